@@ -1,0 +1,86 @@
+# Everything runs in .venv, which `make setup` (and every other target, when needed) creates.
+# Needs Python 3.11 or newer and make; another interpreter: make PYTHON=/path/to/python3.12 test
+
+SHELL := /bin/sh
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+SOURCES := codegen dialects hlograph runtime tools
+TEST_WORKERS := 2
+
+# The first of these that runs and is new enough. A name on PATH may be a stub that does not run, so each is tried.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+
+.PHONY: help setup test lint types lit pytest demo bench clean
+
+help:
+	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
+	@echo 'make test     lint, types, lit and pytest, in this order; stops at the first that fails'
+	@echo 'make lint     ruff'
+	@echo 'make types    mypy'
+	@echo 'make lit      FileCheck tests (lit_tests/)'
+	@echo 'make pytest   tests/'
+	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
+	@echo 'make bench    side by side with other ways to run the same graphs'
+	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
+
+setup: $(STAMP)
+
+# An interrupted setup leaves no stamp, and the next one starts from what is usable.
+$(STAMP): pyproject.toml
+	@if ! $(PY) -m pip --version >/dev/null 2>&1; then \
+		python='$(PYTHON)'; \
+		if ! $${python:-false} -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+			echo "make: hlograph needs Python 3.11 or newer; found $${python:-none on PATH}" >&2; exit 1; \
+		fi; \
+		echo "==> $(VENV): creating with $$python"; \
+		rm -rf $(VENV); \
+		if ! $$python -m venv $(VENV) >/dev/null 2>&1; then \
+			echo "==> $(VENV): this Python has no ensurepip; using virtualenv"; \
+			rm -rf $(VENV); \
+			{ $$python -m pip install --quiet --disable-pip-version-check --target build/virtualenv virtualenv \
+				&& PYTHONPATH=build/virtualenv $$python -m virtualenv --quiet $(VENV); } \
+			|| { echo 'make: cannot create $(VENV); install the venv module (Debian, Ubuntu: apt install python3-venv)' >&2; exit 1; }; \
+		fi; \
+	fi
+	@echo '==> $(VENV): installing hlograph[test,bench] (a few minutes the first time)'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
+	@touch $@
+
+# Sub-makes keep the order and the closing lines also under `make -j`.
+test: setup
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory types
+	@$(MAKE) --no-print-directory lit
+	@$(MAKE) --no-print-directory pytest
+
+lint: setup
+	@echo '==> ruff'
+	@$(VENV)/bin/ruff check --quiet .
+
+# mypy knows a package by its folder, so it gets one with the real name: build/types/hlograph, made of links.
+types: setup
+	@echo '==> mypy'
+	@rm -rf build/types && mkdir -p build/types/hlograph
+	@cd build/types/hlograph && ln -s ../../../hlograph/*.py ../../../hlograph/py.typed \
+		../../../codegen ../../../dialects ../../../runtime ../../../tools .
+	@cd build/types && ../../$(VENV)/bin/mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p hlograph
+
+lit: setup
+	@echo '==> lit'
+	@$(VENV)/bin/lit -j$(TEST_WORKERS) -sv lit_tests
+
+pytest: setup
+	@echo '==> pytest'
+	@$(VENV)/bin/pytest -q -n $(TEST_WORKERS)
+
+demo: setup
+	@$(PY) examples/breast_cancer.py
+
+bench: setup
+	@$(PY) benchmarks/run.py
+
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(SOURCES) tests lit_tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,213 @@
+"""Control flow: while, if, case, calls of private functions, custom calls.
+
+In: handles and Python functions that build the regions. Out: handles. Regions may use any value that is visible where
+the op stands.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from ..merge import free_symbol
+from ..mlir import ir
+from .core import BOOL, Builder, Dims, DType, Root, Tensor
+from .elementwise import and_
+
+
+def while_loop(
+    init: Sequence[Tensor],
+    cond: Callable[..., Tensor],
+    body: Callable[..., Sequence[Tensor]],
+) -> list[Tensor]:
+    """`stablehlo.while`: repeats `body` on the carries while `cond` of them is true.
+
+    Args:
+        init: the carries; each keeps its shape and dtype.
+        cond: from the carries to a boolean scalar.
+        body: from the carries to the new carries.
+    """
+    types = [(x.dims, x.dtype) for x in init]
+    return init[0].builder.region_op(
+        "stablehlo.while",
+        init,
+        types,
+        [(types, lambda *carries: [cond(*carries)]), (types, body)],
+    )
+
+
+def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
+    """`stablehlo.case`: the results of branch `index` (int32 scalar); out of range takes the last branch."""
+    return _branches("stablehlo.case", index, branches)
+
+
+def if_(pred: Tensor, on_true: Callable[[], Sequence[Tensor]], on_false: Callable[[], Sequence[Tensor]]) -> list[Tensor]:
+    """`stablehlo.if`: only the chosen branch runs. Checks made in a branch count only when it is taken."""
+    return _branches("stablehlo.if", pred, [on_true, on_false])
+
+
+def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
+    builder = selector.builder
+    operation, blocks = _open(builder, selector, len(branches))
+    results: list[list[Tensor]] = []
+    checks = []
+    for block, branch in zip(blocks, branches, strict=True):
+        with builder.region(block) as scope:
+            results.append(list(branch()))
+            checks.append(scope.checks)
+    dims: list[Dims] = []
+    for number, column in enumerate(zip(*results, strict=True)):
+        first = column[0]
+        joined = first.dims
+        for other in column[1:]:
+            what = f"result {number} of the branches"
+            joined = tuple(builder.equate(a, b, what) for a, b in zip(joined, other.dims, strict=True))
+        dims.append(joined)
+    types = [(d, x.dtype) for d, x in zip(dims, results[0], strict=True)]
+    flags = [check for group in checks for check in group]
+    for number, block in enumerate(blocks):
+        with builder.region(block):
+            extra = [
+                check.flag if owner == number else builder.constant(True)
+                for owner, group in enumerate(checks)
+                for check in group
+            ]
+            builder.terminator("stablehlo.return", [*results[number], *extra])
+    outputs = _close(builder, name, selector, operation, [*types, *[((), BOOL)] * len(flags)])
+    for check, flag in zip(flags, outputs[len(types) :], strict=True):
+        builder.check(flag, check.exception, check.message)
+    return outputs[: len(types)]
+
+
+def _open(builder: Builder, selector: Tensor, count: int) -> tuple[ir.Operation, list[ir.Block]]:
+    """A detached op whose regions are filled before its result types are known."""
+    selector.value  # noqa: B018  the selector must stand before the op
+    holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)
+    holder.regions[0].blocks.append()
+    operation = ir.Operation.create(
+        "stablehlo.case",
+        operands=[],
+        regions=count,
+        loc=builder.location,
+        ip=ir.InsertionPoint(holder.regions[0].blocks[0]),
+    )
+    return holder, [region.blocks.append() for region in operation.regions]
+
+
+def _close(
+    builder: Builder, name: str, selector: Tensor, holder: ir.Operation, types: Sequence[tuple[Dims, DType]]
+) -> list[Tensor]:
+    inner = next(iter(holder.regions[0].blocks[0].operations))
+    operation = ir.Operation.create(
+        name,
+        results=[builder.type(*type_) for type_ in types],
+        operands=[selector.value],
+        regions=len(inner.operation.regions),
+        loc=builder.location,
+        ip=builder.insertion_point,
+    )
+    for source, target in zip(inner.operation.regions, operation.regions, strict=True):
+        source.blocks[0].append_to(target)
+    holder.erase()
+    builder.op_count += 1
+    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, types, strict=True)]
+
+
+def call(
+    name: str,
+    operands: Sequence[Tensor],
+    body: Callable[..., Sequence[Tensor]],
+    *,
+    key: Hashable = None,
+    attributes: Mapping[str, str] | None = None,
+) -> list[Tensor]:
+    """Calls a private function, built by `body` when first called with these shapes.
+
+    Args:
+        name: base of the function's symbol.
+        operands: arguments.
+        body: from argument handles to results.
+        key: hashable description of the body; equal (name, key, operand types) share one function.
+        attributes: (name, MLIR text) pairs put on the function.
+    """
+    builder = operands[0].builder
+    types = tuple((x.dims, x.dtype) for x in operands)
+    # A size inside the function is read off an argument's axis; one that is no axis by itself comes as an argument.
+    found = builder.functions.get((name, key, types))
+    if found is None:
+        symbol = free_symbol(builder.module, name)
+        with builder.function(symbol, types, private=True) as arguments:
+            for argument in arguments:
+                for axis, dim in enumerate(argument.dims):
+                    if type(dim) is not int:
+                        text = str(dim)
+                        if text.isidentifier():
+                            builder.add_root(Root(text, argument, axis))
+            results = list(body(*arguments))
+            operation = builder.finish(results)
+        for attribute, text in (attributes or {}).items():
+            operation.attributes[attribute] = builder.attribute(text)
+        found = builder.functions[name, key, types] = (symbol, [(x.dims, x.dtype) for x in results])
+    symbol, result_types = found
+    operation = ir.Operation.create(
+        "func.call",
+        results=[builder.type(*type_) for type_ in result_types],
+        operands=[x.value for x in operands],
+        attributes={"callee": builder.attribute(f"@{symbol}")},
+        loc=builder.location,
+        ip=builder.insertion_point,
+    )
+    builder.op_count += 1
+    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, result_types, strict=True)]
+
+
+def custom_call(
+    target: str,
+    operands: Sequence[Tensor],
+    results: Sequence[tuple[Dims, DType]],
+    *,
+    backend_config: Mapping[str, str] | None = None,
+    has_side_effect: bool = False,
+) -> list[Tensor]:
+    """`stablehlo.custom_call` of a typed FFI target.
+
+    Args:
+        target: name of the registered target.
+        operands: arguments, row-major.
+        results: (dims, dtype) of each result.
+        backend_config: FFI attributes as (name, MLIR text).
+        has_side_effect: keeps the call although nothing uses its results.
+    """
+    builder = operands[0].builder
+    config = ", ".join(f"{k} = {v}" for k, v in (backend_config or {}).items())
+    attributes = (
+        ("call_target_name", json.dumps(target)),
+        ("api_version", "4 : i32"),
+        ("backend_config", f"{{{config}}}"),
+        ("has_side_effect", "true" if has_side_effect else "false"),
+    )
+    shape_operands: list[Tensor] = []
+    if any(type(dim) is not int for dims, _ in results for dim in dims):
+        # Result sizes are given as operands, so that shape refinement can read them; it takes them away again.
+        shape_operands = [builder.size_vector(dims) for dims, _ in results]
+        places = range(len(operands), len(operands) + len(shape_operands))
+        text = f"dense<{list(places)}> : tensor<{len(places)}xi64>"
+        attributes += (("indices_of_shape_operands", text),)
+    operation = ir.Operation.create(
+        "stablehlo.custom_call",
+        results=[builder.type(*type_) for type_ in results],
+        operands=[x.value for x in [*operands, *shape_operands]],
+        attributes={k: builder.attribute(v) for k, v in attributes},
+        loc=builder.location,
+        ip=builder.insertion_point,
+    )
+    builder.op_count += 1
+    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, results, strict=True)]
+
+
+def all_true(flags: Sequence[Tensor]) -> Tensor:
+    """Conjunction of boolean scalars."""
+    result = flags[0]
+    for flag in flags[1:]:
+        result = and_(result, flag)
+    return result

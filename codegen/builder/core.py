@@ -1,0 +1,567 @@
+"""The builder: SSA values as handles, operations made once, sizes as scalars.
+
+In: calls such as `hlo.add(x, y)` on `Tensor` handles. Out: StableHLO operations in a module. `Tensor(value, dims,
+dtype)` is what lowering rules pass around; the functions beside this file take and return it and hide whether the
+static or the dynamic form of an op is needed.
+
+Decisions to know before changing anything here:
+
+* **CSE at construction.** `Builder.op` looks every pure operation up by (name, operands, attributes, result type) and
+  returns the handle that it made before, if that one is visible at the insertion point. Tables are nested as regions are.
+* **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
+  the function, before an anchor, and serve every region below.
+* **Integer scalars know their value as a dimension.** `Tensor.sizes` holds what is known of an integer scalar (or a
+  short vector) as dimension expressions; such a tensor has no SSA value until something asks for it, so that shape
+  arithmetic in a graph leaves no dead code behind.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .. import dims as dimension
+from ..dims import Constraints, Dim, SymbolicDim
+from ..errors import DataDependentSizeError
+from ..mlir import DYNAMIC, dense_attr, element_type, ir
+
+DType = np.dtype[Any]
+Dims: TypeAlias = "tuple[Dim, ...]"
+Sizes: TypeAlias = "Dim | tuple[Dim, ...] | None"
+Attributes = tuple[tuple[str, str], ...]
+
+INT64: DType = np.dtype(np.int64)
+INT32: DType = np.dtype(np.int32)
+BOOL: DType = np.dtype(bool)
+
+_ids = itertools.count()
+
+
+class Tensor:
+    """A handle on one SSA value.
+
+    Attributes:
+        builder: where the value lives.
+        dims: one dimension per axis: an int, or a `SymbolicDim`.
+        dtype: numpy dtype of the elements.
+        sizes: for an integer or boolean scalar its value as a dimension (booleans as 0 and 1), for a vector of known
+            length a tuple of them, None where nothing is known.
+        literal: the value as a numpy array, when it is known on the host.
+        uid: equal for handles on the same SSA value.
+    """
+
+    __slots__ = ("_value", "builder", "dims", "dtype", "literal", "sizes", "uid")
+
+    def __init__(
+        self,
+        builder: Builder,
+        value: ir.Value | None,
+        dims: Dims,
+        dtype: DType,
+        *,
+        sizes: Sizes = None,
+        literal: np.ndarray[Any, Any] | None = None,
+        uid: int | None = None,
+    ) -> None:
+        self.builder = builder
+        self._value = value
+        self.dims = dims
+        self.dtype = dtype
+        self.sizes = sizes
+        self.literal = literal
+        self.uid = next(_ids) if uid is None else uid
+
+    @property
+    def value(self) -> ir.Value:
+        """The SSA value; made now if this is a constant or a size that nothing has used yet."""
+        if self._value is None:
+            source = self.builder.materialize(self)
+            self._value = source.value
+            self.uid = source.uid
+        return self._value
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.dims)
+
+    @property
+    def is_static(self) -> bool:
+        """True when every dimension is an int."""
+        return all(type(dim) is int for dim in self.dims)
+
+    def __repr__(self) -> str:
+        return f"Tensor({'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.dtype})"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Tensor is a value of the program being built and has no truth value here")
+
+
+@dataclass
+class Check:
+    """A condition that the program tests as it runs; read from its flag after the run."""
+
+    flag: Tensor
+    exception: str
+    message: str
+
+
+@dataclass
+class Root:
+    """Where a symbolic root comes from: the size of an argument's axis, or an integer argument's element."""
+
+    name: str
+    tensor: Tensor
+    axis: int | None
+    element: int | None = None
+
+
+@dataclass
+class _Scope:
+    """One function or region: its CSE table and the checks made in it."""
+
+    table: dict[Any, Any] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    can_check: bool = True
+
+
+class _Frame:
+    """The function being built: block, prologue anchor, scopes, roots."""
+
+    def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
+        self.block = block
+        self.anchor = anchor
+        self.prologue = ir.InsertionPoint(anchor)
+        self.scopes: list[_Scope] = [_Scope()]
+        self.prologue_table: dict[Any, Any] = {}
+        self.roots: dict[str, Root] = {}
+
+
+class Builder:
+    """Builds one module in a context of its own.
+
+    Attributes:
+        context: the MLIR context.
+        module: the module being built.
+        constraints: what the sizes must satisfy, collected on the way.
+        op_count: number of operations made so far.
+        used_roots: the roots that some type depends on.
+        splats: scalar constants that were broadcast, by the result's uid.
+    """
+
+    def __init__(self, context: ir.Context, name: str = "main") -> None:
+        self.context = context
+        self._unknown = ir.Location.unknown(context)
+        self.location: ir.Location = self._unknown
+        self.module = ir.Module.create(self._unknown)
+        self.module.operation.attributes["sym_name"] = ir.StringAttr.get(name, context)
+        self.constraints = Constraints()
+        self.where = ""
+        self.op_count = 0
+        self.used_roots: set[str] = set()
+        self._types: dict[tuple[Dims, DType], ir.Type] = {}
+        self._element_types: dict[DType, ir.Type] = {}
+        self._attrs: dict[str, ir.Attribute] = {}
+        self._frames: list[_Frame] = []
+        self._ip: ir.InsertionPoint | None = None
+        self.splats: dict[int, np.ndarray[Any, Any]] = {}
+        self.functions: dict[Any, Any] = {}
+
+    # ---- types and attributes ---------------------------------------------------------------------------------
+
+    def element_type(self, dtype: DType) -> ir.Type:
+        """MLIR element type of a dtype (cached)."""
+        found = self._element_types.get(dtype)
+        if found is None:
+            found = self._element_types[dtype] = element_type(dtype, self.context)
+        return found
+
+    def type(self, dims: Dims, dtype: DType) -> ir.Type:
+        """Ranked tensor type; symbolic dimensions become `?` (cached)."""
+        key = (dims, dtype)
+        found = self._types.get(key)
+        if found is None:
+            shape = [dim if type(dim) is int else DYNAMIC for dim in dims]
+            for dim in dims:
+                if type(dim) is not int:
+                    self.used_roots |= dimension.roots(dim)
+            found = self._types[key] = ir.RankedTensorType.get(shape, self.element_type(dtype), loc=self._unknown)
+        return found
+
+    def attribute(self, text: str) -> ir.Attribute:
+        """An attribute from its MLIR text (cached: attributes are written once per distinct text)."""
+        found = self._attrs.get(text)
+        if found is None:
+            found = self._attrs[text] = ir.Attribute.parse(text, self.context)
+        return found
+
+    # ---- operations -------------------------------------------------------------------------------------------
+
+    @property
+    def _frame(self) -> _Frame:
+        return self._frames[-1]
+
+    @property
+    def insertion_point(self) -> ir.InsertionPoint | None:
+        """Where the next operation goes."""
+        return self._ip
+
+    def _find(self, key: Any) -> Any:
+        frame = self._frame
+        for scope in reversed(frame.scopes):
+            found = scope.table.get(key)
+            if found is not None:
+                return found
+        return frame.prologue_table.get(key)
+
+    def op(
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        dims: Dims,
+        dtype: DType,
+        attributes: Attributes = (),
+    ) -> Tensor:
+        """A pure operation with one result, made once: asked for again, the first result is returned.
+
+        Args:
+            name: full op name, e.g. `stablehlo.add`.
+            operands: handles on the operands.
+            dims: the result's dimensions.
+            dtype: the result's dtype.
+            attributes: (name, MLIR text) pairs.
+        """
+        key = (name, dims, dtype, attributes, *[self._uid(x) for x in operands])
+        found = self._find(key)
+        if found is not None:
+            return found
+        operation = ir.Operation.create(
+            name,
+            results=[self.type(dims, dtype)],
+            operands=[x.value for x in operands],
+            attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
+            loc=self.location,
+            ip=self._ip,
+        )
+        self.op_count += 1
+        tensor = Tensor(self, operation.result, dims, dtype)
+        self._frame.scopes[-1].table[key] = tensor
+        return tensor
+
+    @staticmethod
+    def _uid(tensor: Tensor) -> int:
+        if tensor._value is None:
+            tensor.value  # noqa: B018  a lazy handle takes the uid of what it stands for
+        return tensor.uid
+
+    def region_op(
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[Dims, DType]],
+        regions: Sequence[tuple[Sequence[tuple[Dims, DType]], Callable[..., Sequence[Tensor]]]],
+        attributes: Attributes = (),
+        *,
+        key: Any = None,
+        checks: bool = False,
+    ) -> list[Tensor]:
+        """An operation with regions; each region is given as (argument types, body on handles).
+
+        Args:
+            key: hashable description of the regions. With one, the op takes part in CSE.
+            checks: whether a check made inside can be carried out of the region by the caller.
+        """
+        if key is not None:
+            key = (name, tuple(results), attributes, key, *[self._uid(x) for x in operands])
+            found = self._find(key)
+            if found is not None:
+                return found
+        operation = ir.Operation.create(
+            name,
+            results=[self.type(*result) for result in results],
+            operands=[x.value for x in operands],
+            attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
+            regions=len(regions),
+            loc=self.location,
+            ip=self._ip,
+        )
+        self.op_count += 1
+        for region, (arguments, body) in zip(operation.regions, regions, strict=True):
+            types = [self.type(*argument) for argument in arguments]
+            block = region.blocks.append(*types, arg_locs=[self.location] * len(types))
+            with self.region(block, can_check=checks):
+                handles = [
+                    Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)
+                ]
+                self.terminator("stablehlo.return", body(*handles))
+        tensors = [Tensor(self, value, *result) for value, result in zip(operation.results, results, strict=True)]
+        if key is not None:
+            self._frame.scopes[-1].table[key] = tensors
+        return tensors
+
+    def terminator(self, name: str, operands: Sequence[Tensor]) -> None:
+        """Ends the current block."""
+        ir.Operation.create(name, operands=[x.value for x in operands], loc=self.location, ip=self._ip)
+
+    @contextmanager
+    def region(self, block: ir.Block, *, can_check: bool = True) -> Iterator[_Scope]:
+        """Operations made inside go to the end of `block`, with a CSE scope of their own."""
+        before = self._ip
+        self._ip = ir.InsertionPoint(block)
+        scope = _Scope(can_check=can_check)
+        self._frame.scopes.append(scope)
+        try:
+            yield scope
+        finally:
+            self._frame.scopes.pop()
+            self._ip = before
+
+    @contextmanager
+    def _in_prologue(self) -> Iterator[None]:
+        frame = self._frame
+        before, scopes, location = self._ip, frame.scopes, self.location
+        self._ip, frame.scopes, self.location = frame.prologue, [_Scope(frame.prologue_table)], self._unknown
+        try:
+            yield
+        finally:
+            self._ip, frame.scopes, self.location = before, scopes, location
+
+    # ---- constants and sizes ----------------------------------------------------------------------------------
+
+    def constant(self, value: Any, dtype: DType | type | None = None) -> Tensor:
+        """A constant from a Python or numpy value; emitted when first used, once for equal contents."""
+        array = np.asarray(value, dtype)
+        sizes: Sizes = None
+        if array.dtype.kind in "iub":
+            if array.ndim == 0:
+                sizes = int(array)
+            elif array.ndim == 1 and array.size <= 16:
+                sizes = tuple(int(x) for x in array)
+        return Tensor(self, None, array.shape, array.dtype, sizes=sizes, literal=array)
+
+    def size(self, dim: Dim, dtype: DType = INT64) -> Tensor:
+        """A dimension as a scalar of the program (int64 unless said otherwise); emitted when first used."""
+        if type(dim) is int:
+            return self.constant(dim, dtype)
+        return Tensor(self, None, (), dtype, sizes=dim)
+
+    def size_vector(self, dims: Sequence[Dim], dtype: DType = INT64) -> Tensor:
+        """Dimensions as a vector, shape `(len(dims),)`; what dynamic ops take as their shape operand."""
+        dims = [dim if type(dim) is int else self.constraints.canonical(dim) for dim in dims]
+        if all(type(dim) is int for dim in dims):
+            return self.constant(np.array(dims, dtype))
+        return Tensor(self, None, (len(dims),), dtype, sizes=tuple(dims))
+
+    def materialize(self, tensor: Tensor) -> Tensor:
+        """Emits a constant or a size in the prologue; used by `Tensor.value` only."""
+        if tensor.literal is not None:
+            return self._emit_constant(tensor.literal)
+        sizes = tensor.sizes
+        assert sizes is not None, "a handle without a value is a constant or a size"
+        with self._in_prologue():
+            if isinstance(sizes, tuple):
+                parts = [self._emit_element(dim, tensor.dtype) for dim in sizes]
+                if len(parts) == 1:
+                    return parts[0]
+                axis = (("dimension", "0 : i64"),)
+                return self.op("stablehlo.concatenate", parts, (len(parts),), tensor.dtype, axis)
+            scalar = self._emit_size(sizes)
+            if tensor.dtype == INT64:
+                return scalar
+            if tensor.dtype == BOOL:
+                not_equal = (("comparison_direction", "#stablehlo<comparison_direction NE>"),)
+                zero = self._emit_constant(np.zeros((), np.int64))
+                return self.op("stablehlo.compare", [scalar, zero], (), BOOL, not_equal)
+            return self.op("stablehlo.convert", [scalar], (), tensor.dtype)
+
+    def _emit_element(self, dim: Dim, dtype: DType) -> Tensor:
+        """A dimension as a vector of one element."""
+        if type(dim) is int:
+            return self._emit_constant(np.array([dim], dtype))
+        return self.op("stablehlo.reshape", [self.size(dim, dtype)], (1,), dtype)
+
+    def _emit_constant(self, array: np.ndarray[Any, Any]) -> Tensor:
+        table = self._frame.prologue_table
+        key = ("constant", array.dtype, array.shape, array.tobytes())
+        found = table.get(key)
+        if found is None:
+            attr = dense_attr(array, self.context)
+            operation = ir.Operation.create(
+                "stablehlo.constant",
+                results=[self.type(array.shape, array.dtype)],
+                attributes={"value": attr},
+                loc=self._unknown,
+                ip=self._frame.prologue,
+            )
+            self.op_count += 1
+            found = table[key] = Tensor(self, operation.result, array.shape, array.dtype)
+        return found
+
+    def _emit_size(self, dim: Dim) -> Tensor:
+        """Scalar int64 arithmetic for a dimension expression, in the prologue."""
+        if type(dim) is int:
+            return self._emit_constant(np.asarray(dim, np.int64))
+        found = self._frame.prologue_table.get(("size", dim))
+        if found is not None:
+            return found
+
+        def binary(name: str) -> Callable[[Tensor, Tensor], Tensor]:
+            return lambda a, b: self.op(name, [a, b], (), INT64)
+
+        assert isinstance(dim, SymbolicDim)
+        found = dimension.rebuild(
+            dim,
+            self._emit_root,
+            const=lambda value: self._emit_constant(np.asarray(value, np.int64)),
+            add=binary("stablehlo.add"),
+            mul=binary("stablehlo.multiply"),
+            floordiv=lambda a, b: self._emit_floor(a, b)[0],
+            mod=lambda a, b: self._emit_floor(a, b)[1],
+            minimum=binary("stablehlo.minimum"),
+            maximum=binary("stablehlo.maximum"),
+        )
+        self._frame.prologue_table["size", dim] = found
+        return found
+
+    def _emit_floor(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Floor quotient and remainder, from StableHLO's truncating ones: r = ((a rem b) + b) rem b; q = (a - r) / b."""
+        remainder = self.op("stablehlo.remainder", [a, b], (), INT64)
+        shifted = self.op("stablehlo.add", [remainder, b], (), INT64)
+        modulo = self.op("stablehlo.remainder", [shifted, b], (), INT64)
+        exact = self.op("stablehlo.subtract", [a, modulo], (), INT64)
+        return self.op("stablehlo.divide", [exact, b], (), INT64), modulo
+
+    def _emit_root(self, name: str) -> Tensor:
+        root = self._frame.roots.get(name)
+        if root is None:
+            raise KeyError(f"size {name!r} has no source in this function")
+        if root.axis is None:
+            scalar = root.tensor
+            if root.element is not None:
+                index = (
+                    ("start_indices", f"array<i64: {root.element}>"),
+                    ("limit_indices", f"array<i64: {root.element + 1}>"),
+                    ("strides", "array<i64: 1>"),
+                )
+                part = self.op("stablehlo.slice", [root.tensor], (1,), root.tensor.dtype, index)
+                scalar = self.op("stablehlo.reshape", [part], (), root.tensor.dtype)
+        else:
+            axis = (("dimension", f"{root.axis} : i64"),)
+            scalar = self.op("stablehlo.get_dimension_size", [root.tensor], (), INT32, axis)
+        if scalar.dtype == INT64:
+            return scalar
+        return self.op("stablehlo.convert", [scalar], (), INT64)
+
+    def dim_of(self, tensor: Tensor, what: str) -> Dim:
+        """The dimension that an integer scalar stands for.
+
+        Raises:
+            DataDependentSizeError: when its value is computed from data.
+        """
+        sizes = tensor.sizes
+        if sizes is None or isinstance(sizes, tuple):
+            raise DataDependentSizeError(
+                f"{what} is computed from data{self._at()}; a size must follow from input sizes and integer scalar "
+                "inputs. Pass it as an integer scalar input of its own, or use a mask of full length instead."
+            )
+        return self.constraints.canonical(sizes)
+
+    def dims_of(self, tensor: Tensor, what: str) -> Dims:
+        """The dimensions that an integer vector stands for (see `dim_of`)."""
+        if not isinstance(tensor.sizes, tuple):
+            raise DataDependentSizeError(
+                f"{what} is computed from data{self._at()}; sizes must follow from input sizes and integer inputs."
+            )
+        return tuple(self.constraints.canonical(dim) for dim in tensor.sizes)
+
+    def _at(self) -> str:
+        return f" at {self.where}" if self.where else ""
+
+    def equate(self, a: Dim, b: Dim, what: str = "") -> Dim:
+        """Records that two dimensions are equal and returns the one to go on with.
+
+        Raises:
+            DimMismatch: when they can never be equal.
+        """
+        if a is b or a == b:
+            return a
+        text = f"{what}{self._at()}" if what else self.where
+        return self.constraints.equate(a, b, text)
+
+    # ---- checks -----------------------------------------------------------------------------------------------
+
+    def check(self, flag: Tensor, exception: str, message: str) -> None:
+        """Makes the call raise `exception(message)` when `flag`, a boolean scalar, is false in a run."""
+        if flag.literal is not None and bool(flag.literal):
+            return
+        scope = self._frame.scopes[-1]
+        if not scope.can_check:
+            raise NotImplementedError("a check inside a loop body or a reducer is not supported")
+        scope.checks.append(Check(flag, exception, message))
+
+    # ---- functions --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def function(
+        self, name: str, arguments: Sequence[tuple[Dims, DType]], *, private: bool = False
+    ) -> Iterator[list[Tensor]]:
+        """Builds a function: yields its argument handles; the body must end with `finish`."""
+        types = [self.type(*argument) for argument in arguments]
+        with self.context, self._unknown:
+            operation = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(name),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+                    "sym_visibility": ir.StringAttr.get("private" if private else "public"),
+                },
+                regions=1,
+                loc=self._unknown,
+                ip=ir.InsertionPoint(self.module.body),
+            )
+            block = operation.regions[0].blocks.append(*types, arg_locs=[self._unknown] * len(types))
+            anchor = ir.Operation.create(
+                "stablehlo.constant",
+                results=[self.type((), BOOL)],
+                attributes={"value": dense_attr(np.asarray(True), self.context)},
+                loc=self._unknown,
+                ip=ir.InsertionPoint(block),
+            )
+        before = self._ip
+        self._frames.append(_Frame(block, anchor))
+        self._ip = ir.InsertionPoint(block)
+        try:
+            yield [Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)]
+            anchor.erase()
+        finally:
+            self._frames.pop()
+            self._ip = before
+
+    def add_root(self, root: Root) -> None:
+        """Says where the current function finds the size named `root.name`."""
+        self._frame.roots.setdefault(root.name, root)
+
+    @property
+    def roots(self) -> dict[str, Root]:
+        """Roots of the function being built, by name."""
+        return self._frame.roots
+
+    @property
+    def checks(self) -> list[Check]:
+        """Checks of the innermost scope."""
+        return self._frame.scopes[-1].checks
+
+    def finish(self, results: Sequence[Tensor]) -> ir.Operation:
+        """Returns `results` from the function being built, and gives it its type."""
+        self.terminator("func.return", results)
+        operation = self._frame.block.owner.operation
+        with self.context, self._unknown:
+            inputs = [value.type for value in self._frame.block.arguments]
+            outputs = [x.value.type for x in results]
+            operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
+        return operation

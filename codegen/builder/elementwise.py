@@ -1,0 +1,330 @@
+"""Elementwise ops: the full StableHLO and CHLO sets, from tables.
+
+In: handles of one shape (a scalar or a Python number stretches to the other's shape). Out: a handle of that shape.
+Dimensions that differ by name are equated, so that `x + y` with `x: (n,)` and `y: (m,)` records `n == m`.
+Arithmetic on integer scalars whose value is known as a dimension stays a dimension (`Tensor.sizes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dims import Dim, maximum, minimum
+from .core import BOOL, Attributes, DType, Tensor
+
+Operand = Tensor | int | float | bool | complex | np.generic
+Unary = Callable[[Tensor], Tensor]
+Binary = Callable[[Operand, Operand], Tensor]
+
+
+# ---- sizes: what is known of integer scalars ------------------------------------------------------------------
+
+
+def _truth(dim: Dim) -> Dim:
+    """1 where a dimension is not 0, else 0."""
+    return minimum(maximum(dim, -dim), 1)
+
+
+def _less(a: Dim, b: Dim) -> Dim:
+    """1 where a < b, else 0, as a dimension expression."""
+    return minimum(maximum(b - a, 0), 1)
+
+
+_COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "LT": _less,
+    "GT": lambda a, b: _less(b, a),
+    "LE": lambda a, b: 1 - _less(b, a),
+    "GE": lambda a, b: 1 - _less(a, b),
+    "EQ": lambda a, b: 1 - _truth(a - b),
+    "NE": lambda a, b: _truth(a - b),
+}
+_ARITHMETIC: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "stablehlo.add": lambda a, b: a + b,
+    "stablehlo.subtract": lambda a, b: a - b,
+    "stablehlo.multiply": lambda a, b: a * b,
+    "stablehlo.minimum": minimum,
+    "stablehlo.maximum": maximum,
+}
+_LOGICAL: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "stablehlo.and": minimum,
+    "stablehlo.or": maximum,
+    "stablehlo.xor": lambda a, b: _truth(a - b),
+}
+_NEGATE: dict[str, Callable[[Dim], Dim]] = {
+    "stablehlo.negate": lambda a: -a,
+    "stablehlo.abs": lambda a: maximum(a, -a),
+    "stablehlo.sign": lambda a: maximum(minimum(a, 1), -1),
+}
+
+
+def wide_integer(dtype: DType) -> bool:
+    """Dtypes whose arithmetic on sizes does not wrap: 32 and 64 bit integers."""
+    return dtype.kind in "iu" and dtype.itemsize >= 4
+
+
+def _known(tensor: Tensor) -> Dim | None:
+    sizes = tensor.sizes
+    return None if sizes is None or isinstance(sizes, tuple) else sizes
+
+
+def _fold(tensor: Tensor, dim: Dim, dtype: DType) -> Tensor:
+    if type(dim) is int and dtype.kind != "b":
+        info = np.iinfo(dtype)
+        if not info.min <= dim <= info.max:
+            return tensor.builder.constant(np.array(dim % 2 ** (8 * dtype.itemsize), np.uint64).astype(dtype))
+    if type(dim) is int:
+        return tensor.builder.constant(np.array(dim, dtype))
+    return tensor.builder.size(dim, dtype)
+
+
+# ---- shapes ---------------------------------------------------------------------------------------------------
+
+
+def align(*operands: Operand) -> list[Tensor]:
+    """Handles of one shape: Python numbers become constants, scalars are broadcast, sizes are equated."""
+    first = next(x for x in operands if isinstance(x, Tensor))
+    builder = first.builder
+    shaped = max((x for x in operands if isinstance(x, Tensor)), key=lambda x: x.ndim)
+    handles = [x if isinstance(x, Tensor) else builder.constant(np.asarray(x, shaped.dtype)) for x in operands]
+    dims = list(shaped.dims)
+    for handle in handles:
+        if handle.ndim and handle.dims != tuple(dims):
+            if handle.ndim != shaped.ndim:
+                raise ValueError(f"operands of rank {handle.ndim} and {shaped.ndim} in an elementwise op")
+            dims = [builder.equate(a, b) for a, b in zip(dims, handle.dims, strict=True)]
+    result = tuple(dims)
+    return [_stretch(handle, result) if not handle.ndim and result else handle for handle in handles]
+
+
+def _stretch(scalar: Tensor, dims: tuple[Dim, ...]) -> Tensor:
+    from .shape import broadcast_in_dim
+
+    return broadcast_in_dim(scalar, dims, ())
+
+
+def result_dims(handles: list[Tensor]) -> tuple[Dim, ...]:
+    """The shape of aligned handles: a static dimension wins over a symbolic one that equals it."""
+    dims = handles[0].dims
+    if all(handle.dims == dims for handle in handles[1:]):
+        return dims
+    columns = zip(*[handle.dims for handle in handles], strict=True)
+    return tuple(next((dim for dim in column if type(dim) is int), column[0]) for column in columns)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------
+
+
+def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
+    size_rule = _NEGATE.get(name)
+
+    def apply(x: Tensor) -> Tensor:
+        if size_rule is not None and wide_integer(x.dtype):
+            known = _known(x)
+            if known is not None:
+                return _fold(x, size_rule(known), x.dtype)
+        return x.builder.op(name, [x], x.dims, x.dtype if result is None else result(x.dtype))
+
+    apply.__name__ = name.partition(".")[2]
+    apply.__doc__ = f"`{name}`, elementwise on a tensor of any shape."
+    return apply
+
+
+def _binary(name: str, result: Callable[[DType], DType] | None = None) -> Binary:
+    size_rule = _ARITHMETIC.get(name)
+    logical_rule = _LOGICAL.get(name)
+
+    def apply(lhs: Operand, rhs: Operand) -> Tensor:
+        x, y = align(lhs, rhs)
+        if x.dtype != y.dtype:
+            raise TypeError(f"{name} of {x.dtype} and {y.dtype}")
+        rule = size_rule if wide_integer(x.dtype) else logical_rule if x.dtype == BOOL else None
+        if rule is not None:
+            a, b = _known(x), _known(y)
+            if a is not None and b is not None:
+                return _fold(x, rule(a, b), x.dtype)
+        dtype = x.dtype if result is None else result(x.dtype)
+        return x.builder.op(name, [x, y], result_dims([x, y]), dtype)
+
+    apply.__name__ = name.partition(".")[2]
+    apply.__doc__ = f"`{name}`, elementwise on two tensors of one shape and dtype."
+    return apply
+
+
+def _to_bool(dtype: DType) -> DType:
+    return BOOL
+
+
+def _to_real(dtype: DType) -> DType:
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def _to_complex(dtype: DType) -> DType:
+    return np.dtype(f"c{dtype.itemsize * 2}")
+
+
+abs = _unary("stablehlo.abs", _to_real)
+cbrt = _unary("stablehlo.cbrt")
+ceil = _unary("stablehlo.ceil")
+cosine = _unary("stablehlo.cosine")
+count_leading_zeros = _unary("stablehlo.count_leading_zeros")
+exponential = _unary("stablehlo.exponential")
+exponential_minus_one = _unary("stablehlo.exponential_minus_one")
+floor = _unary("stablehlo.floor")
+imag = _unary("stablehlo.imag", _to_real)
+is_finite = _unary("stablehlo.is_finite", _to_bool)
+log = _unary("stablehlo.log")
+log_plus_one = _unary("stablehlo.log_plus_one")
+logistic = _unary("stablehlo.logistic")
+negate = _unary("stablehlo.negate")
+popcnt = _unary("stablehlo.popcnt")
+real = _unary("stablehlo.real", _to_real)
+round_nearest_afz = _unary("stablehlo.round_nearest_afz")
+round_nearest_even = _unary("stablehlo.round_nearest_even")
+rsqrt = _unary("stablehlo.rsqrt")
+sign = _unary("stablehlo.sign")
+sine = _unary("stablehlo.sine")
+sqrt = _unary("stablehlo.sqrt")
+tan = _unary("stablehlo.tan")
+tanh = _unary("stablehlo.tanh")
+
+acos = _unary("chlo.acos")
+acosh = _unary("chlo.acosh")
+asin = _unary("chlo.asin")
+asinh = _unary("chlo.asinh")
+atan = _unary("chlo.atan")
+atanh = _unary("chlo.atanh")
+bessel_i1e = _unary("chlo.bessel_i1e")
+conj = _unary("chlo.conj")
+cosh = _unary("chlo.cosh")
+digamma = _unary("chlo.digamma")
+erf = _unary("chlo.erf")
+erf_inv = _unary("chlo.erf_inv")
+erfc = _unary("chlo.erfc")
+is_inf = _unary("chlo.is_inf", _to_bool)
+is_neg_inf = _unary("chlo.is_neg_inf", _to_bool)
+is_pos_inf = _unary("chlo.is_pos_inf", _to_bool)
+lgamma = _unary("chlo.lgamma")
+sinh = _unary("chlo.sinh")
+square = _unary("chlo.square")
+
+add = _binary("stablehlo.add")
+and_ = _binary("stablehlo.and")
+atan2 = _binary("stablehlo.atan2")
+complex = _binary("stablehlo.complex", _to_complex)
+divide = _binary("stablehlo.divide")
+maximum_ = _binary("stablehlo.maximum")
+minimum_ = _binary("stablehlo.minimum")
+multiply = _binary("stablehlo.multiply")
+or_ = _binary("stablehlo.or")
+power = _binary("stablehlo.power")
+remainder = _binary("stablehlo.remainder")
+shift_left = _binary("stablehlo.shift_left")
+shift_right_arithmetic = _binary("stablehlo.shift_right_arithmetic")
+shift_right_logical = _binary("stablehlo.shift_right_logical")
+subtract = _binary("stablehlo.subtract")
+xor = _binary("stablehlo.xor")
+mulhi = _binary("chlo.mulhi")
+next_after = _binary("chlo.next_after")
+polygamma = _binary("chlo.polygamma")
+zeta = _binary("chlo.zeta")
+
+_not = _unary("stablehlo.not")
+
+
+# ---- ops with more to say ---------------------------------------------------------------------------------------
+
+
+def not_(x: Tensor) -> Tensor:
+    """`stablehlo.not`: logical for booleans, bitwise for integers."""
+    known = _known(x)
+    if known is not None and x.dtype == BOOL:
+        return _fold(x, 1 - known, BOOL)
+    return _not(x)
+
+
+def compare(direction: str, lhs: Operand, rhs: Operand, compare_type: str | None = None) -> Tensor:
+    """`stablehlo.compare`: booleans.
+
+    Args:
+        direction: EQ, NE, GE, GT, LE or LT.
+        lhs: left operand.
+        rhs: right operand, same dtype.
+        compare_type: FLOAT, TOTALORDER, SIGNED or UNSIGNED; StableHLO's default for the dtype if None.
+    """
+    x, y = align(lhs, rhs)
+    if x.dtype != y.dtype:
+        raise TypeError(f"compare of {x.dtype} and {y.dtype}")
+    a, b = _known(x), _known(y)
+    if a is not None and b is not None:
+        return _fold(x, _COMPARE[direction](a, b), BOOL)
+    attributes: Attributes = (("comparison_direction", f"#stablehlo<comparison_direction {direction}>"),)
+    if compare_type is not None:
+        attributes += (("compare_type", f"#stablehlo<comparison_type {compare_type}>"),)
+    return x.builder.op("stablehlo.compare", [x, y], result_dims([x, y]), BOOL, attributes)
+
+
+def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
+    """`stablehlo.select`: `on_true` where `pred`, else `on_false`; a scalar `pred` chooses for the whole tensor."""
+    if pred.literal is not None and pred.ndim == 0:
+        both = align(on_true, on_false)
+        return both[0] if bool(pred.literal) else both[1]
+    if pred.ndim == 0:
+        x, y = align(on_true, on_false)
+        handles = [x, y]
+    else:
+        pred, x, y = handles = align(pred, on_true, on_false)
+    c, a, b = _known(pred), _known(x), _known(y)
+    if c is not None and a is not None and b is not None and wide_integer(x.dtype):
+        return _fold(x, b + (a - b) * c, x.dtype)
+    return x.builder.op("stablehlo.select", [pred, x, y], result_dims(handles), x.dtype)
+
+
+def clamp(low: Operand, x: Tensor, high: Operand) -> Tensor:
+    """`stablehlo.clamp`: `min(max(x, low), high)`."""
+    lo, mid, hi = align(low, x, high)
+    return x.builder.op("stablehlo.clamp", [lo, mid, hi], result_dims([lo, mid, hi]), x.dtype)
+
+
+def convert(x: Tensor, dtype: DType | type) -> Tensor:
+    """`stablehlo.convert`, with NumPy's meaning for what StableHLO leaves open: to bool is `x != 0`."""
+    target = np.dtype(dtype)
+    if target == x.dtype:
+        return x
+    if x.literal is not None and x.literal.size <= 64 and not (x.dtype.kind == "c" and target.kind != "c"):
+        with np.errstate(all="ignore"):
+            literal = x.literal.astype(target)
+        return x.builder.constant(literal)
+    if x.sizes is not None and x.literal is None and (wide_integer(target) or target == BOOL):
+        if isinstance(x.sizes, tuple):
+            if target != BOOL:
+                return x.builder.size_vector(x.sizes, target)
+        else:
+            return _fold(x, x.sizes if target != BOOL else _truth(x.sizes), target)
+    if target == BOOL:
+        zero = x.builder.constant(np.zeros((), x.dtype))
+        return compare("NE", x, zero)
+    if x.dtype.kind == "c" and target.kind != "c":
+        return convert(real(x), target)
+    result = x.builder.op("stablehlo.convert", [x], x.dims, target)
+    if x.sizes is not None and target.kind in "iu" and x.dtype.itemsize <= target.itemsize:
+        result.sizes = x.sizes
+    return result
+
+
+def bitcast_convert(x: Tensor, dtype: DType | type) -> Tensor:
+    """`stablehlo.bitcast_convert` between dtypes of one width."""
+    return x.builder.op("stablehlo.bitcast_convert", [x], x.dims, np.dtype(dtype))
+
+
+def reduce_precision(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
+    """`stablehlo.reduce_precision`: rounds to a format with that many exponent and mantissa bits."""
+    attributes = (("exponent_bits", f"{exponent_bits} : i32"), ("mantissa_bits", f"{mantissa_bits} : i32"))
+    return x.builder.op("stablehlo.reduce_precision", [x], x.dims, x.dtype, attributes)
+
+
+def full_like(x: Tensor, value: Any) -> Tensor:
+    """A tensor of `x`'s shape and dtype that holds `value` everywhere."""
+    return _stretch(x.builder.constant(np.asarray(value, x.dtype)), x.dims)

@@ -1,0 +1,165 @@
+"""Gather, scatter, and slices whose place is a value of the program.
+
+In: an operand and integer index tensors. Out: handles. Indices are taken as they are: out-of-range ones are clamped by
+gather and dropped by scatter (StableHLO's rules); who wants an error checks them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ..dims import Dim
+from .core import Dims, Tensor
+from .elementwise import add, maximum_, minimum_, multiply
+from .shape import all_static, i64_array, reshape
+
+Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
+
+_COMBINE = {"add": add, "multiply": multiply, "maximum": maximum_, "minimum": minimum_}
+
+
+def gather(
+    x: Tensor,
+    indices: Tensor,
+    *,
+    offset_dims: Sequence[int],
+    collapsed_slice_dims: Sequence[int],
+    start_index_map: Sequence[int],
+    index_vector_dim: int,
+    slice_sizes: Dims,
+    indices_are_sorted: bool = False,
+) -> Tensor:
+    """`stablehlo.gather`, or `dynamic_gather` when a slice size is symbolic.
+
+    Returns:
+        Shape: the axes of `indices` without `index_vector_dim`, and, at `offset_dims`, the slice's axes that are not
+        collapsed.
+    """
+    batch = [dim for axis, dim in enumerate(indices.dims) if axis != index_vector_dim]
+    offsets = [size for axis, size in enumerate(slice_sizes) if axis not in collapsed_slice_dims]
+    batch_iter, offset_iter = iter(batch), iter(offsets)
+    dims = tuple(
+        next(offset_iter) if axis in offset_dims else next(batch_iter) for axis in range(len(batch) + len(offsets))
+    )
+    numbers = (
+        f"#stablehlo.gather<offset_dims = {list(offset_dims)}, collapsed_slice_dims = {list(collapsed_slice_dims)}, "
+        f"start_index_map = {list(start_index_map)}, index_vector_dim = {index_vector_dim}>"
+    )
+    ordered = (("indices_are_sorted", "true" if indices_are_sorted else "false"),)
+    if all_static(slice_sizes):
+        attributes = (
+            ("dimension_numbers", numbers),
+            ("slice_sizes", i64_array(slice_sizes)),  # type: ignore[arg-type]
+            *ordered,
+        )
+        return x.builder.op("stablehlo.gather", [x, indices], dims, x.dtype, attributes)
+    sizes = x.builder.size_vector(slice_sizes)
+    return x.builder.op(
+        "stablehlo.dynamic_gather", [x, indices, sizes], dims, x.dtype, (("dimension_numbers", numbers), *ordered)
+    )
+
+
+def scatter(
+    x: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    combiner: Combiner,
+    *,
+    update_window_dims: Sequence[int],
+    inserted_window_dims: Sequence[int],
+    scatter_dims_to_operand_dims: Sequence[int],
+    index_vector_dim: int,
+    unique_indices: bool = False,
+) -> Tensor:
+    """`stablehlo.scatter`: `x` with `updates` written or combined at `indices`. Same shape as `x`."""
+    numbers = (
+        f"#stablehlo.scatter<update_window_dims = {list(update_window_dims)}, "
+        f"inserted_window_dims = {list(inserted_window_dims)}, "
+        f"scatter_dims_to_operand_dims = {list(scatter_dims_to_operand_dims)}, index_vector_dim = {index_vector_dim}>"
+    )
+    attributes = (
+        ("scatter_dimension_numbers", numbers),
+        ("indices_are_sorted", "false"),
+        ("unique_indices", "true" if unique_indices else "false"),
+    )
+    scalar = ((), x.dtype)
+
+    def body(old: Tensor, new: Tensor) -> list[Tensor]:
+        return [new if combiner == "set" else _COMBINE[combiner](old, new)]
+
+    (result,) = x.builder.region_op(
+        "stablehlo.scatter",
+        [x, indices, updates],
+        [(x.dims, x.dtype)],
+        [([scalar, scalar], body)],
+        attributes,
+        key=combiner,
+    )
+    return result
+
+
+def take(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """`x[..., indices, ...]` along `axis` for an integer tensor of any shape; indices are in range."""
+    rank = indices.ndim
+    index_axes = range(axis, axis + rank)
+    sizes = tuple(1 if i == axis else dim for i, dim in enumerate(x.dims))
+    return gather(
+        x,
+        indices,
+        offset_dims=[i for i in range(x.ndim - 1 + rank) if i not in index_axes],
+        collapsed_slice_dims=[axis],
+        start_index_map=[axis],
+        index_vector_dim=rank,
+        slice_sizes=sizes,
+    )
+
+
+def put(x: Tensor, indices: Tensor, updates: Tensor, axis: int, combiner: Combiner) -> Tensor:
+    """`x` with `x[..., indices, ...] (combiner)= updates` along `axis`; the counterpart of `take`."""
+    rank = indices.ndim
+    index_axes = range(axis, axis + rank)
+    return scatter(
+        x,
+        indices,
+        updates,
+        combiner,
+        update_window_dims=[i for i in range(updates.ndim) if i not in index_axes],
+        inserted_window_dims=[axis],
+        scatter_dims_to_operand_dims=[axis],
+        index_vector_dim=rank,
+    )
+
+
+def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:
+    """A window of shape `sizes` at runtime starts (integer scalars of one dtype); starts are clamped."""
+    if all_static(sizes):
+        attributes = (("slice_sizes", i64_array(sizes)),)  # type: ignore[arg-type]
+        return x.builder.op("stablehlo.dynamic_slice", [x, *starts], sizes, x.dtype, attributes)
+    from .shape import stack_scalars
+
+    return gather(
+        x,
+        stack_scalars(starts),
+        offset_dims=list(range(x.ndim)),
+        collapsed_slice_dims=[],
+        start_index_map=list(range(x.ndim)),
+        index_vector_dim=0,
+        slice_sizes=sizes,
+    )
+
+
+def dynamic_update_slice(x: Tensor, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
+    """`x` with `update` written at runtime starts (integer scalars of one dtype); starts are clamped."""
+    return x.builder.op("stablehlo.dynamic_update_slice", [x, update, *starts], x.dims, x.dtype)
+
+
+def index_axis(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """`x` at one place of `axis`, without that axis; `index` is an integer scalar in range."""
+    dims = tuple(dim for i, dim in enumerate(x.dims) if i != axis)
+    if x.is_static:
+        zero = x.builder.constant(0, index.dtype)
+        starts = [index if i == axis else zero for i in range(x.ndim)]
+        sizes: list[Dim] = [1 if i == axis else dim for i, dim in enumerate(x.dims)]
+        return reshape(dynamic_slice(x, starts, tuple(sizes)), dims)
+    return take(x, index, axis)

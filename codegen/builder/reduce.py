@@ -1,0 +1,220 @@
+"""Reductions, contractions, sorting, cumulative ops.
+
+In: handles and axes. Out: handles. A monoid is named by its StableHLO op; its identity for a dtype is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..dims import Dim
+from .control import while_loop
+from .core import INT64, DType, Tensor
+from .elementwise import Binary, add, and_, compare, convert, maximum_, minimum_, multiply, or_, select, subtract, xor
+from .indexing import dynamic_slice
+from .shape import concatenate, full, i64_array, iota
+
+Monoid = Literal["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
+
+MONOIDS: dict[str, Binary] = {
+    "add": add,
+    "multiply": multiply,
+    "maximum": maximum_,
+    "minimum": minimum_,
+    "and": and_,
+    "or": or_,
+    "xor": xor,
+}
+
+
+def identity(monoid: Monoid, dtype: DType) -> np.ndarray[Any, Any]:
+    """The value that leaves every other unchanged under the monoid: 0, 1, -inf or the lowest integer, ..."""
+    if monoid in ("add", "or", "xor"):
+        return np.zeros((), dtype)
+    if monoid == "multiply":
+        return np.ones((), dtype)
+    if monoid == "and":
+        return np.array(True) if dtype.kind == "b" else np.array(-1).astype(dtype)
+    if dtype.kind == "b":
+        return np.array(monoid == "minimum")
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return np.array(info.min if monoid == "maximum" else info.max, dtype)
+    return np.array(-np.inf if monoid == "maximum" else np.inf, dtype)
+
+
+def reduce(
+    operands: Sequence[Tensor],
+    inits: Sequence[Tensor],
+    axes: Sequence[int],
+    body: Callable[..., Sequence[Tensor]],
+    *,
+    key: Any = None,
+) -> list[Tensor]:
+    """`stablehlo.reduce` of one or more operands of one shape with any associative body.
+
+    Args:
+        operands: tensors of one shape.
+        inits: a scalar for each.
+        axes: what to reduce.
+        body: from the accumulators and the elements (scalar handles) to the new accumulators.
+        key: hashable description of the body, for CSE.
+    """
+    first = operands[0]
+    dims = tuple(dim for axis, dim in enumerate(first.dims) if axis not in axes)
+    scalars = [((), x.dtype) for x in operands]
+    return first.builder.region_op(
+        "stablehlo.reduce",
+        [*operands, *inits],
+        [(dims, x.dtype) for x in operands],
+        [([*scalars, *scalars], body)],
+        (("dimensions", i64_array(sorted(axes))),),
+        key=key,
+    )
+
+
+def reduce_monoid(x: Tensor, axes: Sequence[int], monoid: Monoid) -> Tensor:
+    """Reduction of `axes` with a monoid, from its identity."""
+    if not axes:
+        return x
+    init = x.builder.constant(identity(monoid, x.dtype))
+    combine = MONOIDS[monoid]
+    return reduce([x], [init], axes, lambda a, b: [combine(a, b)], key=monoid)[0]
+
+
+def arg_reduce(x: Tensor, axis: int, kind: Literal["maximum", "minimum"]) -> Tensor:
+    """Index (int64) of the largest or smallest element along `axis`: the first of equals, the first NaN if any."""
+    builder = x.builder
+    is_float = x.dtype.kind == "f"
+    direction = "GT" if kind == "maximum" else "LT"
+
+    def body(value: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> list[Tensor]:
+        better = compare(direction, value, other)
+        same = compare("EQ", value, other)
+        if is_float:  # NaN beats every number and equals NaN
+            nan, other_nan = compare("NE", value, value), compare("NE", other, other)
+            better = or_(better, and_(nan, compare("EQ", other, other)))
+            same = or_(same, and_(nan, other_nan))
+        keep = or_(better, and_(same, compare("LT", index, other_index)))
+        return [select(keep, value, other), select(keep, index, other_index)]
+
+    places = iota(builder, x.dims, axis, INT64)
+    init = builder.constant(identity(kind, x.dtype))
+    # The identity's index is past every real one, so that an element equal to the identity wins.
+    last = builder.constant(np.iinfo(np.int64).max, np.int64)
+    return reduce([x, places], [init, last], [axis], body, key=("arg", kind))[1]
+
+
+def dot_general(
+    lhs: Tensor,
+    rhs: Tensor,
+    *,
+    contracting: tuple[Sequence[int], Sequence[int]],
+    batching: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> Tensor:
+    """`stablehlo.dot_general`: result axes are batch, then free axes of `lhs`, then free axes of `rhs`."""
+    builder = lhs.builder
+    dims: list[Dim] = []
+    for a, b in zip(*batching, strict=True):
+        dims.append(builder.equate(lhs.dims[a], rhs.dims[b], "dot, batch axis"))
+    for a, b in zip(*contracting, strict=True):
+        builder.equate(lhs.dims[a], rhs.dims[b], "dot, contracted axis")
+    dims += [d for i, d in enumerate(lhs.dims) if i not in contracting[0] and i not in batching[0]]
+    dims += [d for i, d in enumerate(rhs.dims) if i not in contracting[1] and i not in batching[1]]
+    parts = []
+    if batching[0]:
+        parts += [
+            f"lhs_batching_dimensions = {list(batching[0])}",
+            f"rhs_batching_dimensions = {list(batching[1])}",
+        ]
+    parts += [
+        f"lhs_contracting_dimensions = {list(contracting[0])}",
+        f"rhs_contracting_dimensions = {list(contracting[1])}",
+    ]
+    precision = "#stablehlo<precision HIGHEST>"
+    attributes = (
+        ("dot_dimension_numbers", f"#stablehlo.dot<{', '.join(parts)}>"),
+        ("precision_config", f"[{precision}, {precision}]"),
+    )
+    return builder.op("stablehlo.dot_general", [lhs, rhs], tuple(dims), lhs.dtype, attributes)
+
+
+def sort(
+    operands: Sequence[Tensor],
+    axis: int,
+    comparator: Callable[..., Tensor],
+    *,
+    stable: bool = True,
+    key: Any = None,
+) -> list[Tensor]:
+    """`stablehlo.sort` of one or more operands together; `comparator` takes (a0, b0, a1, b1, ...) scalars."""
+    first = operands[0]
+    types = [((), x.dtype) for x in operands for _ in range(2)]
+    return first.builder.region_op(
+        "stablehlo.sort",
+        operands,
+        [(x.dims, x.dtype) for x in operands],
+        [(types, lambda *scalars: [comparator(*scalars)])],
+        (("dimension", f"{axis} : i64"), ("is_stable", "true" if stable else "false")),
+        key=key,
+    )
+
+
+def less_nan_last(a: Tensor, b: Tensor) -> Tensor:
+    """NumPy's order: numbers first, NaN last. For use as a comparator."""
+    less = compare("LT", a, b)
+    if a.dtype.kind != "f":
+        return less
+    return or_(less, and_(compare("EQ", a, a), compare("NE", b, b)))
+
+
+def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:
+    """Running reduction along `axis`: element i combines elements 0..i.
+
+    A static axis takes one `reduce_window`. A symbolic one takes a loop of doubling shifts, log2(n) steps of n work
+    each, since a window cannot have a symbolic size.
+    """
+    builder = x.builder
+    size = x.dims[axis]
+    combine = MONOIDS[monoid]
+    init = builder.constant(identity(monoid, x.dtype))
+    if type(size) is int:
+        if size == 0:
+            return x
+        window = [size if i == axis else 1 for i in range(x.ndim)]
+        low = ", ".join(f"[{size - 1 if i == axis else 0}, 0]" for i in range(x.ndim))
+        attributes = (
+            ("window_dimensions", i64_array(window)),
+            ("padding", f"dense<[{low}]> : tensor<{x.ndim}x2xi64>"),
+        )
+        scalar = ((), x.dtype)
+        return builder.region_op(
+            "stablehlo.reduce_window",
+            [x, init],
+            [(x.dims, x.dtype)],
+            [([scalar, scalar], lambda a, b: [combine(a, b)])],
+            attributes,
+            key=monoid,
+        )[0]
+    length = builder.size(size)
+    zero = builder.constant(0, np.int64)
+
+    def body(shift: Tensor, value: Tensor) -> list[Tensor]:
+        # Shift right by `shift`, filling with the identity: a window of [identities | value].
+        doubled = concatenate([full(builder, init, x.dims), value], axis)
+        start = subtract(length, shift)
+        starts = [start if i == axis else zero for i in range(x.ndim)]
+        shifted = dynamic_slice(doubled, starts, x.dims)
+        # `shift + shift` would crash XLA's trip count analysis (jaxlib 0.10), which takes one side for a constant.
+        return [multiply(shift, 2), combine(shifted, value)]
+
+    one = builder.constant(1, np.int64)
+    return while_loop([one, x], lambda shift, value: compare("LT", shift, length), body)[1]
+
+
+def sum_to(x: Tensor, axes: Sequence[int], dtype: DType) -> Tensor:
+    """Sum over `axes`, accumulated in `dtype`."""
+    return reduce_monoid(convert(x, dtype), axes, "add")

@@ -1,0 +1,261 @@
+"""Shape ops: broadcast, reshape, transpose, concatenate, slice, pad, iota, reverse.
+
+In: handles and dimensions (ints and symbolic ones alike). Out: handles. Each op is emitted in its static form when all
+sizes that it needs are ints, in its dynamic form (`dynamic_*`, `real_dynamic_slice`) when one is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dims import Dim, maximum, minimum
+from .core import Builder, Dims, DType, Tensor
+
+
+def i64_array(values: Sequence[int]) -> str:
+    """Text of an `array<i64: ...>` attribute."""
+    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
+
+
+def all_static(dims: Sequence[Dim]) -> bool:
+    """True when every dimension is an int."""
+    return all(type(dim) is int for dim in dims)
+
+
+def product(dims: Sequence[Dim]) -> Dim:
+    """Number of elements of a shape."""
+    return math.prod(dims, start=1) if all_static(dims) else _product(dims)
+
+
+def _product(dims: Sequence[Dim]) -> Dim:
+    total: Dim = 1
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int]) -> Tensor:
+    """Stretches `x` to `dims`; axis i of `x` becomes axis `broadcast_dimensions[i]`.
+
+    Each axis of `x` has size 1 or the size of the axis it becomes.
+    """
+    builder = x.builder
+    if x.dims == dims and tuple(broadcast_dimensions) == tuple(range(len(dims))):
+        return x
+    dims = tuple(dim if type(dim) is int else builder.constraints.canonical(dim) for dim in dims)
+    for axis, target in enumerate(broadcast_dimensions):
+        if x.dims[axis] != 1:
+            builder.equate(dims[target], x.dims[axis], "broadcast")
+    scalar = x.literal is not None and x.literal.size == 1
+    if scalar and x.ndim:
+        x, broadcast_dimensions = builder.constant(x.literal.reshape(())), ()  # type: ignore[union-attr]
+    attributes = (("broadcast_dimensions", i64_array(broadcast_dimensions)),)
+    if all_static(dims):
+        result = builder.op("stablehlo.broadcast_in_dim", [x], dims, x.dtype, attributes)
+    else:
+        shape = builder.size_vector(dims)
+        result = builder.op("stablehlo.dynamic_broadcast_in_dim", [x, shape], dims, x.dtype, attributes)
+    if scalar:
+        builder.splats[result.uid] = x.literal  # type: ignore[assignment]
+    return result
+
+
+def broadcast(x: Tensor, dims: Dims) -> Tensor:
+    """Stretches `x` to `dims` as NumPy does: its axes are the last ones."""
+    return broadcast_in_dim(x, dims, range(len(dims) - x.ndim, len(dims)))
+
+
+def full(builder: Builder, value: Tensor, dims: Dims) -> Tensor:
+    """A tensor of shape `dims` that holds the scalar `value` everywhere."""
+    return broadcast_in_dim(value, dims, ())
+
+
+def reshape(x: Tensor, dims: Dims) -> Tensor:
+    """Same elements in the same order, in shape `dims`; the numbers of elements are equated."""
+    builder = x.builder
+    if x.dims == dims:
+        return x
+    builder.equate(product(dims), product(x.dims), "reshape")
+    if x.literal is not None and x._value is None and all_static(dims) and x.literal.size <= 64:
+        return builder.constant(x.literal.reshape(dims))  # type: ignore[arg-type]
+    if x.sizes is not None:
+        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
+        if dims == ():
+            literal = None if x.literal is None else x.literal.reshape(())
+            if literal is not None:
+                return builder.constant(literal)
+            if x._value is None:
+                return builder.size(known[0], x.dtype)
+        elif len(dims) == 1 and x.literal is not None:
+            return builder.constant(x.literal.reshape(-1))
+        elif len(dims) == 1 and x._value is None:
+            return builder.size_vector(known, x.dtype)
+    if all_static(dims):
+        result = builder.op("stablehlo.reshape", [x], dims, x.dtype)
+    else:
+        result = builder.op("stablehlo.dynamic_reshape", [x, builder.size_vector(dims)], dims, x.dtype)
+    if x.sizes is not None and len(dims) < 2 and result.sizes is None:
+        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
+        result.sizes = known if dims else known[0]
+    return result
+
+
+def transpose(x: Tensor, permutation: Sequence[int]) -> Tensor:
+    """Axis i of the result is axis `permutation[i]` of `x`."""
+    if list(permutation) == list(range(x.ndim)):
+        return x
+    dims = tuple(x.dims[axis] for axis in permutation)
+    return x.builder.op("stablehlo.transpose", [x], dims, x.dtype, (("permutation", i64_array(permutation)),))
+
+
+def expand_dims(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Inserts axes of size 1 at the given places of the result."""
+    if not axes:
+        return x
+    rank = x.ndim + len(axes)
+    rest = iter(x.dims)
+    return reshape(x, tuple(1 if axis in axes else next(rest) for axis in range(rank)))
+
+
+def squeeze(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Drops axes; their sizes are equated with 1."""
+    for axis in axes:
+        x.builder.equate(x.dims[axis], 1, f"dropped axis {axis}")
+    return reshape(x, tuple(dim for axis, dim in enumerate(x.dims) if axis not in axes))
+
+
+def concatenate(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Joins tensors along `axis`; their other sizes are equated."""
+    builder = parts[0].builder
+    if len(parts) == 1:
+        return parts[0]
+    dims = list(parts[0].dims)
+    total: Dim = dims[axis]
+    for part in parts[1:]:
+        total = total + part.dims[axis]
+        for other in range(len(dims)):
+            if other != axis:
+                dims[other] = builder.equate(dims[other], part.dims[other], f"join, axis {other}")
+    dims[axis] = builder.constraints.canonical(total)
+    attributes = (("dimension", f"{axis} : i64"),)
+    return builder.op("stablehlo.concatenate", parts, tuple(dims), parts[0].dtype, attributes)
+
+
+def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequence[int] | None = None) -> Tensor:
+    """Elements `start, start + stride, ... < limit` of each axis.
+
+    The caller sees to `0 <= start <= limit <= size` and `stride > 0`.
+    """
+    builder = x.builder
+    steps = list(stride) if stride is not None else [1] * x.ndim
+    if list(start) == [0] * x.ndim and list(limit) == list(x.dims) and steps == [1] * x.ndim:
+        return x
+    dims = tuple((b - a + s - 1) // s for a, b, s in zip(start, limit, steps, strict=True))
+    if x.sizes is not None and isinstance(x.sizes, tuple) and all_static(start) and all_static(limit):
+        known = x.sizes[start[0] : limit[0] : steps[0]]  # type: ignore[misc]
+        if x.literal is not None:
+            return builder.constant(x.literal[start[0] : limit[0] : steps[0]])  # type: ignore[misc]
+        return builder.size_vector(known, x.dtype)
+    if all_static(start) and all_static(limit):
+        attributes = (
+            ("start_indices", i64_array(start)),  # type: ignore[arg-type]
+            ("limit_indices", i64_array(limit)),  # type: ignore[arg-type]
+            ("strides", i64_array(steps)),
+        )
+        return builder.op("stablehlo.slice", [x], dims, x.dtype, attributes)
+    vectors = [builder.size_vector(values) for values in (start, limit, steps)]
+    return builder.op("stablehlo.real_dynamic_slice", [x, *vectors], dims, x.dtype)
+
+
+def slice_axis(x: Tensor, axis: int, start: Dim, length: Dim, step: int = 1) -> Tensor:
+    """`length` elements of one axis from `start` on, every `step`-th; `step` may be negative.
+
+    The caller sees to it that all of them exist (`length` may be 0).
+    """
+    if step < 0:
+        # Elements start, start+step, ... are, from low to high, those from start + (length-1)*step on. An empty slice
+        # must not start below 0 or above the size.
+        low = _zero_if_empty(start + (length - 1) * step, length)
+        return reverse(slice_axis(x, axis, low, length, -step), [axis])
+    starts: list[Dim] = [0] * x.ndim
+    limits = list(x.dims)
+    steps = [1] * x.ndim
+    starts[axis] = start
+    limits[axis] = start + _span(length, step)
+    steps[axis] = step
+    result = slice(x, starts, limits, steps)
+    return with_dims(result, (*x.dims[:axis], length, *x.dims[axis + 1 :]))
+
+
+def _span(length: Dim, step: int) -> Dim:
+    """Distance from the first element to past the last one: 0 for an empty slice."""
+    return length if step == 1 else maximum((length - 1) * step + 1, 0)
+
+
+def _zero_if_empty(start: Dim, length: Dim) -> Dim:
+    return start * minimum(length, 1)
+
+
+def with_dims(x: Tensor, dims: Dims) -> Tensor:
+    """The same value under another, equal, way to write its dimensions."""
+    if x.dims == dims:
+        return x
+    if [type(dim) is int for dim in x.dims] != [type(dim) is int for dim in dims]:
+        return x
+    return Tensor(x.builder, x.value, dims, x.dtype, sizes=x.sizes, literal=x.literal, uid=x.uid)
+
+
+def pad(
+    x: Tensor,
+    value: Tensor,
+    low: Sequence[Dim],
+    high: Sequence[Dim],
+    interior: Sequence[int] | None = None,
+) -> Tensor:
+    """`stablehlo.pad`: `value` before, after and between the elements of each axis; negative amounts cut."""
+    builder = x.builder
+    between = list(interior) if interior is not None else [0] * x.ndim
+    if all_static(low) and all_static(high) and not (any(low) or any(high) or any(between)):
+        return x
+    dims: list[Dim] = []
+    for size, before, after, gap in zip(x.dims, low, high, between, strict=True):
+        inner = size
+        if gap:
+                    inner = size + gap * maximum(size - 1, 0)
+        dims.append(before + inner + after)
+    if all_static(low) and all_static(high):
+        attributes = (
+            ("edge_padding_low", i64_array(low)),  # type: ignore[arg-type]
+            ("edge_padding_high", i64_array(high)),  # type: ignore[arg-type]
+            ("interior_padding", i64_array(between)),
+        )
+        return builder.op("stablehlo.pad", [x, value], tuple(dims), x.dtype, attributes)
+    vectors = [builder.size_vector(values) for values in (low, high, between)]
+    return builder.op("stablehlo.dynamic_pad", [x, value, *vectors], tuple(dims), x.dtype)
+
+
+def iota(builder: Builder, dims: Dims, axis: int, dtype: DType) -> Tensor:
+    """Indices 0, 1, ... along `axis`, of shape `dims`."""
+    attributes = (("iota_dimension", f"{axis} : i64"),)
+    if all_static(dims):
+        return builder.op("stablehlo.iota", [], dims, dtype, attributes)
+    return builder.op("stablehlo.dynamic_iota", [builder.size_vector(dims)], dims, dtype, attributes)
+
+
+def reverse(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """Elements in the opposite order along `axes`."""
+    return x.builder.op("stablehlo.reverse", [x], x.dims, x.dtype, (("dimensions", i64_array(axes)),))
+
+
+def stack_scalars(parts: Sequence[Tensor]) -> Tensor:
+    """A vector of scalars, shape `(len(parts),)`; knows its sizes when all parts do."""
+    builder = parts[0].builder
+    known = [part.sizes for part in parts]
+    if all(dim is not None and not isinstance(dim, tuple) for dim in known):
+        if all(part.literal is not None for part in parts):
+            return builder.constant(np.array([part.literal for part in parts], parts[0].dtype))
+        return builder.size_vector(known, parts[0].dtype)  # type: ignore[arg-type]
+    return concatenate([reshape(part, (1,)) for part in parts], 0)

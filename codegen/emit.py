@@ -1,0 +1,491 @@
+"""The walk: a graph, node by node, into a `Program`.
+
+In: a graph that a reader understands. Out: a program. The walk is iterative and linear in the number of nodes: order
+the nodes, report at once every op that has no rule, put each node into the region where it is needed (an `IfElse`
+branch evaluates only what it needs), then lower one node after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import builder as hlo
+from . import dims as dimension
+from . import mlir
+from . import signature as signatures
+from .builder import Builder, Dims, Tensor
+from .builder.core import Root as SizeSource
+from .dims import Dim, DimMismatch
+from .errors import ArgumentShapeError, GraphError, MissingInputError, UnsupportedOpError
+from .mlir import ir
+from .program import Program
+from .signature import Argument, CheckSpec, Result, Signature
+
+DimsArgument = Mapping[Any, Sequence[str | int | None]]
+
+
+@dataclass
+class Input:
+    """An input of a graph as a reader sees it."""
+
+    variable: Any
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+    container: Any = None
+
+
+@dataclass
+class Graph:
+    """What a reader makes of a graph object.
+
+    Attributes:
+        inputs: in call order; inputs with a `container` are shared variables.
+        outputs: (variable, name or None).
+        constant: the numpy value of a variable that is a constant, None for others.
+        describe: one line about a node, for error messages.
+    """
+
+    inputs: list[Input]
+    outputs: list[tuple[Any, str | None]]
+    constant: Callable[[Any], Any]
+    describe: Callable[[Any], str]
+    inner: Callable[[Any], Any] = field(default=lambda op: None)
+
+
+def emit_stablehlo(
+    graph: Any,
+    *,
+    dims: DimsArgument | None = None,
+    name: str = "main",
+    rewrite: bool = False,
+) -> Program:
+    """Lowers a tensor graph to StableHLO.
+
+    Args:
+        graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair, a compiled PyTensor function, or a single
+            output variable (its root inputs are found).
+        dims: names or sizes for the axes of inputs, e.g. `{"x": ("n", 8)}`; the same name means the same size. Axes
+            that nothing says more about become symbolic dimensions named `x_0`.
+        name: the module's name.
+        rewrite: apply PyTensor's own canonicalization, stabilization and specialization rewrites first, as its
+            compiled modes do (`log(sigmoid(x))` becomes `-softplus(-x)`). Off: the graph is lowered as it stands.
+
+    Returns:
+        The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
+
+    Raises:
+        UnsupportedOpError: ops without a rule, all of them.
+        MissingInputError: an output depends on variables that are not inputs.
+        GraphError: `graph` is nothing that can be read, or `dims` does not fit it.
+        DataDependentSizeError: a size is computed from data.
+    """
+    from ..dialects import registry
+
+    read = registry.read_graph(graph, rewrite=rewrite)
+    return _Emitter(read, name).emit(dims or {})
+
+
+class Context:
+    """What a lowering rule sees besides its operands.
+
+    Attributes:
+        builder: the builder, for constants and sizes; most builder functions need only the operands.
+        node: the node being lowered.
+    """
+
+    def __init__(self, emitter: _Emitter) -> None:
+        self._emitter = emitter
+        self.builder: Builder = emitter.builder
+        self.node: Any = None
+
+    def out_dtype(self, index: int = 0) -> np.dtype[Any]:
+        """Dtype of the node's output."""
+        return np.dtype(self.node.outputs[index].type.dtype)
+
+    def constant(self, value: Any, dtype: Any = None) -> Tensor:
+        """A constant tensor."""
+        return self.builder.constant(value, dtype)
+
+    def dim(self, tensor: Tensor, what: str) -> Dim:
+        """The dimension that an integer scalar stands for; an error when it is computed from data."""
+        return self.builder.dim_of(tensor, what)
+
+    def equate(self, a: Dim, b: Dim, what: str) -> Dim:
+        """Demands that two sizes are equal."""
+        return self.builder.equate(a, b, what)
+
+    def at_least(self, a: Dim, low: Dim, what: str) -> None:
+        """Demands a lower bound of a size."""
+        self.builder.constraints.at_least(a, low, f"{what} at {self.builder.where}")
+
+    def check(self, flag: Tensor, exception: str, message: str) -> None:
+        """Makes the call raise when the boolean scalar `flag` is false in a run."""
+        self.builder.check(flag, exception, message)
+
+    def literal(self, variable: Any) -> Any:
+        """The numpy value of a constant variable of the graph, or None."""
+        return self._emitter.graph.constant(variable)
+
+    def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
+        """Lowers an inner graph in place, with `operands` for its inputs."""
+        return self._emitter.lower_inner(inputs, outputs, operands)
+
+    def branch(self, index: int) -> Callable[[], list[Tensor]]:
+        """For a lazy op: lowers what branch `index` needs, when called, and returns the branch's operands."""
+        return self._emitter.branch(self.node, index)
+
+    def lower_op(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
+        """Applies the rule of another op to this node's operands (for ops that wrap one)."""
+        return self._emitter.apply(op, node, operands)
+
+
+@dataclass(eq=False)
+class _Region:
+    """Where a node is evaluated: the function's body, or a branch of a lazy node."""
+
+    parent: _Region | None
+    depth: int
+    nodes: list[Any] = field(default_factory=list)
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph = graph
+        self.context = mlir.new_context()
+        self.builder = Builder(self.context, name)
+        self.values: dict[Any, Tensor] = {}
+        self.branches: dict[Any, list[_Region]] = {}
+        self.rule_context = Context(self)
+
+    # ---- the program ----------------------------------------------------------------------------------------------
+
+    def emit(self, dims: DimsArgument) -> Program:
+        graph, builder = self.graph, self.builder
+        arguments = _name_arguments(graph.inputs, dims)
+        order = self._order([i.variable for i in graph.inputs], [variable for variable, _ in graph.outputs])
+        self._refuse_unsupported(order)
+        root = self._place(order, [variable for variable, _ in graph.outputs])
+        with builder.function("main", [(a.dims, a.dtype) for a in arguments]) as handles:
+            values = self._declare_roots(arguments, handles)
+            self.values.update(zip([i.variable for i in graph.inputs], handles, strict=True))
+            try:
+                self._lower(root)
+                results = [self._read(variable) for variable, _ in graph.outputs]
+            except DimMismatch as error:
+                raise ArgumentShapeError(f"sizes that must agree cannot: {error}") from None
+            builder.location = ir.Location.unknown(self.context)
+            checks = list(builder.checks)
+            flags = [hlo.stack_scalars([check.flag for check in checks])] if checks else []
+            operation = builder.finish([*results, *flags])
+        names = _unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
+        canonical = builder.constraints.canonical
+        used = builder.used_roots | {
+            name for c in builder.constraints for dim in (c.lhs, c.rhs) for name in dimension.roots(dim)
+        }
+        signature = Signature(
+            tuple(
+                Argument(a.name, a.dtype, a.dims, names if any(name in used for name in names) else (), a.shared)
+                for a, names in zip(arguments, values, strict=True)
+            ),
+            tuple(
+                Result(n, x.dtype, tuple(canonical(d) if type(d) is not int else d for d in x.dims))
+                for n, x in zip(names, results, strict=True)
+            ),
+            (),
+            tuple(builder.constraints),
+            tuple(CheckSpec(check.exception, check.message) for check in checks),
+        )
+        signatures.write(operation, signature)
+        mlir.verify(builder.module, "the emitted module")
+        bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
+        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings)
+
+    def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
+        """Says where each root comes from; integer scalars and short vectors know their elements as roots."""
+        builder = self.builder
+        taken = {name for a in arguments for dim in a.dims for name in dimension.roots(dim)}
+        values: list[tuple[str, ...]] = []
+        for argument, handle in zip(arguments, handles, strict=True):
+            for axis, dim in enumerate(argument.dims):
+                if type(dim) is not int and str(dim).isidentifier():
+                    builder.add_root(SizeSource(str(dim), handle, axis))
+        for argument, handle in zip(arguments, handles, strict=True):
+            names: tuple[str, ...] = ()
+            scalar = argument.dims == ()
+            vector = len(argument.dims) == 1 and type(argument.dims[0]) is int and argument.dims[0] <= 16
+            if argument.dtype.kind in "iu" and (scalar or vector):
+                count = 1 if scalar else int(argument.dims[0])  # type: ignore[arg-type]
+                names = tuple(
+                    _fresh(argument.name if scalar else f"{argument.name}_{i}", taken) for i in range(count)
+                )
+                signed = argument.dtype.kind == "i"
+                symbols = tuple(dimension.symbol(name, signed=signed) for name in names)
+                for i, name in enumerate(names):
+                    builder.add_root(SizeSource(name, handle, None, None if scalar else i))
+                if names:
+                    handle.sizes = symbols[0] if scalar else symbols
+            values.append(names)
+        undefined = {
+            (name, argument.name) for argument in arguments for dim in argument.dims for name in dimension.roots(dim)
+            if name not in builder.roots
+        }
+        if undefined:
+            name, where = min(undefined)
+            raise GraphError(
+                f"size {name!r}, used in dims of {where!r}, is not the size of any axis by itself; give one axis "
+                f"exactly {name!r}"
+            )
+        return values
+
+    # ---- order, regions ---------------------------------------------------------------------------------------------
+
+    def _order(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """Nodes that the outputs need, operands first."""
+        known = set(inputs)
+        done: set[Any] = set()
+        order: list[Any] = []
+        missing: dict[Any, Any] = {}
+        constant = self.graph.constant
+        for output in outputs:
+            if output.owner is None or output in known:
+                if output not in known and constant(output) is None:
+                    missing.setdefault(output, output)
+                continue
+            stack: list[tuple[Any, bool]] = [(output.owner, False)]
+            while stack:
+                node, ready = stack.pop()
+                if ready:
+                    order.append(node)
+                    continue
+                if node in done:
+                    continue
+                done.add(node)
+                stack.append((node, True))
+                for variable in reversed(node.inputs):
+                    if variable in known:
+                        continue
+                    if variable.owner is not None:
+                        if variable.owner not in done:
+                            stack.append((variable.owner, False))
+                    elif constant(variable) is None:
+                        missing.setdefault(variable, output)
+        if missing:
+            lines = [f"  {variable} ({variable.type}), needed by output {out}" for variable, out in missing.items()]
+            listed = "\n".join(lines)
+            raise MissingInputError(
+                f"the outputs depend on variables that are not inputs; add them to the inputs:\n{listed}"
+            )
+        return order
+
+    def _refuse_unsupported(self, order: Sequence[Any]) -> None:
+        from ..dialects import registry
+
+        found: list[str] = []
+        stack: list[tuple[Sequence[Any], str]] = [(order, "")]
+        seen: set[int] = set()
+        while stack:
+            nodes, place = stack.pop()
+            for number, node in enumerate(nodes):
+                lowering = registry.find(node.op)
+                if lowering is None:
+                    where = f"node {number + 1} of {len(nodes)}{place}"
+                    found.append(f"  {self.graph.describe(node)}  [{where}]")
+                elif lowering.unsupported is not None and (wrapped := lowering.unsupported(node.op)):
+                    where = f"node {number + 1} of {len(nodes)}{place}"
+                    found.append(f"  {self.graph.describe(node)}  [{', '.join(wrapped)}; {where}]")
+                elif lowering.inner and id(node.op) not in seen:
+                    seen.add(id(node.op))
+                    inner = self.graph.inner(node.op)
+                    if inner is not None:
+                        stack.append((inner, f", inside {type(node.op).__name__} at node {number + 1}{place}"))
+        if found:
+            plural = "s have" if len(found) > 1 else " has"
+            listed = "\n".join(found)
+            raise UnsupportedOpError(
+                f"{len(found)} node{plural} no lowering rule:\n{listed}\nWrite the graph without them, or register a "
+                "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor."
+            )
+
+    def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
+        """Gives each node the innermost region that holds all its uses."""
+        from ..dialects import registry
+
+        root = _Region(None, 0)
+        lazy = {node: low for node in order if (low := registry.find(node.op)) is not None and low.branches}
+        if not lazy:
+            root.nodes = list(order)
+            return root
+        where: dict[Any, _Region] = {v.owner: root for v in outputs if v.owner is not None}
+        for node in reversed(order):
+            region = where[node]
+            region.nodes.append(node)
+            target: dict[int, _Region] = {}
+            if node in lazy:
+                groups = lazy[node].branches(node.op)  # type: ignore[misc]
+                self.branches[node] = [_Region(region, region.depth + 1) for _ in groups]
+                target = {
+                    p: inner for group, inner in zip(groups, self.branches[node], strict=True) for p in group
+                }
+            for position, variable in enumerate(node.inputs):
+                if variable.owner is not None:
+                    use = target.get(position, region)
+                    before = where.get(variable.owner)
+                    where[variable.owner] = use if before is None else _common(before, use)
+        # Nodes were added last first.
+        regions = [root, *(inner for inners in self.branches.values() for inner in inners)]
+        for region in regions:
+            region.nodes.reverse()
+        return root
+
+    def branch(self, node: Any, index: int) -> Callable[[], list[Tensor]]:
+        from ..dialects import registry
+
+        lowering = registry.find(node.op)
+        positions = lowering.branches(node.op)[index]  # type: ignore[union-attr, misc]
+
+        def build() -> list[Tensor]:
+            self._lower(self.branches[node][index])
+            return [self._read(node.inputs[p]) for p in positions]
+
+        return build
+
+    # ---- nodes ------------------------------------------------------------------------------------------------------
+
+    def _lower(self, region: _Region) -> None:
+        from ..dialects import registry
+
+        builder, values, context = self.builder, self.values, self.rule_context
+        for number, node in enumerate(region.nodes):
+            if node.outputs[0] in values:
+                continue
+            lowering = registry.find(node.op)
+            name = node.outputs[0].name or f"{type(node.op).__name__}.{number}"
+            builder.location = ir.Location.name(name, context=self.context)
+            builder.where = f"node {name!r}" if node.outputs[0].name else f"a {type(node.op).__name__} node"
+            context.node = node
+            lazy = lowering.branches(node.op) if lowering.branches is not None else ()  # type: ignore[union-attr]
+            skipped = {position for group in lazy for position in group}
+            operands = [self._read(x) for p, x in enumerate(node.inputs) if p not in skipped]
+            results = lowering.rule(context, node, *operands)  # type: ignore[union-attr]
+            if isinstance(results, Tensor):
+                values[node.outputs[0]] = results
+            else:
+                values.update(zip(node.outputs, results, strict=True))
+
+    def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
+        from ..dialects import registry
+
+        lowering = registry.find(op)
+        if lowering is None:
+            raise UnsupportedOpError(f"{type(op).__name__} inside {self.graph.describe(node)} has no lowering rule")
+        return lowering.rule(self.rule_context, node, *operands)
+
+    def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
+        outer_values, outer_node, outer_branches = self.values, self.rule_context.node, self.branches
+        location, where = self.builder.location, self.builder.where
+        self.values, self.branches = dict(zip(inputs, operands, strict=True)), {}
+        try:
+            order = self._order(inputs, outputs)
+            self._lower(self._place(order, outputs))
+            return [self._read(variable) for variable in outputs]
+        finally:
+            self.values, self.rule_context.node, self.branches = outer_values, outer_node, outer_branches
+            self.builder.location, self.builder.where = location, where
+
+    def _read(self, variable: Any) -> Tensor:
+        found = self.values.get(variable)
+        if found is None:
+            value = self.graph.constant(variable)
+            if isinstance(value, np.ndarray | np.generic):
+                found = self.builder.constant(value, np.dtype(variable.type.dtype))
+            else:
+                found = value  # slices, None: rules that take them read them as they are
+            self.values[variable] = found
+        return found
+
+
+def _common(a: _Region, b: _Region) -> _Region:
+    while a is not b:
+        if a.depth >= b.depth:
+            a = a.parent  # type: ignore[assignment]
+        else:
+            b = b.parent  # type: ignore[assignment]
+    return a
+
+
+def builder_name(builder: Builder) -> str:
+    """Name of the module being built."""
+    return ir.StringAttr(builder.module.operation.attributes["sym_name"]).value
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    candidate, number = name, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.add(candidate)
+    return candidate
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    taken: set[str] = set()
+    return [_fresh(name, taken) for name in names]
+
+
+def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:
+    """Names for arguments and their open axes; `dims` may be keyed by name or by variable."""
+    names = _unique([x.name for x in inputs])
+    by_variable = {x.variable: name for x, name in zip(inputs, names, strict=True)}
+    wanted: dict[str, Sequence[str | int | None]] = {}
+    for key, value in dims.items():
+        name = key if isinstance(key, str) else by_variable.get(key)
+        if name not in names:
+            raise GraphError(f"dims names {key!r}, which is not an input (inputs: {', '.join(names)})")
+        if isinstance(value, str | int):
+            value = (value,)
+        wanted[name] = tuple(value)
+    taken = {
+        root
+        for entries in wanted.values()
+        for entry in entries
+        if isinstance(entry, str)
+        for root in dimension.roots(_parse(entry))
+    }
+    arguments = []
+    for x, name in zip(inputs, names, strict=True):
+        entries = wanted.get(name, (None,) * len(x.shape))
+        if len(entries) != len(x.shape):
+            raise GraphError(f"dims of {name!r} has {len(entries)} entries, but the input has {len(x.shape)} axes")
+        sizes: list[Dim] = []
+        for axis, (entry, static) in enumerate(zip(entries, x.shape, strict=True)):
+            if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):
+                raise GraphError(f"dims of {name!r}, axis {axis}: expected a name or a size, got {entry!r}")
+            if isinstance(entry, int | np.integer) and entry < 0:
+                raise GraphError(f"dims of {name!r}, axis {axis}: size {entry} is negative")
+            if static is not None:
+                if isinstance(entry, int | np.integer) and int(entry) != static:
+                    raise GraphError(f"dims of {name!r}, axis {axis} says {entry}, but the input's type has {static}")
+                sizes.append(static)
+            elif entry is None:
+                base = name if name.isidentifier() else f"arg{len(arguments)}"
+                sizes.append(dimension.symbol(_fresh(f"{base}_{axis}", taken)))
+            else:
+                sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
+        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None))
+    return arguments
+
+
+def _dims(sizes: Sequence[Dim]) -> Dims:
+    return tuple(sizes)
+
+
+def _parse(text: str) -> Dim:
+    try:
+        return dimension.parse(text)
+    except ValueError as error:
+        raise GraphError(f"dims: {error}") from None

@@ -1,0 +1,64 @@
+"""Every error that a user can cause, in one place.
+
+`HlographError` is the base; each class also derives from the built-in exception that a Python user would expect
+(`TypeError` for a wrong dtype, `ValueError` for a wrong size, ...), so that either can be caught. A message says what
+was found, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class HlographError(Exception):
+    """Base class of all errors that hlograph raises on purpose."""
+
+
+class UnsupportedOpError(HlographError, NotImplementedError):
+    """The graph has ops without a lowering rule; all of them are listed."""
+
+
+class UnsupportedGraphError(HlographError, NotImplementedError):
+    """An op has a rule, but not for this use of it (a sparse type, a mode of an option, ...)."""
+
+
+class DataDependentSizeError(UnsupportedGraphError):
+    """A size depends on computed values, not on input sizes or integer scalar inputs."""
+
+
+class MissingInputError(HlographError, ValueError):
+    """An output depends on a variable that was not listed as an input."""
+
+
+class GraphError(HlographError, TypeError):
+    """What was given is not a graph that hlograph can read."""
+
+
+class ArgumentError(HlographError):
+    """Base of the errors about one argument of a call."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument has the wrong dtype, or there are too many or too few of them."""
+
+
+class ArgumentShapeError(ArgumentError, ValueError):
+    """An argument has the wrong rank or size, or two arguments that must agree do not."""
+
+
+class ArtifactError(HlographError, ValueError):
+    """A file is not a module that can be read (malformed, truncated, from a newer StableHLO, ...)."""
+
+
+class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
+    """The file does not exist."""
+
+
+class PassError(HlographError, ValueError):
+    """A pass is unknown, was given wrong options, or failed; the module is left as it was."""
+
+
+class CompileError(HlographError, RuntimeError):
+    """The device's compiler refused the module."""
+
+
+class CheckFailedError(HlographError, RuntimeError):
+    """A check in the graph failed whose own exception class is not known here."""

@@ -1,0 +1,198 @@
+"""The only module that touches jaxlib's MLIR bindings beyond plain IR objects.
+
+In: numpy dtypes and arrays, module text or bytes. Out: `ir` types, attributes and modules. Whatever differs between
+jaxlib releases is absorbed here. The one decision to know: every `Program` has an MLIR context of its own, because a
+context is not safe to share between threads; modules travel between contexts as MLIR bytecode, never as text.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir, passmanager
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+from .errors import ArtifactError, PassError
+
+DYNAMIC: int = ir.ShapedType.get_dynamic_size()
+
+
+@functools.cache
+def _registry() -> Any:
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    stablehlo.register_stablehlo_passes()
+    return registry
+
+
+def new_context() -> ir.Context:
+    """A fresh MLIR context with the func, StableHLO and CHLO dialects loaded (about 3 ms)."""
+    context = ir.Context()
+    context.append_dialect_registry(_registry())
+    context.load_all_available_dialects()
+    stablehlo.register_dialect(context)
+    chlo.register_dialect(context)
+    sdy.register_dialect(context)
+    return context
+
+
+_FLOATS = {"float16": "F16Type", "bfloat16": "BF16Type", "float32": "F32Type", "float64": "F64Type"}
+
+
+def element_type(dtype: np.dtype[Any], context: ir.Context) -> ir.Type:
+    """The MLIR element type of a numpy dtype: `i1` for bool, signless and `ui` integers, floats, complex."""
+    kind = dtype.kind
+    with context:
+        if kind == "b":
+            return ir.IntegerType.get_signless(1)
+        if kind == "i":
+            return ir.IntegerType.get_signless(8 * dtype.itemsize)
+        if kind == "u":
+            return ir.IntegerType.get_unsigned(8 * dtype.itemsize)
+        if kind == "c":
+            return ir.ComplexType.get(ir.F32Type.get() if dtype.itemsize == 8 else ir.F64Type.get())
+        if dtype.name in _FLOATS:
+            return getattr(ir, _FLOATS[dtype.name]).get()
+    raise TypeError(f"dtype {dtype} has no StableHLO element type")
+
+
+def dtype_of(type_: ir.Type) -> np.dtype[Any]:
+    """The numpy dtype of an MLIR element type (the inverse of `element_type`)."""
+    text = str(type_)
+    if text == "i1":
+        return np.dtype(bool)
+    if text.startswith("complex<"):
+        return np.dtype(np.complex64 if "f32" in text else np.complex128)
+    if text == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    names = {"ui": "uint", "i": "int", "f": "float"}
+    prefix = text.rstrip("0123456789")
+    if prefix in names and text != prefix:
+        return np.dtype(names[prefix] + text[len(prefix) :])
+    raise TypeError(f"element type {text} has no numpy dtype")
+
+
+def dense_attr(array: np.ndarray[Any, Any], context: ir.Context) -> ir.DenseElementsAttr:
+    """A constant's attribute, made from the array's buffer (no text)."""
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    with context:
+        return ir.DenseElementsAttr.get(array, type=element_type(array.dtype, context), shape=list(array.shape))
+
+
+def attributes_of(source: Any) -> dict[str, ir.Attribute]:
+    """An operation's attributes, or a dictionary attribute's entries, by name."""
+    names = [item if isinstance(item, str) else item.name for item in source]
+    return {name: source[name] for name in names}
+
+
+def parse_module(text: str | bytes, context: ir.Context, filename: str = "<module>") -> ir.Module:
+    """Parses module text or MLIR bytecode.
+
+    Raises:
+        ArtifactError: with the parser's message (line, column) when it is malformed.
+    """
+    try:
+        return ir.Module.parse(text, context)
+    except (ir.MLIRError, ValueError, UnicodeDecodeError) as error:
+        raise ArtifactError(f"{filename} is not a well-formed StableHLO module: {error}") from None
+
+
+def to_bytecode(module: ir.Module) -> bytes:
+    """MLIR bytecode of a module: how modules travel between contexts."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def run_pipeline(module: ir.Module, pipeline: str, *, name: str | None = None) -> None:
+    """Runs an MLIR pass pipeline on the module, in place.
+
+    Raises:
+        PassError: with MLIR's diagnostics when the pipeline does not parse or a pass fails.
+    """
+    with module.context:
+        try:
+            manager = passmanager.PassManager.parse(f"builtin.module({pipeline})")
+        except ValueError as error:
+            raise PassError(f"pass {name or pipeline!r} cannot be built: {error}") from None
+        try:
+            manager.run(module.operation)
+        except (ir.MLIRError, RuntimeError) as error:
+            raise PassError(f"pass {name or pipeline!r} failed: {error}") from None
+
+
+def verify(module: ir.Module, what: str) -> None:
+    """MLIR's verifier, with its message in a `PassError` that names what was being done."""
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise PassError(f"{what} is not valid StableHLO: {error}") from None
+
+
+def reference_eval(module: ir.Module, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Runs a static module (no CHLO, no calls out of it) in StableHLO's reference interpreter.
+
+    The interpreter changes the module: give it a copy.
+    """
+    context = module.context
+    with context:
+        attrs = [dense_attr(np.asarray(array), context) for array in arrays]
+        return [np.array(result) for result in stablehlo.eval_module(module, attrs)]
+
+
+def current_version() -> str:
+    """The StableHLO version of the jaxlib in use, e.g. `1.17.0`."""
+    return stablehlo.get_current_version()
+
+
+def minimum_version() -> str:
+    """The oldest StableHLO version that portable bytecode can target."""
+    return stablehlo.get_minimum_version()
+
+
+def serialize_portable(module: ir.Module, version: str) -> bytes:
+    """StableHLO's portable (VHLO) bytecode for the given target version.
+
+    Raises:
+        PassError: when the module holds what that version cannot express.
+    """
+    try:
+        return stablehlo.serialize_portable_artifact(module, version)
+    except (ValueError, RuntimeError) as error:
+        raise PassError(f"the module cannot be written as portable StableHLO {version}: {error}") from None
+
+
+def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.Module:
+    """The module in portable bytecode; the inverse of `serialize_portable`.
+
+    Raises:
+        ArtifactError: when the bytes are malformed, truncated or from a newer StableHLO.
+    """
+    try:
+        return stablehlo.deserialize_portable_artifact(context, data)
+    except (ValueError, RuntimeError) as error:
+        written = _producer(data)
+        hint = f" (written for {written}; this jaxlib reads up to StableHLO {current_version()})" if written else ""
+        raise ArtifactError(
+            f"{filename} cannot be read as portable StableHLO bytecode{hint}: {error}. It is truncated, damaged or "
+            "written by a newer StableHLO; save it again with an older target_version, or upgrade jaxlib."
+        ) from None
+
+
+def _producer(data: bytes) -> str | None:
+    """The producer string in MLIR bytecode's header, e.g. `StableHLO_v1.17.0`."""
+    end = data.find(b"\0", 4, 80)
+    text = data[5:end].decode("ascii", "replace") if end > 5 else ""
+    return text if text.isprintable() and text else None
+
+
+def clone_bytes(data: bytes) -> ir.Module:
+    """A module from MLIR bytecode, in a new context."""
+    return ir.Module.parse(data, new_context())

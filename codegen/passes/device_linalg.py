@@ -1,0 +1,126 @@
+"""device-linalg: portable factorizations become calls of the platform's library.
+
+    before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
+            %lu:2 = call @lu_float64(%b) : ...                     // @lu_float64 {hlograph.implements = "lu"}
+    after   %l = call @cholesky_cpu(%a)                            // LAPACK's potrf, through jaxlib's FFI target
+            %lu:2 = call @lu_cpu(%b)                               // LAPACK's getrf
+
+Preconditions: static shapes. Rounding: that of the library. The bodies come from JAX's own lowerings of
+`jax.lax.linalg` for the platform (`{platform=cpu}`, `cuda`, `rocm`, `tpu`), so that layouts, batching and target names
+are jaxlib's business. On a platform for which JAX has none, the portable form stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import mlir
+from ..errors import PassError
+from ..jax_compat import enable_x64
+from ..merge import adopt_text, walk
+from ..mlir import ir
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+
+def run(module: ir.Module, options: Mapping[str, str]) -> None:
+    """The pass; `platform` is JAX's name of the platform."""
+    unknown = set(options) - {"platform"}
+    if unknown:
+        raise PassError(f"device-linalg: unknown option {min(unknown)!r}; the only one is platform")
+    platform = options.get("platform", "cpu")
+    platform = "cuda" if platform == "gpu" else platform
+    if platform not in PLATFORMS:
+        raise PassError(f"device-linalg: unknown platform {platform!r} ({', '.join(PLATFORMS)})")
+    implemented = _implementations(module)
+    found = [op for op in walk(module) if _kind(op, implemented) is not None]
+    functions: dict[Any, str] = {}
+    for operation in found:
+        kind = _kind(operation, implemented)
+        assert kind is not None
+        key, function = _library_function(kind, operation)
+        if not all(ir.RankedTensorType(value.type).has_static_shape for value in operation.operands):
+            raise PassError(f"device-linalg needs static shapes; specialize first (at {operation.location})")
+        if key not in functions:
+            text = _lowered(function, operation, platform)
+            functions[key] = adopt_text(module, text, f"{kind}_{platform}")
+        replace_by_call(operation, functions[key])
+    if found:
+        mlir.run_pipeline(module, "symbol-dce", name="device-linalg")
+
+
+def _implementations(module: ir.Module) -> dict[str, str]:
+    """Symbol -> what the function implements, from its `hlograph.implements` attribute."""
+    marked = {}
+    for operation in module.body.operations:
+        attributes = operation.operation.attributes
+        if "hlograph.implements" in attributes:
+            marked[ir.StringAttr(attributes["sym_name"]).value] = ir.StringAttr(attributes["hlograph.implements"]).value
+    return marked
+
+
+def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None:
+    if operation.name in ("stablehlo.cholesky", "stablehlo.triangular_solve"):
+        return operation.name.partition(".")[2]
+    if operation.name == "func.call":
+        return implemented.get(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
+    return None
+
+
+def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
+    """A boolean attribute of an operation."""
+    return ir.BoolAttr(operation.attributes[name]).value if name in operation.attributes else default
+
+
+def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable[..., Any]]:
+    """A key for the operation's options and types, and the JAX function that does the same."""
+    import jax.numpy as jnp
+    from jax.lax import linalg
+
+    types = tuple(str(value.type) for value in operation.operands)
+    if kind == "lu":
+        return (kind, types), lambda a: (lambda out: (out[0], out[2]))(linalg.lu(a))
+    if kind == "cholesky":
+        lower = flag_of(operation, "lower", False)
+
+        def cholesky(a: Any) -> Any:
+            if lower:
+                return linalg.cholesky(a, symmetrize_input=False)
+            return jnp.swapaxes(linalg.cholesky(jnp.swapaxes(a, -1, -2), symmetrize_input=False), -1, -2)
+
+        return (kind, lower, types), cholesky
+    options = {
+        "left_side": flag_of(operation, "left_side", True),
+        "lower": flag_of(operation, "lower", False),
+        "unit_diagonal": flag_of(operation, "unit_diagonal", False),
+        "transpose_a": "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]),
+    }
+    return (kind, *options.values(), types), lambda a, b: linalg.triangular_solve(a, b, **options)
+
+
+def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: str) -> str:
+    import jax
+
+    specs = []
+    for value in operation.operands:
+        type_ = ir.RankedTensorType(value.type)
+        specs.append((tuple(type_.shape), mlir.dtype_of(type_.element_type)))
+    with enable_x64(True):
+        arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
+        return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
+
+
+def replace_by_call(operation: ir.Operation, symbol: str) -> None:
+    """Calls a function of the same type in place of an operation."""
+    call = ir.Operation.create(
+        "func.call",
+        results=[value.type for value in operation.results],
+        operands=list(operation.operands),
+        attributes={"callee": ir.FlatSymbolRefAttr.get(symbol, operation.context)},
+        loc=operation.location,
+        ip=ir.InsertionPoint(operation),
+    )
+    for old, new in zip(operation.results, call.results, strict=True):
+        old.replace_all_uses_with(new)
+    operation.erase()

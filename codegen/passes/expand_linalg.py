@@ -1,0 +1,126 @@
+"""expand-linalg: factorizations as plain StableHLO loops, for the reference interpreter.
+
+    before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
+    after   %l = call @cholesky_expanded(%a) : ...        // a while over the columns
+
+Preconditions: static shapes. Rounding: sums in another order than a library's. The loops are made for reading and for
+checking, not for speed: each step works on whole matrices through masks, so that batch axes need no thought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from .. import builder as hlo
+from .. import mlir
+from ..builder import INT64, Builder, Tensor
+from ..errors import PassError
+from ..merge import adopt, walk
+from ..mlir import ir
+from .device_linalg import flag_of, replace_by_call
+
+
+def run(module: ir.Module, options: Mapping[str, str]) -> None:
+    """The pass; it takes no options."""
+    if options:
+        raise PassError("expand-linalg takes no options")
+    for operation in walk(module):
+        if operation.name not in ("stablehlo.cholesky", "stablehlo.triangular_solve"):
+            continue
+        types = [ir.RankedTensorType(value.type) for value in operation.operands]
+        if not all(type_.has_static_shape for type_ in types):
+            raise PassError(f"expand-linalg needs static shapes; specialize first (at {operation.location})")
+        builder = Builder(module.context, "expanded")
+        specs = [(tuple(t.shape), mlir.dtype_of(t.element_type)) for t in types]
+        with builder.function("main", specs) as arguments:
+            if operation.name == "stablehlo.cholesky":
+                result = _cholesky(arguments[0], lower=flag_of(operation, "lower", False))
+            else:
+                result = _triangular_solve(operation, *arguments)
+            builder.finish([result])
+        name = f"{operation.name.partition('.')[2]}_expanded"
+        replace_by_call(operation, adopt(module, builder.module, name))
+
+
+def _places(like: Tensor, axis: int) -> Tensor:
+    """The index along one of the last two axes (-2 rows, -1 columns), in the shape of `like`."""
+    return hlo.iota(like.builder, like.dims, like.ndim + axis, INT64)
+
+
+def _swap(a: Tensor) -> Tensor:
+    return hlo.transpose(a, [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
+
+
+def _spread(x: Tensor, like: Tensor, axis: int) -> Tensor:
+    """A tensor without one of the last two axes stretched along it."""
+    dropped = like.ndim + axis
+    return hlo.broadcast_in_dim(x, like.dims, [i for i in range(like.ndim) if i != dropped])
+
+
+def _pick(a: Tensor, chosen: Tensor, axis: int) -> Tensor:
+    """The sum along one of the last two axes of what the mask chooses: one row, one column."""
+    zero = a.builder.constant(np.zeros((), a.dtype))
+    return hlo.reduce_monoid(hlo.select(chosen, a, zero), [a.ndim + axis], "add")
+
+
+def _loop(n: int, carries: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> Sequence[Tensor]:
+    builder = carries[0].builder
+    start, end = builder.constant(0, np.int64), builder.constant(n, np.int64)
+
+    def step(k: Tensor, *values: Tensor) -> list[Tensor]:
+        return [hlo.add(k, 1), *body(k, *values)]
+
+    return hlo.while_loop([start, *carries], lambda k, *_: hlo.compare("LT", k, end), step)[1:]
+
+
+def _cholesky(a: Tensor, *, lower: bool) -> Tensor:
+    """Right-looking: column k over the root of its pivot; its outer product leaves the rest."""
+    a = a if lower else _swap(a)
+    strict = hlo.triangle(a, lower=True, diagonal=-1)
+    rest = hlo.add(hlo.triangle(a, lower=True), _swap(strict))
+    rows, columns = _places(a, -2), _places(a, -1)
+    zero = hlo.full_like(a, 0)
+
+    def body(k: Tensor, rest: Tensor, factor: Tensor) -> list[Tensor]:
+        at_column, at_row = hlo.compare("EQ", columns, k), hlo.compare("EQ", rows, k)
+        column = _spread(_pick(rest, at_column, -1), rest, -1)
+        pivot = _spread(_pick(rest, at_row, -2), rest, -2)
+        pivot = _spread(_pick(pivot, at_column, -1), rest, -1)
+        scaled = hlo.select(hlo.compare("GE", rows, k), hlo.divide(column, hlo.sqrt(pivot)), zero)
+        return [hlo.subtract(rest, hlo.multiply(scaled, _swap(scaled))), hlo.select(at_column, scaled, factor)]
+
+    factor = _loop(int(a.dims[-1]), [rest, zero], body)[1]  # type: ignore[arg-type]
+    return factor if lower else _swap(factor)
+
+
+def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
+    """Substitution, one row of the unknowns a step."""
+    lower = flag_of(operation, "lower", False)
+    unit = flag_of(operation, "unit_diagonal", False)
+    a = hlo.triangle(a, lower=lower)
+    if "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]):
+        a, lower = _swap(a), not lower
+    if not flag_of(operation, "left_side", True):
+        # x a = b is a^T x^T = b^T.
+        return _swap(_substitute(_swap(a), _swap(b), lower=not lower, unit=unit))
+    return _substitute(a, b, lower=lower, unit=unit)
+
+
+def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
+    n = int(a.dims[-1])  # type: ignore[arg-type]
+    batch = list(range(a.ndim - 2))
+    last, second = a.ndim - 1, a.ndim - 2
+    rows, diagonal = _places(b, -2), hlo.compare("EQ", _places(a, -2), _places(a, -1))
+    divisors = hlo.full_like(_pick(a, diagonal, -1), 1) if unit else _pick(a, diagonal, -1)
+    divisors = hlo.broadcast_in_dim(divisors, b.dims, [*batch, second])
+    off_diagonal = hlo.select(diagonal, hlo.full_like(a, 0), a)
+
+    def body(k: Tensor, x: Tensor) -> list[Tensor]:
+        row = k if lower else hlo.subtract(k.builder.constant(n - 1, np.int64), k)
+        known = hlo.dot_general(off_diagonal, x, contracting=([last], [second]), batching=(batch, batch))
+        solved = hlo.divide(hlo.subtract(b, known), divisors)
+        return [hlo.select(hlo.compare("EQ", rows, row), solved, x)]
+
+    return _loop(n, [hlo.full_like(b, 0)], body)[0]

@@ -1,0 +1,142 @@
+"""specialize: a `?` module and sizes for its roots become a module for those sizes.
+
+    before  func.func @main(%x: tensor<?x8xf64> {hlograph.dims = ["n", "8"]}) -> (tensor<?xf64> ...)
+    after   func.func @main(%x: tensor<3x8xf64> {hlograph.dims = ["3", "8"]}) -> (tensor<3xf64> ...)    specialize{n=3}
+
+Preconditions: the sizes satisfy the signature's constraints. Rounding: none; no arithmetic on data changes. An argument
+whose value is a root stays in the signature, and a constant takes its place in the body. Types are refined by
+StableHLO's own passes; what they leave dynamic although every size is known is an error, named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .. import dims as dimension
+from .. import mlir
+from .. import signature as signatures
+from ..dims import Constraint, Dim
+from ..errors import PassError
+from ..mlir import ir
+from ..signature import Argument, Result, Signature
+
+_REFINE = (
+    "stablehlo-refine-arguments{{types={types}}},stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),"
+    "canonicalize,cse"
+)
+
+
+def run(module: ir.Module, options: Mapping[str, str]) -> None:
+    """The pass: options are root names with integer values."""
+    sizes = {}
+    for name, text in options.items():
+        try:
+            sizes[name] = int(text)
+        except ValueError:
+            raise PassError(f"specialize: size {name}={text} is not an integer") from None
+    specialize(module, sizes)
+
+
+def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
+    """Fixes roots to sizes, in place.
+
+    Args:
+        module: with the signature on its main function.
+        sizes: root name to size or value; roots left out stay symbolic.
+
+    Raises:
+        PassError: unknown root, negative size, violated constraint, or an op that cannot be refined.
+    """
+    before = signatures.read(module)
+    _check(before, sizes)
+    if not sizes:
+        return
+    after = _substitute(before, sizes)
+    function = signatures.main_function(module)
+    _fix_values(function, before, sizes)
+    with module.context:
+        types = ",".join(_type_text(argument) for argument in after.arguments)
+    mlir.run_pipeline(module, _REFINE.format(types=types), name="specialize")
+    function = signatures.main_function(module)
+    signatures.write(function, after)
+    if all(root.name in sizes for root in before.roots):
+        _all_static(module)
+
+
+def _check(signature: Signature, sizes: Mapping[str, int]) -> None:
+    roots = {root.name: root for root in signature.roots}
+    for name, size in sizes.items():
+        if name not in roots:
+            known = ", ".join(roots) or "none"
+            raise PassError(f"specialize: the program has no size {name!r} (its sizes: {known})")
+        if size < 0 and roots[name].kind == "size":
+            raise PassError(f"specialize: size {name} = {size} is negative")
+    for constraint in signature.constraints:
+        known_roots = dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
+        if known_roots <= sizes.keys() and not constraint.holds(sizes):
+            raise PassError(f"specialize: constraint {constraint} is violated by {dict(sizes)} ({constraint.where})")
+
+
+def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
+    def fix(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(dimension.substitute(dim, sizes) for dim in dims)
+
+    arguments = tuple(
+        Argument(
+            a.name, a.dtype, fix(a.dims), tuple("" if name in sizes else name for name in a.values), a.shared
+        )
+        for a in signature.arguments
+    )
+    results = tuple(Result(r.name, r.dtype, fix(r.dims)) for r in signature.results)
+    constraints = []
+    for constraint in signature.constraints:
+        lhs = dimension.substitute(constraint.lhs, sizes)
+        rhs = dimension.substitute(constraint.rhs, sizes)
+        if not (isinstance(lhs, int) and isinstance(rhs, int)):
+            constraints.append(Constraint(lhs, constraint.relation, rhs, constraint.where))
+    roots = signatures.find_roots(arguments)
+    return Signature(arguments, results, roots, tuple(constraints), signature.checks)
+
+
+def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str, int]) -> None:
+    """Puts constants in place of the arguments (or of their elements) that are roots."""
+    block = function.regions[0].blocks[0]
+    with function.context, ir.Location.unknown(function.context):
+        for index, argument in enumerate(signature.arguments):
+            if not any(name in sizes for name in argument.values):
+                continue
+            value = block.arguments[index]
+            if not argument.dims or all(name in sizes for name in argument.values):
+                elements = [sizes[name] for name in argument.values]
+                literal = np.array(elements if argument.dims else elements[0], argument.dtype)
+                replacement = ir.Operation.create(
+                    "stablehlo.constant",
+                    results=[value.type],
+                    attributes={"value": mlir.dense_attr(literal, function.context)},
+                    ip=ir.InsertionPoint.at_block_begin(block),
+                ).result
+                value.replace_all_uses_with(replacement)
+            else:
+                raise PassError(
+                    f"specialize: give all of {[name for name in argument.values if name]}, the sizes in argument "
+                    f"{argument.name!r}, or none"
+                )
+
+
+def _type_text(argument: Argument) -> str:
+    shape = "".join(f"{dim if isinstance(dim, int) else '?'}x" for dim in argument.dims)
+    context = ir.Context.current
+    return f"tensor<{shape}{mlir.element_type(argument.dtype, context)}>"
+
+
+def _all_static(module: ir.Module) -> None:
+    """Every type is static now; the first op that is not is named."""
+    text = module.operation.get_asm(enable_debug_info=True)
+    if "?" not in text:
+        return
+    for line in text.splitlines():
+        code = line.partition('loc("')[0]
+        if "tensor<" in code and "?" in code.split('"')[-1]:
+            raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {line.strip()}")

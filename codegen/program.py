@@ -1,0 +1,260 @@
+"""`Program`: a StableHLO module with its signature, as a value.
+
+In: a module (from `emit_stablehlo`, from text, from a file). Out: text, files, results from the reference interpreter,
+compiled functions, other programs. A program never changes; passes return a new one. The signature is always read from
+the module's attributes, so that a saved program is the whole program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import mlir
+from . import signature as signatures
+from .errors import ArtifactError, ArtifactNotFoundError, PassError
+from .merge import walk
+from .mlir import ir
+from .signature import Signature
+
+if TYPE_CHECKING:
+    from ..runtime.function import Function
+
+TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
+
+
+class Program:
+    """A StableHLO module with one entry, `@main`, and its signature.
+
+    Attributes:
+        signature: names, dtypes, dimensions, roots, constraints and checks.
+        bindings: for a program emitted in this process, the containers of the graph's shared variables, by argument
+            index; empty for a program that was loaded.
+    """
+
+    def __init__(self, module: ir.Module, *, filename: str = "<module>", bindings: Mapping[int, Any] | None = None):
+        self._module = module
+        self._lock = threading.Lock()
+        self.filename = filename
+        self.signature: Signature = signatures.read(module, filename)
+        self.bindings: dict[int, Any] = dict(bindings or {})
+
+    # ---- reading and writing ------------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, source: str | bytes, *, filename: str = "<stdin>") -> Program:
+        """A program from module text, MLIR bytecode or portable bytecode.
+
+        Raises:
+            ArtifactError: when it is malformed, truncated, not StableHLO, or from a newer StableHLO.
+        """
+        context = mlir.new_context()
+        if isinstance(source, bytes) and source[:4] == b"ML\xefR":
+            module = mlir.deserialize_portable(source, context, filename)
+        else:
+            module = mlir.parse_module(source, context, filename)
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            raise ArtifactError(f"{filename} is not valid StableHLO: {error}") from None
+        return cls(module, filename=filename)
+
+    @property
+    def text(self) -> str:
+        """The module's text, without locations."""
+        return self.to_text()
+
+    def to_text(self, *, locations: bool = False) -> str:
+        """The module's text; with `locations`, each op's graph variable is printed too."""
+        with self._lock:
+            return self._module.operation.get_asm(enable_debug_info=locations) + "\n"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}{self.signature}>"
+
+    @property
+    def name(self) -> str:
+        """The module's name."""
+        attributes = self._module.operation.attributes
+        return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
+
+    def to_bytecode(self) -> bytes:
+        """MLIR bytecode, for use by the same jaxlib; see `to_portable` for files."""
+        with self._lock:
+            return mlir.to_bytecode(self._module)
+
+    def to_portable(self, target_version: str | None = None) -> bytes:
+        """StableHLO portable bytecode (VHLO); CHLO ops are legalized to StableHLO first.
+
+        Args:
+            target_version: StableHLO version such as "1.9.0" that the reader must support; this jaxlib's by default.
+
+        Raises:
+            PassError: when the version is unknown or cannot express the program.
+        """
+        version = target_version or mlir.current_version()
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+            raise PassError(f"target_version {version!r} is not a StableHLO version such as {mlir.current_version()!r}")
+        module = self.run_passes(["chlo-legalize-to-stablehlo"])._module
+        return mlir.serialize_portable(module, version)
+
+    def save(self, path: str | os.PathLike[str], *, target_version: str | None = None, locations: bool = False) -> Path:
+        """Writes the program to a file, whole or not at all.
+
+        Args:
+            path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
+            target_version: for `.mlirbc`, see `to_portable`.
+            locations: for `.mlir`, print each op's graph variable.
+
+        Returns:
+            The path.
+        """
+        target = Path(path)
+        if target.suffix == TEXT_SUFFIX:
+            data = self.to_text(locations=locations).encode()
+        elif target.suffix == PORTABLE_SUFFIX:
+            data = self.to_portable(target_version)
+        else:
+            raise ArtifactError(
+                f"cannot tell the format of {target}: the name must end in {TEXT_SUFFIX} (text) or "
+                f"{PORTABLE_SUFFIX} (portable bytecode)"
+            )
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        except OSError as error:
+            raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, target)
+        except OSError as error:
+            Path(temporary).unlink(missing_ok=True)
+            raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
+        return target
+
+    # ---- passes -------------------------------------------------------------------------------------------------
+
+    def copy_module(self) -> ir.Module:
+        """A copy of the module in a context of its own, for a pass to change."""
+        return mlir.clone_bytes(self.to_bytecode())
+
+    def run_passes(self, names: Sequence[str]) -> Program:
+        """The program after the named passes, in order; a name may carry options: `specialize{n=3}`.
+
+        Raises:
+            PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
+        """
+        from .passes import run
+
+        module = self.copy_module()
+        for name in names:
+            run(module, name)
+        return Program(module, filename=self.filename, bindings=self.bindings)
+
+    def specialize(self, sizes: Mapping[str, int]) -> Program:
+        """The program for given sizes of its roots; static when all are given.
+
+        Args:
+            sizes: root name to size (or value, for roots that are integer arguments).
+
+        Raises:
+            PassError: for an unknown root or a size that violates a constraint.
+        """
+        from .passes.specialize import specialize
+
+        module = self.copy_module()
+        specialize(module, sizes)
+        return Program(module, filename=self.filename, bindings=self.bindings)
+
+    # ---- running ------------------------------------------------------------------------------------------------
+
+    def interpret(self, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:
+        """Runs the program in StableHLO's reference interpreter: slow, and shares no code with XLA.
+
+        Args:
+            arrays: one per argument, checked as in a call.
+
+        Returns:
+            One array per result, always a tuple.
+        """
+        from ..runtime.interpret import interpret
+
+        return interpret(self, arrays)
+
+    def compile(self, device: Any = None, *, cache_size: int = 128) -> Function:
+        """A callable that compiles the program for each new set of sizes and runs it.
+
+        Args:
+            device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
+            cache_size: how many executables (sets of sizes) are kept.
+        """
+        from ..runtime.function import Function
+
+        return Function(self, device=device, cache_size=cache_size)
+
+    # ---- looking ------------------------------------------------------------------------------------------------
+
+    def op_counts(self) -> dict[str, int]:
+        """How often each op occurs in the module, most frequent first; terminators and functions are not counted."""
+        counts: Counter[str] = Counter()
+        with self._lock:
+            for operation in walk(self._module):
+                counts[operation.name] += 1
+        for name in ("func.func", "func.return", "stablehlo.return", "builtin.module"):
+            counts.pop(name, None)
+        return dict(counts.most_common())
+
+    def constants(self) -> list[tuple[str, int, str]]:
+        """The constants, largest first: (type, bytes, location). A splat counts the bytes of one element."""
+        found = []
+        with self._lock:
+            for operation in walk(self._module):
+                if operation.name != "stablehlo.constant":
+                    continue
+                type_ = ir.RankedTensorType(operation.results[0].type)
+                value = ir.DenseElementsAttr(operation.attributes["value"])
+                count = 1 if value.is_splat else int(np.prod(type_.shape, dtype=np.int64))
+                found.append((str(type_), count * mlir.dtype_of(type_.element_type).itemsize, str(operation.location)))
+        return sorted(found, key=lambda item: -item[1])
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
+
+    Args:
+        path: the file; text and bytecode are told apart by their first bytes.
+
+    Raises:
+        ArtifactNotFoundError: no such file.
+        ArtifactError: it is malformed, truncated, not StableHLO, or from a newer StableHLO.
+    """
+    source = Path(path)
+    try:
+        data = source.read_bytes()
+    except FileNotFoundError:
+        raise ArtifactNotFoundError(f"no such file: {source}") from None
+    except OSError as error:
+        raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
+    if data[:4] == b"ML\xefR":
+        return Program.parse(data, filename=str(source))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise ArtifactError(f"{source} is neither StableHLO text nor bytecode") from None
+    if not text.strip():
+        raise ArtifactError(f"{source} is empty")
+    return Program.parse(text, filename=str(source))

@@ -1,0 +1,204 @@
+"""Reader for the graphs of PyTensor and Aesara: variables, apply nodes, function graphs.
+
+In: a `FunctionGraph`, an `(inputs, outputs)` pair, a compiled function, or an output variable. Out: a `Graph`. The two
+libraries differ in module paths only, which the caller passes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen.emit import Graph, Input
+from ..codegen.errors import GraphError, UnsupportedGraphError
+
+
+class Library:
+    """What the reader needs of a graph library."""
+
+    def __init__(self, variable: type, constant: type, shared: type, fgraph: type, function: type, rewrite: Callable):
+        self.variable = variable
+        self.constant = constant
+        self.shared = shared
+        self.fgraph = fgraph
+        self.function = function
+        self.rewrite = rewrite
+
+
+def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
+    """Reads a graph object.
+
+    Args:
+        library: the graph library's classes.
+        graph: what the user gave.
+        rewrite: whether to apply the library's rewrites to a graph that is not compiled yet.
+    """
+    containers: dict[Any, Any] = {}
+    names: list[str | None]
+    if isinstance(graph, library.function):
+        inputs, outputs, containers = _compiled(graph)
+        rewrite = False
+    elif isinstance(graph, library.fgraph):
+        inputs, outputs = list(graph.inputs), list(graph.outputs)
+    elif isinstance(graph, library.variable):
+        outputs = [graph]
+        inputs = _roots(library, outputs)
+    elif isinstance(graph, list | tuple) and len(graph) == 2:
+        inputs, outputs = _pair(library, *graph)
+    elif isinstance(graph, list | tuple) and graph and all(isinstance(x, library.variable) for x in graph):
+        outputs = list(graph)
+        inputs = _roots(library, outputs)
+    else:
+        raise GraphError(
+            f"cannot read a graph from {type(graph).__name__}: expected a FunctionGraph, an (inputs, outputs) pair, a "
+            "compiled function, or an output variable"
+        )
+    names = [getattr(output, "name", None) for output in outputs]
+    _refuse_duplicates(inputs)
+    listed = set(inputs)
+    shared = [v for v in _roots(library, outputs, stop=listed) if isinstance(v, library.shared) and v not in listed]
+    everything = [*inputs, *shared]
+    described = [_input(library, variable, number, containers) for number, variable in enumerate(everything)]
+    if rewrite:
+        everything, outputs = library.rewrite(everything, outputs)
+        for item, variable in zip(described, everything, strict=True):
+            item.variable = variable
+    return Graph(
+        described, list(zip(outputs, names, strict=True)), lambda v: _constant(library, v), _describe, _inner_nodes
+    )
+
+
+def _compiled(function: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
+    """Inputs and outputs of a compiled function's (rewritten) graph; implicit inputs keep their containers."""
+    maker = function.maker
+    fgraph = maker.fgraph
+    explicit, implicit, containers = [], [], {}
+    for spec, variable, container in zip(maker.inputs, fgraph.inputs, function.input_storage, strict=True):
+        if spec.implicit:
+            implicit.append(variable)
+            containers[variable] = _Storage(container)
+        else:
+            explicit.append(variable)
+    updates = getattr(fgraph, "update_mapping", None)
+    if updates:
+        raise UnsupportedGraphError(
+            "the compiled function updates shared variables; give hlograph its outputs and the updates' expressions as "
+            "an (inputs, outputs) pair instead"
+        )
+    return [*explicit, *implicit], list(fgraph.outputs), containers
+
+
+class _Storage:
+    """A container of a compiled function, read as a shared variable is."""
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+
+    def get_value(self, borrow: bool = True) -> Any:
+        """The current value."""
+        return self.container.value
+
+
+def _pair(library: Library, inputs: Any, outputs: Any) -> tuple[list[Any], list[Any]]:
+    sides = []
+    for what, side in (("inputs", inputs), ("outputs", outputs)):
+        items = [side] if isinstance(side, library.variable) else side
+        if not isinstance(items, Iterable):
+            raise GraphError(f"the {what} are a {type(side).__name__}, expected variables")
+        items = list(items)
+        for item in items:
+            if not isinstance(item, library.variable):
+                raise GraphError(f"the {what} hold {item!r} ({type(item).__name__}), expected variables")
+        sides.append(items)
+    for item in sides[0]:
+        if isinstance(item, library.constant):
+            raise GraphError(f"{item} is a constant and cannot be an input")
+    return sides[0], sides[1]
+
+
+def _refuse_duplicates(inputs: Sequence[Any]) -> None:
+    seen: set[Any] = set()
+    for variable in inputs:
+        if variable in seen:
+            raise GraphError(f"input {variable} is listed twice")
+        seen.add(variable)
+
+
+def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
+    """Variables without an owner that the outputs need, constants left out, in order of first use."""
+    found: dict[Any, None] = {}
+    seen: set[Any] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        variable = stack.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if stop is not None and variable in stop:
+            continue
+        if variable.owner is not None:
+            stack.extend(reversed(variable.owner.inputs))
+        elif not isinstance(variable, library.constant):
+            found[variable] = None
+    # Explicit inputs before shared variables.
+    return sorted(found, key=lambda variable: isinstance(variable, library.shared))
+
+
+def _input(library: Library, variable: Any, number: int, containers: dict[Any, Any]) -> Input:
+    name = variable.name or f"arg{number}"
+    dtype = getattr(variable.type, "dtype", None)
+    shape = getattr(variable.type, "shape", None)
+    dense = type(variable.type).__name__ in ("TensorType", "ScalarType") or hasattr(variable.type, "broadcastable")
+    if dtype is None or shape is None or not dense or "Sparse" in type(variable.type).__name__:
+        raise UnsupportedGraphError(f"input {name} is a {variable.type}; only dense tensors and scalars are supported")
+    container = containers.get(variable)
+    if container is None and isinstance(variable, library.shared):
+        container = variable
+    sizes = tuple(None if size is None else int(size) for size in shape)
+    return Input(variable, name, np.dtype(dtype), sizes, container)
+
+
+def _constant(library: Library, variable: Any) -> Any:
+    if isinstance(variable, library.constant):
+        return variable.data if isinstance(variable.data, np.ndarray | np.generic) else _literal(variable.data)
+    return None
+
+
+def _literal(data: Any) -> Any:
+    if isinstance(data, bool | int | float | complex):
+        return np.asarray(data)
+    return data if data is not None else NONE
+
+
+class _NoneConst:
+    """Stands for PyTensor's `NoneConst`, so that a constant is never `None`."""
+
+    def __repr__(self) -> str:
+        return "NoneConst"
+
+
+NONE = _NoneConst()
+
+
+def _describe(node: Any) -> str:
+    op = str(node.op)
+    op = op if len(op) < 80 else op[:77] + "..."
+    inputs = ", ".join(f"{_name(v)}: {v.type}" for v in node.inputs)
+    outputs = ", ".join(_name(v) for v in node.outputs)
+    return f"{outputs} = {op}({inputs if len(inputs) < 160 else inputs[:157] + '...'})"
+
+
+def _name(variable: Any) -> str:
+    if variable.name:
+        return str(variable.name)
+    if variable.owner is not None:
+        return f"{type(variable.owner.op).__name__} output"
+    text = str(variable)
+    return text if len(text) < 30 else text[:27] + "..."
+
+
+def _inner_nodes(op: Any) -> Sequence[Any] | None:
+    fgraph = getattr(op, "fgraph", None)
+    return None if fgraph is None else list(fgraph.toposort())

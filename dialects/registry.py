@@ -1,0 +1,155 @@
+"""Op -> lowering rule, and object -> graph reader.
+
+In: an op of a graph library. Out: the rule that lowers it, `rule(ctx, node, *operands) -> Tensor | tuple[Tensor, ...]`.
+
+A rule is registered for the *name* of an op's class, because names are the same in Aesara, PyTensor 2.x and 3.x while
+module paths are not; a name counts only for classes of those libraries. Users register for the class itself:
+
+    @hlograph.lowers(MyOp)
+    def my_op(ctx, node, x): ...
+
+The classes an op derives from are tried in order, so that a rule for `CAReduce` serves `Sum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ..codegen.errors import GraphError
+
+Rule = Callable[..., Any]
+Branches = Callable[[Any], Sequence[Sequence[int]]]
+Unsupported = Callable[[Any], Sequence[str]]
+
+LIBRARIES = ("pytensor", "aesara")
+READERS = {"pytensor": "pytensor", "aesara": "aesara"}
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A rule and how its operands are to be evaluated.
+
+    Attributes:
+        name: op name, or the class's qualified name.
+        rule: the function.
+        branches: for an op that evaluates only some operands, the operand positions of each branch.
+        batched: whether the rule takes leading batch axes (so that `Blockwise` can call it as it is).
+        inner: whether the op carries an inner graph that is lowered too.
+        unsupported: from the op to descriptions of what it wraps that has no lowering.
+    """
+
+    name: str
+    rule: Rule
+    branches: Branches | None = None
+    batched: bool = False
+    inner: bool = False
+    unsupported: Unsupported | None = None
+
+
+_BY_NAME: dict[str, Lowering] = {}
+_BY_CLASS: dict[type, Lowering] = {}
+_FOUND: dict[type, Lowering | None] = {}
+
+
+def lowers(
+    *ops: str | type,
+    branches: Branches | None = None,
+    batched: bool = False,
+    inner: bool = False,
+    unsupported: Unsupported | None = None,
+) -> Callable[[Rule], Rule]:
+    """Registers a lowering rule for ops, by class name (of a supported library) or by class (your own).
+
+    Args:
+        ops: names or classes.
+        branches: for lazily evaluated operands, from the op to the operand positions of each branch.
+        batched: the rule handles leading batch axes.
+        inner: the op has an inner graph.
+        unsupported: from the op to what it wraps that has no lowering, for the error that lists all of them.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for op in ops:
+            if isinstance(op, str):
+                _BY_NAME[op] = Lowering(op, rule, branches, batched, inner, unsupported)
+            else:
+                _BY_CLASS[op] = Lowering(f"{op.__module__}.{op.__qualname__}", rule, branches, batched, inner, unsupported)
+        _FOUND.clear()
+        return rule
+
+    return register
+
+
+def find(op: Any) -> Lowering | None:
+    """The lowering of an op, or None."""
+    class_ = type(op)
+    if class_ in _FOUND:
+        return _FOUND[class_]
+    _load()
+    found = None
+    for base in class_.__mro__:
+        found = _BY_CLASS.get(base)
+        if found is None and base.__module__.partition(".")[0] in LIBRARIES:
+            found = _BY_NAME.get(base.__name__)
+        if found is not None:
+            break
+    _FOUND[class_] = found
+    return found
+
+
+def registered() -> dict[str, Lowering]:
+    """All rules registered by name."""
+    _load()
+    return dict(_BY_NAME)
+
+
+_loaded = False
+
+
+def _load() -> None:
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        import_module("..tensor.rules", __name__)
+
+
+def read_graph(graph: Any, **options: Any) -> Any:
+    """Reads a graph object with the reader of the library that it comes from.
+
+    Raises:
+        GraphError: when no reader knows it.
+    """
+    library = _library_of(graph)
+    if library is None:
+        raise GraphError(
+            f"cannot read a graph from {_describe(graph)}: expected a PyTensor FunctionGraph, an (inputs, outputs) "
+            "pair of variables, a compiled PyTensor function, or an output variable"
+        )
+    reader = import_module(f"..{READERS[library]}", __name__)
+    return reader.read(graph, **options)
+
+
+def _library_of(graph: Any) -> str | None:
+    stack = [graph]
+    for _ in range(1000):
+        if not stack:
+            return None
+        item = stack.pop()
+        if isinstance(item, list | tuple):
+            stack.extend(item[:8])
+        elif isinstance(item, dict):
+            stack.extend(list(item.values())[:8])
+        else:
+            for base in type(item).__mro__:
+                library = base.__module__.partition(".")[0]
+                if library in READERS:
+                    return library
+    return None
+
+
+def _describe(graph: Any) -> str:
+    text = repr(graph)
+    return f"{type(graph).__name__} {text if len(text) < 60 else text[:57] + '...'}"

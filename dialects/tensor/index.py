@@ -1,0 +1,484 @@
+"""Indexing: basic slices, integer indices, index tensors; reading, writing and accumulating.
+
+Sizes of slices must follow from input sizes and integer scalar inputs. Integer indices may be computed; they are
+checked: out of range raises `IndexError`, as NumPy does (a constraint where the index is known, a flag where not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen import dims as dimension
+from ...codegen.builder import INT64, Tensor
+from ...codegen.dims import Dim, maximum, minimum
+from ...codegen.emit import Context
+from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
+from ..registry import lowers
+from .shape import broadcast_to, range_length
+
+_HUGE = 2**62
+
+
+@dataclass
+class Window:
+    """What a basic index selects of one axis: `length` elements from `start` on, every `step`-th.
+
+    A runtime `index` (an integer scalar, in range) stands for one element; `dropped` says that the axis goes away.
+    """
+
+    start: Dim
+    length: Dim
+    step: int | Tensor = 1
+    index: Tensor | None = None
+    dropped: bool = False
+
+    def is_full(self, size: Dim) -> bool:
+        """Selects the whole axis in order."""
+        return self.index is None and self.step == 1 and self.start == 0 and self.length == size and not self.dropped
+
+
+def unflatten(idx_list: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """Puts index operands in the places of `idx_list`: positions in PyTensor 3, types before."""
+    rest: Iterator[Any] = iter(operands)
+
+    def fill(entry: Any) -> Any:
+        return None if entry is None else next(rest)
+
+    filled: list[Any] = []
+    for entry in idx_list:
+        if isinstance(entry, slice):
+            filled.append(slice(fill(entry.start), fill(entry.stop), fill(entry.step)))
+        else:
+            filled.append(fill(entry))
+    return filled
+
+
+# ---- basic indices --------------------------------------------------------------------------------------------------
+
+
+def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
+    """The window that a basic index (a slice of scalars, or an integer scalar) selects of an axis."""
+    if isinstance(entry, slice):
+        return _slice_window(ctx, entry, size, axis)
+    return _integer_window(ctx, entry, size, axis)
+
+
+def _bound(ctx: Context, entry: Any, size: Dim, axis: int, what: str) -> Dim | None:
+    """A slice's end as NumPy reads it: negative counts from the end; not yet clamped. None where left out."""
+    if not isinstance(entry, Tensor):
+        return None
+    dim = ctx.dim(entry, f"the {what} of a slice of axis {axis}")
+    if isinstance(dim, int):
+        if dim >= _HUGE:
+            return size + _HUGE if what != "stop" else None
+        return dim + size if dim < 0 else dim
+    low, _ = dimension.bounds(dim)
+    if low is not None and low >= 0:
+        return dim
+    return dim + size * minimum(maximum(-dim, 0), 1)
+
+
+def _slice_window(ctx: Context, entry: slice, size: Dim, axis: int) -> Window:
+    step = 1 if not isinstance(entry.step, Tensor) else ctx.dim(entry.step, f"the step of a slice of axis {axis}")
+    start = _bound(ctx, entry.start, size, axis, "start")
+    stop = _bound(ctx, entry.stop, size, axis, "stop")
+    if isinstance(step, int):
+        if step == 0:
+            raise UnsupportedGraphError(f"slice step 0 of axis {axis}")
+        return Window(*_clamped(start, stop, step, size), step)
+    # A runtime step: both signs are worked out and the right one is chosen by arithmetic on 0 and 1.
+    width = maximum(step, -step)
+    ctx.at_least(width, 1, f"the absolute step of a slice of axis {axis}")
+    width = maximum(width, 1)
+    forward = minimum(maximum(step, 0), 1)
+    first_up, first_down = _first(start, 1, size), _first(start, -1, size)
+    last_up, last_down = _last(stop, 1, size), _last(stop, -1, size)
+    up = maximum((last_up - first_up + width - 1) // width, 0)
+    down = maximum((first_down - last_down + width - 1) // width, 0)
+    first = first_down + (first_up - first_down) * forward
+    return Window(first, down + (up - down) * forward, ctx.builder.size(step))
+
+
+def _first(start: Dim | None, step: int, size: Dim) -> Dim:
+    if start is None:
+        return 0 if step > 0 else size - 1
+    return minimum(maximum(start, 0), size) if step > 0 else minimum(maximum(start, -1), size - 1)
+
+
+def _last(stop: Dim | None, step: int, size: Dim) -> Dim:
+    if stop is None:
+        return size if step > 0 else -1
+    return minimum(maximum(stop, 0), size) if step > 0 else minimum(maximum(stop, -1), size - 1)
+
+
+def _clamped(start: Dim | None, stop: Dim | None, step: int, size: Dim) -> tuple[Dim, Dim]:
+    """Start and length of `range(*slice(start, stop, step).indices(size))`."""
+    first, last = _first(start, step, size), _last(stop, step, size)
+    return first, range_length(first, last, step)
+
+
+def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
+    known = entry.sizes
+    if known is not None and not isinstance(known, tuple) and not _depends_on_values(ctx, known):
+        low, _ = dimension.bounds(known)
+        if isinstance(known, int) and known < 0:
+            ctx.at_least(size, -known, f"index {known} of axis {axis}")
+            return Window(size + known, 1, dropped=True)
+        if low is not None and low >= 0:
+            ctx.at_least(size, known + 1, f"index {known} of axis {axis}")
+            return Window(known, 1, dropped=True)
+    return Window(0, 1, index=in_range(ctx, entry, size, axis), dropped=True)
+
+
+def _depends_on_values(ctx: Context, dim: Dim) -> bool:
+    """Whether a dimension depends on an argument's value; as an index that is data, not a size."""
+    return any(ctx.builder.roots[name].axis is None for name in dimension.roots(dim))
+
+
+def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
+    """Integer indices with negative ones counted from the end, checked to be in range."""
+    message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
+    if index.literal is not None:
+        return _literal_in_range(ctx, index, size, axis)
+    if index.dtype.kind == "u" or index.dtype.itemsize < 4:
+        index = hlo.convert(index, INT64)
+    limit = ctx.builder.size(size, index.dtype)
+    below = hlo.compare("LT", index, hlo.full_like(index, 0))
+    shifted = hlo.select(below, hlo.add(index, limit), index)
+    inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, limit))
+    ctx.check(hlo.reduce_monoid(inside, range(inside.ndim), "and"), "IndexError", message)
+    return shifted
+
+
+def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
+    values = index.literal
+    assert values is not None
+    if values.size == 0:
+        return hlo.convert(index, INT64)
+    low, high = int(values.min()), int(values.max())
+    ctx.at_least(size, max(high + 1, -low), f"a constant index of axis {axis}")
+    if low >= 0:
+        return index if index.dtype.itemsize >= 4 and index.dtype.kind == "i" else ctx.constant(values.astype(np.int64))
+    values = values.astype(np.int64)
+    if isinstance(size, int):
+        return ctx.constant(np.where(values < 0, values + size, values))
+    literal = ctx.constant(values)
+    negative = ctx.constant(values < 0)
+    return hlo.select(negative, hlo.add(literal, ctx.builder.size(size)), literal)
+
+
+def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
+    """The elements that windows select, all axes kept."""
+    plain = [
+        (w.start, w.length, w.step)
+        if w.index is None and isinstance(w.step, int) and w.step > 0
+        else (0, size, 1)
+        for w, size in zip(windows, x.dims, strict=True)
+    ]
+    for axis, (start, length, step) in enumerate(plain):
+        if step != 1 or start != 0 or length != x.dims[axis]:
+            x = hlo.slice_axis(x, axis, start, length, step)
+    for axis, w in enumerate(windows):
+        if w.index is not None:
+            dims = (*x.dims[:axis], 1, *x.dims[axis + 1 :])
+            x = hlo.reshape(hlo.index_axis(x, w.index, axis), dims)
+        elif isinstance(w.step, Tensor):
+            places = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
+            x = hlo.take(x, hlo.add(places, ctx.builder.size(w.start)), axis)
+        elif w.step < 0:
+            x = hlo.slice_axis(x, axis, w.start, w.length, w.step)
+    return x
+
+
+def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
+    given = [window(ctx, entry, x.dims[axis], axis) for axis, entry in enumerate(entries)]
+    return given + [Window(0, size) for size in x.dims[len(given) :]]
+
+
+def _drop(x: Tensor, windows: Sequence[Window]) -> Tensor:
+    return hlo.reshape(x, tuple(dim for dim, w in zip(x.dims, windows, strict=True) if not w.dropped))
+
+
+@lowers("Subtensor")
+def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
+    """`x[i, a:b:c, ...]`."""
+    entries = unflatten(node.op.idx_list, indices)
+    if x.ndim == 1 and isinstance(x.sizes, tuple):
+        known = _known_part(ctx, x, entries)
+        if known is not None:
+            return known
+    windows = _windows(ctx, x, entries)
+    return _drop(read_windows(ctx, x, windows), windows)
+
+
+def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | None:
+    """An element or a part of a vector of known sizes, such as `x.shape[0]`."""
+    sizes = x.sizes
+    assert isinstance(sizes, tuple)
+
+    def number(entry: Any) -> int | None:
+        return entry.sizes if isinstance(entry, Tensor) and isinstance(entry.sizes, int) else None
+
+    if not entries or x.literal is not None:
+        return None
+    entry = entries[0]
+    if isinstance(entry, slice):
+        parts = (entry.start, entry.stop, entry.step)
+        if any(isinstance(part, Tensor) and number(part) is None for part in parts):
+            return None
+        return ctx.builder.size_vector(sizes[slice(*map(number, parts))], x.dtype)
+    place = number(entry)
+    if place is None or not -len(sizes) <= place < len(sizes):
+        return None
+    return ctx.builder.size(sizes[place], x.dtype)
+
+
+@lowers("IncSubtensor")
+def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
+    """`x` with `x[...] = y` or `x[...] += y`."""
+    windows = _windows(ctx, x, unflatten(node.op.idx_list, indices))
+    y = hlo.convert(y, x.dtype)
+    kept = tuple(w.length for w in windows if not w.dropped)
+    y = broadcast_to(ctx, y, kept, "the written value")
+    y = hlo.reshape(y, tuple(w.length for w in windows))
+    return write_windows(ctx, x, y, windows, increment=not node.op.set_instead_of_inc)
+
+
+def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
+    """`x` with `y` (all axes kept) written to, or added at, what the windows select."""
+    if any(isinstance(w.step, Tensor) for w in windows):
+        raise UnsupportedGraphError(f"writing to a slice whose step is known only at run time ({ctx.builder.where})")
+    if all(w.is_full(size) or (w.dropped and size == 1) for w, size in zip(windows, x.dims, strict=True)):
+        return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
+    backward = [axis for axis, w in enumerate(windows) if isinstance(w.step, int) and w.step < 0]
+    if backward:
+        y = hlo.reverse(y, backward)
+        windows = [
+            Window((w.start + (w.length - 1) * w.step) * minimum(w.length, 1), w.length, -w.step)
+            if isinstance(w.step, int) and w.step < 0
+            else w
+            for w in windows
+        ]
+    if all(w.step == 1 for w in windows):
+        if increment:
+            y = hlo.add(read_windows(ctx, x, windows), y)
+        builder = ctx.builder
+        starts = [builder.size(w.start) if w.index is None else hlo.convert(w.index, INT64) for w in windows]
+        return hlo.dynamic_update_slice(x, y, starts)
+    return _write_strided(ctx, x, y, windows, increment=increment)
+
+
+def _write_strided(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
+    """Through padding: `y` spread to the places that the windows select, and a mask of these places."""
+    zero = ctx.constant(0, x.dtype)
+    low: list[Dim] = []
+    high: list[Dim] = []
+    gaps: list[int] = []
+    mask: Tensor | None = None
+    for axis, (w, size) in enumerate(zip(windows, x.dims, strict=True)):
+        step = w.step
+        assert isinstance(step, int)
+        if w.index is not None:
+            raise UnsupportedGraphError("writing to a strided slice together with a runtime index")
+        span = w.length if step == 1 else maximum((w.length - 1) * step + 1, 0)
+        low.append(w.start)
+        high.append(size - w.start - span)
+        gaps.append(step - 1)
+        if not w.is_full(size):
+            offset = hlo.subtract(hlo.iota(ctx.builder, (size,), 0, INT64), ctx.builder.size(w.start))
+            inside = hlo.and_(
+                hlo.compare("GE", offset, hlo.full_like(offset, 0)),
+                hlo.compare("LT", offset, ctx.builder.size(span)),
+            )
+            if step != 1:
+                on_step = hlo.compare("EQ", hlo.remainder(offset, hlo.full_like(offset, step)), hlo.full_like(offset, 0))
+                inside = hlo.and_(inside, on_step)
+            inside = hlo.broadcast_in_dim(inside, x.dims, (axis,))
+            mask = inside if mask is None else hlo.and_(mask, inside)
+    spread = hlo.with_dims(hlo.pad(y, zero, low, high, gaps), x.dims)
+    assert mask is not None
+    return hlo.select(mask, hlo.add(x, spread) if increment else spread, x)
+
+
+# ---- index tensors --------------------------------------------------------------------------------------------------
+
+
+@lowers("AdvancedSubtensor1")
+def advanced_subtensor1(ctx: Context, node: Any, x: Tensor, index: Tensor) -> Tensor:
+    """`x[index]` for an integer vector."""
+    return hlo.take(x, in_range(ctx, index, x.dims[0], 0), 0)
+
+
+@lowers("AdvancedIncSubtensor1")
+def advanced_inc_subtensor1(ctx: Context, node: Any, x: Tensor, y: Tensor, index: Tensor) -> Tensor:
+    """`x` with `x[index] = y`, or `y` accumulated at `index`."""
+    places = in_range(ctx, index, x.dims[0], 0)
+    y = broadcast_to(ctx, hlo.convert(y, x.dtype), (*index.dims, *x.dims[1:]), "the written value")
+    return hlo.put(x, places, y, 0, "set" if node.op.set_instead_of_inc else "add")
+
+
+@dataclass
+class _Selection:
+    """An advanced index taken apart: basic windows first, then index tensors for some axes."""
+
+    windows: list[Window]
+    axes: list[int]
+    indices: list[Tensor]
+    front: bool
+
+    def batch_place(self) -> int:
+        """Where the index tensors' axes stand in the result."""
+        return 0 if self.front else self.axes[0]
+
+
+def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _Selection]:
+    """Inserts new axes, and sorts the entries into windows and index tensors."""
+    expanded: list[Any] = []
+    new_axes: list[int] = []
+    for entry in entries:
+        if isinstance(entry, Tensor) and entry.dtype.kind == "b":
+            expanded.extend(_nonzero(ctx, entry))
+        elif isinstance(entry, Tensor | slice):
+            expanded.append(entry)
+        elif "None" in type(entry).__name__:
+            new_axes.append(len(expanded))
+            expanded.append(slice(None))
+        else:
+            raise UnsupportedGraphError(f"index {entry!r} ({type(entry).__name__})")
+    x = hlo.expand_dims(x, new_axes)
+    expanded += [slice(None)] * (x.ndim - len(expanded))
+    windows, axes, indices = [], [], []
+    for axis, entry in enumerate(expanded):
+        if isinstance(entry, Tensor):
+            axes.append(axis)
+            indices.append(in_range(ctx, entry, x.dims[axis], axis))
+            windows.append(Window(0, x.dims[axis]))
+        else:
+            parts = slice(*(p if isinstance(p, Tensor) else None for p in (entry.start, entry.stop, entry.step)))
+            windows.append(_slice_window(ctx, parts, x.dims[axis], axis))
+    separated = bool(axes) and axes[-1] - axes[0] + 1 != len(axes)
+    return x, _Selection(windows, axes, _common_shape(ctx, indices), separated)
+
+
+def _nonzero(ctx: Context, mask: Tensor) -> list[Tensor]:
+    if mask.literal is None:
+        raise DataDependentSizeError(
+            f"indexing with a boolean mask that is computed ({ctx.builder.where}): the size of the result depends on "
+            "data; use where(mask, x, identity) before a reduction instead"
+        )
+    return [ctx.constant(places) for places in mask.literal.nonzero()]
+
+
+def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
+    """Index tensors broadcast together."""
+    if not indices:
+        return []
+    rank = max(x.ndim for x in indices)
+    dims: list[Dim] = [1] * rank
+    for x in indices:
+        for axis, size in enumerate(x.dims, start=rank - x.ndim):
+            known = dims[axis]
+            if not (isinstance(size, int) and size == 1):
+                one = isinstance(known, int) and known == 1
+                dims[axis] = size if one else ctx.equate(known, size, f"index tensors, axis {axis}")
+    dtype = np.result_type(*[x.dtype for x in indices])
+    return [broadcast_to(ctx, hlo.convert(x, dtype), dims, "index tensors") for x in indices]
+
+
+def _index_vectors(selection: _Selection) -> Tensor:
+    """One index vector per place, as the last axis."""
+    parts = [hlo.expand_dims(x, [x.ndim]) for x in selection.indices]
+    return hlo.concatenate(parts, parts[0].ndim - 1)
+
+
+@lowers("AdvancedSubtensor")
+def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Tensor:
+    """`x[...]` with index tensors among the indices."""
+    x, chosen = _select(ctx, x, _entries(node.op, indices))
+    x = read_windows(ctx, x, chosen.windows)
+    if not chosen.axes:
+        return x
+    if len(chosen.axes) == 1:
+        return hlo.take(x, chosen.indices[0], chosen.axes[0])
+    rank, place = chosen.indices[0].ndim, chosen.batch_place()
+    total = rank + x.ndim - len(chosen.axes)
+    return hlo.gather(
+        x,
+        _index_vectors(chosen),
+        offset_dims=[axis for axis in range(total) if not place <= axis < place + rank],
+        collapsed_slice_dims=chosen.axes,
+        start_index_map=chosen.axes,
+        index_vector_dim=rank,
+        slice_sizes=tuple(1 if axis in chosen.axes else dim for axis, dim in enumerate(x.dims)),
+    )
+
+
+def _entries(op: Any, indices: Sequence[Any]) -> list[Any]:
+    """Index entries; before PyTensor 3 they are the operands themselves, slices included."""
+    idx_list = getattr(op, "idx_list", None)
+    return unflatten(idx_list, indices) if idx_list is not None else list(indices)
+
+
+@lowers("AdvancedIncSubtensor")
+def advanced_inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Any) -> Tensor:
+    """`x` with `x[...] = y`, or `y` accumulated, with index tensors among the indices."""
+    op = node.op
+    entries = _entries(op, indices)
+    y = hlo.convert(y, x.dtype)
+    masked = _masked_write(ctx, x, y, entries, set_=op.set_instead_of_inc)
+    if masked is not None:
+        return masked
+    expanded, chosen = _select(ctx, x, entries)
+    if expanded is not x:
+        raise UnsupportedGraphError("writing through an index with new axes")
+    region = read_windows(ctx, x, chosen.windows)
+    updated = _scatter(ctx, region, y, chosen, op)
+    if all(w.is_full(size) for w, size in zip(chosen.windows, x.dims, strict=True)):
+        return updated
+    return write_windows(ctx, x, updated, chosen.windows, increment=False)
+
+
+def _scatter(ctx: Context, x: Tensor, y: Tensor, chosen: _Selection, op: Any) -> Tensor:
+    rank, place = chosen.indices[0].ndim, chosen.batch_place()
+    window_dims = [dim for axis, dim in enumerate(x.dims) if axis not in chosen.axes]
+    target = [*window_dims[:place], *chosen.indices[0].dims, *window_dims[place:]]
+    y = broadcast_to(ctx, y, target, "the written value")
+    vectors = _index_vectors(chosen)
+    numbers: dict[str, Any] = {
+        "inserted_window_dims": chosen.axes,
+        "scatter_dims_to_operand_dims": chosen.axes,
+        "index_vector_dim": rank,
+    }
+    windows = [axis for axis in range(len(target)) if not place <= axis < place + rank]
+    if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
+        old = hlo.gather(
+            x,
+            vectors,
+            offset_dims=windows,
+            collapsed_slice_dims=chosen.axes,
+            start_index_map=chosen.axes,
+            index_vector_dim=rank,
+            slice_sizes=tuple(1 if axis in chosen.axes else dim for axis, dim in enumerate(x.dims)),
+        )
+        return hlo.scatter(x, vectors, hlo.add(old, y), "set", update_window_dims=windows, **numbers)
+    combiner: Any = "set" if op.set_instead_of_inc else "add"
+    return hlo.scatter(x, vectors, y, combiner, update_window_dims=windows, **numbers)
+
+
+def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, set_: bool) -> Tensor | None:
+    """`x[mask] = scalar` needs no sizes: a select."""
+    if len(entries) != 1 or not isinstance(entries[0], Tensor) or entries[0].dtype.kind != "b":
+        return None
+    mask = entries[0]
+    if mask.literal is not None or any(dim != 1 for dim in y.dims):
+        return None
+    y = hlo.reshape(y, ())
+    for axis, size in enumerate(mask.dims):
+        ctx.equate(x.dims[axis], size, f"the boolean mask, axis {axis}")
+    mask = hlo.broadcast_in_dim(mask, x.dims, range(mask.ndim))
+    return hlo.select(mask, y if set_ else hlo.add(x, y), x)

@@ -1,0 +1,191 @@
+"""Dot and the BLAS ops, Cholesky, solves, inverse and determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen.builder import Tensor
+from ...codegen.emit import Context
+from ...codegen.errors import UnsupportedGraphError
+from ..registry import lowers
+
+
+def _matmul(x: Tensor, y: Tensor, dtype: Any) -> Tensor:
+    """`numpy.dot` for vectors and matrices; equal leading axes are batches."""
+    x, y = hlo.convert(x, dtype), hlo.convert(y, dtype)
+    if x.dtype.kind == "b":
+        return hlo.convert(_matmul(hlo.convert(x, np.int32), hlo.convert(y, np.int32), np.int32), bool)
+    if x.ndim == 0 or y.ndim == 0:
+        return hlo.multiply(x, y)
+    batch = max(x.ndim, y.ndim) - 2
+    if batch <= 0:
+        return hlo.dot_general(x, y, contracting=([x.ndim - 1], [max(y.ndim - 2, 0)]))
+    axes = list(range(batch))
+    return hlo.dot_general(x, y, contracting=([x.ndim - 1], [batch]), batching=(axes, axes))
+
+
+@lowers("Dot", "Dot22", batched=True)
+def dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
+    """Matrix and vector products."""
+    return _matmul(x, y, ctx.out_dtype())
+
+
+@lowers("Dot22Scalar")
+def dot22_scalar(ctx: Context, node: Any, x: Tensor, y: Tensor, a: Tensor) -> Tensor:
+    """a x y."""
+    dtype = ctx.out_dtype()
+    return hlo.multiply(_matmul(x, y, dtype), hlo.convert(a, dtype))
+
+
+@lowers("BatchedDot")
+def batched_dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
+    """A product for each element of the first axis."""
+    dtype = ctx.out_dtype()
+    x, y = hlo.convert(x, dtype), hlo.convert(y, dtype)
+    return hlo.dot_general(x, y, contracting=([x.ndim - 1], [1]), batching=([0], [0]))
+
+
+def _scaled(factor: Tensor, x: Tensor) -> Tensor:
+    """factor * x, left out where the factor is the constant 1."""
+    if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 1:
+        return x
+    return hlo.multiply(hlo.reshape(factor, ()), x)
+
+
+def _plus_scaled(x: Tensor, factor: Tensor, y: Tensor) -> Tensor:
+    """x + factor * y, as BLAS has it: y is not read where the factor is the constant 0."""
+    if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 0:
+        return x
+    return hlo.add(x, _scaled(factor, y))
+
+
+@lowers("Gemv")
+def gemv(ctx: Context, node: Any, y: Tensor, alpha: Tensor, a: Tensor, x: Tensor, beta: Tensor) -> Tensor:
+    """beta y + alpha A x."""
+    dtype = ctx.out_dtype()
+    alpha, beta = hlo.convert(alpha, dtype), hlo.convert(beta, dtype)
+    return _plus_scaled(_scaled(alpha, _matmul(a, x, dtype)), beta, y)
+
+
+@lowers("Gemm")
+def gemm(ctx: Context, node: Any, z: Tensor, a: Tensor, x: Tensor, y: Tensor, b: Tensor) -> Tensor:
+    """b z + a x y; z may be a row, a column or a scalar that stretches."""
+    dtype = ctx.out_dtype()
+    a, b = hlo.convert(a, dtype), hlo.convert(b, dtype)
+    product = _scaled(a, _matmul(x, y, dtype))
+    return _plus_scaled(product, b, hlo.broadcast(z, product.dims))
+
+
+@lowers("Ger")
+def ger(ctx: Context, node: Any, a: Tensor, alpha: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """A + alpha outer(x, y)."""
+    rows, columns = hlo.broadcast_in_dim(x, a.dims, (0,)), hlo.broadcast_in_dim(y, a.dims, (1,))
+    return hlo.add(a, _scaled(hlo.convert(alpha, ctx.out_dtype()), hlo.multiply(rows, columns)))
+
+
+# ---- factorizations -----------------------------------------------------------------------------------------------
+
+
+@lowers("Cholesky", batched=True)
+def cholesky(ctx: Context, node: Any, a: Tensor) -> Tensor:
+    """The Cholesky factor; NaN where the matrix is not positive definite, or an error if the op asks for one."""
+    result = hlo.cholesky(hlo.convert(a, ctx.out_dtype()), lower=node.op.lower)
+    if getattr(node.op, "on_error", "nan") == "raise":
+        finite = hlo.compare("EQ", result, result)
+        flag = hlo.reduce_monoid(finite, range(result.ndim), "and")
+        ctx.check(flag, "numpy.linalg.LinAlgError(ValueError)", "Matrix is not positive definite")
+    return result
+
+
+def _as_columns(ctx: Context, node: Any, b: Tensor) -> tuple[Tensor, bool]:
+    """Right-hand sides as columns; whether they were one vector."""
+    b = hlo.convert(b, ctx.out_dtype())
+    vector = node.op.b_ndim == 1
+    return (hlo.expand_dims(b, [b.ndim]), True) if vector else (b, False)
+
+
+def _uncolumn(x: Tensor, vector: bool) -> Tensor:
+    return hlo.squeeze(x, [x.ndim - 1]) if vector else x
+
+
+@lowers("SolveTriangular", batched=True)
+def solve_triangular(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
+    """x with `op(A) x = b`, reading one triangle of A."""
+    op = node.op
+    columns, vector = _as_columns(ctx, node, b)
+    transposed = getattr(op, "trans", 0) in (1, "T", 2, "C", True)
+    x = hlo.triangular_solve(
+        hlo.convert(a, ctx.out_dtype()),
+        columns,
+        lower=op.lower,
+        unit_diagonal=op.unit_diagonal,
+        transpose=transposed,
+    )
+    return _uncolumn(x, vector)
+
+
+@lowers("CholeskySolve", batched=True)
+def cholesky_solve(ctx: Context, node: Any, c: Tensor, b: Tensor) -> Tensor:
+    """x with `A x = b` from the Cholesky factor of A."""
+    c = hlo.convert(c, ctx.out_dtype())
+    columns, vector = _as_columns(ctx, node, b)
+    return _uncolumn(_cholesky_solve(c, columns, node.op.lower), vector)
+
+
+def _cholesky_solve(c: Tensor, b: Tensor, lower: bool) -> Tensor:
+    y = hlo.triangular_solve(c, b, lower=lower, transpose=not lower)
+    return hlo.triangular_solve(c, y, lower=lower, transpose=lower)
+
+
+def _symmetric(a: Tensor, lower: bool) -> Tensor:
+    """The symmetric matrix of which `a` holds one triangle."""
+    kept = hlo.triangle(a, lower=lower)
+    strict = hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1)
+    return hlo.add(kept, hlo.transpose(strict, (1, 0)))
+
+
+@lowers("Solve")
+def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
+    """x with `A x = b`: LU with partial pivoting, Cholesky for positive definite A."""
+    op = node.op
+    a = hlo.convert(a, ctx.out_dtype())
+    columns, vector = _as_columns(ctx, node, b)
+    kind = getattr(op, "assume_a", "gen")
+    if kind == "pos":
+        return _uncolumn(_cholesky_solve(hlo.cholesky(a, lower=op.lower), columns, op.lower), vector)
+    if kind in ("lower triangular", "upper triangular"):
+        return _uncolumn(hlo.triangular_solve(a, columns, lower=kind.startswith("lower")), vector)
+    if kind in ("sym", "her"):
+        if a.dtype.kind == "c":
+            raise UnsupportedGraphError(f"Solve with assume_a={kind!r} for complex matrices")
+        a = _symmetric(a, op.lower)
+    return _uncolumn(hlo.lu_solve(*hlo.lu(a), columns), vector)
+
+
+@lowers("MatrixInverse")
+def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
+    """The inverse, by LU."""
+    a = hlo.convert(a, ctx.out_dtype())
+    rows, columns = (hlo.iota(ctx.builder, a.dims, axis, hlo.INT64) for axis in (0, 1))
+    return hlo.lu_solve(*hlo.lu(a), hlo.convert(hlo.compare("EQ", rows, columns), a.dtype))
+
+
+@lowers("Det")
+def det(ctx: Context, node: Any, a: Tensor) -> Tensor:
+    """The determinant, by LU."""
+    factors, permutation = hlo.lu(hlo.convert(a, ctx.out_dtype()))
+    product = hlo.reduce_monoid(hlo.diagonal(factors), (0,), "multiply")
+    return hlo.multiply(product, hlo.permutation_sign(permutation, product.dtype))
+
+
+@lowers("SLogDet")
+def slogdet(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Sign and log of the absolute value of the determinant, by LU."""
+    factors, permutation = hlo.lu(hlo.convert(a, ctx.out_dtype()))
+    pivots = hlo.diagonal(factors)
+    signs = hlo.reduce_monoid(hlo.sign(pivots), (0,), "multiply")
+    logs = hlo.reduce_monoid(hlo.log(hlo.abs(pivots)), (0,), "add")
+    return hlo.multiply(signs, hlo.permutation_sign(permutation, signs.dtype)), logs

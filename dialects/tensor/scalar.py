@@ -1,0 +1,397 @@
+"""The table of scalar ops: one line each where StableHLO or CHLO has the op, a few lines where it has not.
+
+In: handles of one shape, in the dtypes of the graph. Out: a handle in the output's dtype. A rule is `rule(dtype,
+*operands)`; the wrappers below say how operands are converted first:
+
+* `to_output`: operands are converted to the output's dtype (arithmetic, and functions that turn integers into floats).
+* `to_common`: operands are converted to their common dtype (comparisons, whose output is boolean).
+* `as_is`: operands as they come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce as fold
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen.builder import Tensor
+from ...codegen.errors import UnsupportedGraphError
+
+ScalarRule = Callable[..., Tensor]
+DType = np.dtype[Any]
+
+TABLE: dict[str, ScalarRule] = {}
+
+
+def to_output(*names: str) -> Callable[[ScalarRule], ScalarRule]:
+    """Registers a rule whose operands are converted to the output's dtype."""
+
+    def register(rule: ScalarRule) -> ScalarRule:
+        def converted(dtype: DType, *operands: Tensor) -> Tensor:
+            return rule(dtype, *[hlo.convert(x, dtype) for x in operands])
+
+        TABLE.update(dict.fromkeys(names, converted))
+        return rule
+
+    return register
+
+
+def to_common(*names: str) -> Callable[[ScalarRule], ScalarRule]:
+    """Registers a rule whose operands are converted to their common dtype."""
+
+    def register(rule: ScalarRule) -> ScalarRule:
+        def converted(dtype: DType, *operands: Tensor) -> Tensor:
+            common = np.result_type(*[x.dtype for x in operands])
+            return rule(dtype, *[hlo.convert(x, common) for x in operands])
+
+        TABLE.update(dict.fromkeys(names, converted))
+        return rule
+
+    return register
+
+
+def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
+    """Registers a rule that takes operands as they come."""
+
+    def register(rule: ScalarRule) -> ScalarRule:
+        TABLE.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+def _elementwise(name: str, function: Callable[..., Tensor]) -> None:
+    to_output(name)(lambda dtype, *operands: function(*operands))
+
+
+def _comparison(name: str, direction: str) -> None:
+    to_common(name)(lambda dtype, x, y: hlo.compare(direction, x, y))
+
+
+def _number(x: Tensor, value: float) -> Tensor:
+    return hlo.full_like(x, value)
+
+
+def is_nan(x: Tensor) -> Tensor:
+    """True where x is NaN."""
+    return hlo.compare("NE", x, x)
+
+
+# ---- ops that StableHLO or CHLO has ------------------------------------------------------------------------------
+
+for _name, _function in {
+    "Exp": hlo.exponential,
+    "Expm1": hlo.exponential_minus_one,
+    "Log": hlo.log,
+    "Log1p": hlo.log_plus_one,
+    "Sqrt": hlo.sqrt,
+    "Sqr": lambda x: hlo.multiply(x, x),
+    "Sin": hlo.sine,
+    "Cos": hlo.cosine,
+    "Tan": hlo.tan,
+    "ArcSin": hlo.asin,
+    "ArcCos": hlo.acos,
+    "ArcTan": hlo.atan,
+    "ArcTan2": hlo.atan2,
+    "Sinh": hlo.sinh,
+    "Cosh": hlo.cosh,
+    "Tanh": hlo.tanh,
+    "ArcSinh": hlo.asinh,
+    "ArcCosh": hlo.acosh,
+    "ArcTanh": hlo.atanh,
+    "Sigmoid": hlo.logistic,
+    "Erf": hlo.erf,
+    "Erfc": hlo.erfc,
+    "Erfinv": hlo.erf_inv,
+    "GammaLn": hlo.lgamma,
+    "Psi": hlo.digamma,
+    "Sub": hlo.subtract,
+    "TrueDiv": hlo.divide,
+    "Neg": hlo.negate,
+    "Maximum": hlo.maximum_,
+    "ScalarMaximum": hlo.maximum_,
+    "Minimum": hlo.minimum_,
+    "ScalarMinimum": hlo.minimum_,
+    "AND": hlo.and_,
+    "OR": hlo.or_,
+    "XOR": hlo.xor,
+    "Invert": hlo.not_,
+    "Identity": lambda x: x,
+    "Cast": lambda x: x,
+    "Conj": lambda x: hlo.conj(x) if x.dtype.kind == "c" else x,
+    "Reciprocal": lambda x: hlo.divide(_number(x, 1), x),
+    "Deg2Rad": lambda x: hlo.multiply(x, _number(x, math.pi / 180)),
+    "Rad2Deg": lambda x: hlo.multiply(x, _number(x, 180 / math.pi)),
+    "Log2": lambda x: hlo.multiply(hlo.log(x), _number(x, 1 / math.log(2))),
+    "Log10": lambda x: hlo.multiply(hlo.log(x), _number(x, 1 / math.log(10))),
+    "Exp2": lambda x: hlo.power(_number(x, 2), x),
+    "Add": lambda *xs: fold(hlo.add, xs),
+    "Mul": lambda *xs: fold(hlo.multiply, xs),
+}.items():
+    _elementwise(_name, _function)
+
+for _name, _direction in {"LT": "LT", "GT": "GT", "LE": "LE", "GE": "GE", "EQ": "EQ", "NEQ": "NE"}.items():
+    _comparison(_name, _direction)
+
+
+# ---- rounding and parts -------------------------------------------------------------------------------------------
+
+
+def _rounding(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]:
+    """Rounding of what is an integer already changes nothing."""
+
+    def register(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        to_output(*names)(lambda dtype, x: x if dtype.kind in "iub" else function(x))
+        return function
+
+    return register
+
+
+_rounding("Floor")(hlo.floor)
+_rounding("Ceil")(hlo.ceil)
+_rounding("RoundHalfToEven")(hlo.round_nearest_even)
+_rounding("RoundHalfAwayFromZero")(hlo.round_nearest_afz)
+
+
+@_rounding("Trunc")
+def _trunc(x: Tensor) -> Tensor:
+    return hlo.select(hlo.compare("LT", x, _number(x, 0)), hlo.ceil(x), hlo.floor(x))
+
+
+@as_is("Abs")
+def _abs(dtype: DType, x: Tensor) -> Tensor:
+    return x if x.dtype.kind in "ub" else hlo.convert(hlo.abs(x), dtype)
+
+
+@to_output("Sign", "Sgn")
+def _sign(dtype: DType, x: Tensor) -> Tensor:
+    if dtype.kind in "ub":
+        return hlo.convert(hlo.compare("NE", x, _number(x, 0)), dtype)
+    return hlo.sign(x)
+
+
+@as_is("IsNan")
+def _is_nan(dtype: DType, x: Tensor) -> Tensor:
+    if x.dtype.kind == "c":
+        return hlo.or_(is_nan(hlo.real(x)), is_nan(hlo.imag(x)))
+    return hlo.full_like(hlo.convert(x, bool), False) if x.dtype.kind in "iub" else is_nan(x)
+
+
+@as_is("IsInf")
+def _is_inf(dtype: DType, x: Tensor) -> Tensor:
+    if x.dtype.kind == "c":
+        return hlo.or_(hlo.is_inf(hlo.real(x)), hlo.is_inf(hlo.imag(x)))
+    return hlo.full_like(hlo.convert(x, bool), False) if x.dtype.kind in "iub" else hlo.is_inf(x)
+
+
+# ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
+
+
+@to_output("IntDiv")
+def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    """`numpy.floor_divide`: rounds down; an integer divided by 0 is 0."""
+    if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
+        if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
+            return x.builder.size(x.sizes // y.sizes, dtype)
+    zero = _number(x, 0)
+    if dtype.kind in "iub":
+        if dtype.kind == "b":
+            raise UnsupportedGraphError("floor division of booleans")
+        safe = hlo.select(hlo.compare("EQ", y, zero), _number(y, 1), y)
+        quotient = hlo.divide(x, safe)
+        if dtype.kind == "i":
+            rest = hlo.remainder(x, safe)
+            down = hlo.and_(
+                hlo.compare("NE", rest, zero),
+                hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero)),
+            )
+            quotient = hlo.select(down, hlo.subtract(quotient, _number(x, 1)), quotient)
+        return hlo.select(hlo.compare("EQ", y, zero), zero, quotient)
+    rest = hlo.remainder(x, y)
+    down = hlo.and_(
+        hlo.compare("NE", rest, zero), hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", y, zero))
+    )
+    quotient = hlo.divide(hlo.subtract(x, rest), y)
+    quotient = hlo.select(down, hlo.subtract(quotient, _number(x, 1)), quotient)
+    whole = hlo.floor(quotient)
+    near = hlo.compare("GT", hlo.subtract(quotient, whole), _number(x, 0.5))
+    whole = hlo.select(near, hlo.add(whole, _number(x, 1)), whole)
+    return hlo.select(hlo.compare("EQ", y, zero), hlo.divide(x, y), whole)
+
+
+@to_output("Mod")
+def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    """`numpy.mod`: the result has the divisor's sign; an integer modulo 0 is 0."""
+    if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
+        if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
+            return x.builder.size(x.sizes % y.sizes, dtype)
+    zero = _number(x, 0)
+    if dtype.kind in "iu":
+        safe = hlo.select(hlo.compare("EQ", y, zero), _number(y, 1), y)
+        rest = hlo.remainder(x, safe)
+    else:
+        safe = y
+        rest = hlo.remainder(x, y)
+    if dtype.kind == "u":
+        return rest
+    opposite = hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero))
+    adjusted = hlo.select(
+        hlo.and_(hlo.compare("NE", rest, zero), opposite), hlo.add(rest, safe), rest
+    )
+    if dtype.kind == "i":
+        return adjusted
+    signed_zero = hlo.select(hlo.compare("LT", y, zero), _number(x, -0.0), zero)
+    return hlo.select(hlo.compare("EQ", rest, zero), signed_zero, adjusted)
+
+
+@as_is("Pow")
+def _power(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    exponent = y.literal if y.literal is not None and y.literal.ndim == 0 else _splat(y)
+    x = hlo.convert(x, dtype)
+    if exponent is not None and dtype.kind in "fc":
+        # Powers that a multiplication or a square root gives exactly; `pow` itself is the slowest of ops.
+        value = exponent.item()
+        if value == 2:
+            return hlo.multiply(x, x)
+        if value == 1:
+            return x
+        if value == 0:
+            return _number(x, 1)
+        if value == -1:
+            return hlo.divide(_number(x, 1), x)
+    return hlo.power(x, hlo.convert(y, dtype))
+
+
+def _splat(x: Tensor) -> np.ndarray[Any, Any] | None:
+    """The value of a tensor that a scalar constant was broadcast to."""
+    return x.builder.splats.get(x.uid)
+
+
+@to_output("Clip")
+def _clip(dtype: DType, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """PyTensor's clip: the lower bound wins over a NaN-free x, then the upper one."""
+    below, above = hlo.compare("LT", x, low), hlo.compare("GT", x, high)
+    return hlo.select(below, low, hlo.select(above, high, x))
+
+
+@as_is("Switch")
+def _switch(dtype: DType, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return hlo.select(hlo.convert(condition, bool), hlo.convert(x, dtype), hlo.convert(y, dtype))
+
+
+@as_is("Second")
+def _second(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    return hlo.convert(y, dtype)
+
+
+@to_output("MulWithoutZeros")
+def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    zero = _number(x, 0)
+    both = hlo.multiply(x, y)
+    return hlo.select(hlo.compare("EQ", x, zero), y, hlo.select(hlo.compare("EQ", y, zero), x, both))
+
+
+# ---- stable compositions ---------------------------------------------------------------------------------------------
+
+
+@to_output("Softplus")
+def _softplus(dtype: DType, x: Tensor) -> Tensor:
+    """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
+    tail = hlo.log_plus_one(hlo.exponential(hlo.negate(hlo.abs(x))))
+    return hlo.add(hlo.maximum_(x, _number(x, 0)), tail)
+
+
+@to_output("Log1mexp")
+def _log1mexp(dtype: DType, x: Tensor) -> Tensor:
+    """log(1 - exp(x)), by expm1 near 0 and by log1p far from it."""
+    near = hlo.log(hlo.negate(hlo.exponential_minus_one(x)))
+    far = hlo.log_plus_one(hlo.negate(hlo.exponential(x)))
+    return hlo.select(hlo.compare("LT", x, _number(x, -math.log(2))), far, near)
+
+
+@to_output("TriGamma")
+def _trigamma(dtype: DType, x: Tensor) -> Tensor:
+    return hlo.polygamma(_number(x, 1), x)
+
+
+@to_output("GammaU")
+def _gamma_upper(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
+    return hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k))
+
+
+@to_output("GammaL")
+def _gamma_lower(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
+    return hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k))
+
+
+@to_output("Erfcinv")
+def _erfcinv(dtype: DType, x: Tensor) -> Tensor:
+    """erfcinv(x) = -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not."""
+    return hlo.multiply(_jax("ndtri", hlo.multiply(x, _number(x, 0.5))), _number(x, -math.sqrt(0.5)))
+
+
+def _jax(name: str, *operands: Tensor) -> Tensor:
+    """A function of `jax.scipy.special`, imported as a private function of the module."""
+    import jax.scipy.special as special
+
+    function = getattr(special, name, None)
+    if function is None:
+        raise UnsupportedGraphError(f"jax.scipy.special has no {name} in this release of JAX; upgrade jax")
+    return hlo.import_elementwise(name, function, operands, operands[0].dtype)
+
+
+def _special(op: str, name: str) -> None:
+    to_output(op)(lambda dtype, *operands: _jax(name, *operands))
+
+
+for _op, _jax_name in {
+    "Gamma": "gamma",
+    "GammaInc": "gammainc",
+    "GammaIncC": "gammaincc",
+    "BetaInc": "betainc",
+    "PolyGamma": "polygamma",
+    "I0": "i0",
+    "I1": "i1",
+    "Erfcx": "erfcx",
+    "Hyp2F1": "hyp2f1",
+    "Owens_t": "owens_t",
+}.items():
+    _special(_op, _jax_name)
+
+
+# ---- complex -----------------------------------------------------------------------------------------------------------
+
+
+@as_is("Real")
+def _real(dtype: DType, x: Tensor) -> Tensor:
+    return hlo.convert(hlo.real(x) if x.dtype.kind == "c" else x, dtype)
+
+
+@as_is("Imag")
+def _imag(dtype: DType, x: Tensor) -> Tensor:
+    return hlo.convert(hlo.imag(x), dtype) if x.dtype.kind == "c" else hlo.full_like(hlo.convert(x, dtype), 0)
+
+
+@as_is("Angle")
+def _angle(dtype: DType, x: Tensor) -> Tensor:
+    if x.dtype.kind == "c":
+        return hlo.convert(hlo.atan2(hlo.imag(x), hlo.real(x)), dtype)
+    x = hlo.convert(x, dtype)
+    return hlo.atan2(_number(x, 0), x)
+
+
+@as_is("Complex")
+def _complex(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    return hlo.complex(hlo.convert(x, part), hlo.convert(y, part))
+
+
+@as_is("ComplexFromPolar")
+def _complex_from_polar(dtype: DType, r: Tensor, theta: Tensor) -> Tensor:
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    r, theta = hlo.convert(r, part), hlo.convert(theta, part)
+    return hlo.complex(hlo.multiply(r, hlo.cosine(theta)), hlo.multiply(r, hlo.sine(theta)))

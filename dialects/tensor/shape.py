@@ -1,0 +1,263 @@
+"""Shapes: DimShuffle, Reshape, Shape, Alloc, Join, Split, ARange, Eye, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen.builder import INT64, Tensor
+from ...codegen.dims import Dim, maximum, minimum
+from ...codegen.emit import Context
+from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
+from ..registry import lowers
+
+
+def broadcast_to(ctx: Context, x: Tensor, dims: Sequence[Dim], what: str) -> Tensor:
+    """NumPy's `broadcast_to`: an axis whose size is statically 1 stretches, others must agree."""
+    offset = len(dims) - x.ndim
+    target = list(dims)
+    for axis, size in enumerate(x.dims):
+        if not (type(size) is int and size == 1):
+            target[offset + axis] = ctx.equate(dims[offset + axis], size, f"{what}, axis {offset + axis}")
+    return hlo.broadcast(x, tuple(target))
+
+
+def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
+    """Scalars as dimensions that are not negative."""
+    dims = []
+    for axis, x in enumerate(operands):
+        dim = ctx.dim(x, f"size {axis} of {what}")
+        ctx.at_least(dim, 0, f"size {axis} of {what}")
+        dims.append(dim)
+    return tuple(dims)
+
+
+@lowers("DimShuffle")
+def dim_shuffle(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """Drops axes of size 1, permutes, inserts axes of size 1."""
+    order = node.op.new_order
+    kept = [axis for axis in order if axis != "x"]
+    dropped = [axis for axis in range(x.ndim) if axis not in kept]
+    for axis in dropped:
+        ctx.equate(x.dims[axis], 1, f"dropped axis {axis}")
+    if kept == sorted(kept):
+        rest = iter(kept)
+        return hlo.reshape(x, tuple(1 if axis == "x" else x.dims[next(rest)] for axis in order))
+    x = hlo.transpose(hlo.squeeze(x, dropped), [sorted(kept).index(axis) for axis in kept])
+    return hlo.expand_dims(x, [place for place, axis in enumerate(order) if axis == "x"])
+
+
+@lowers("Shape")
+def shape(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """All sizes, as an int64 vector."""
+    return ctx.builder.size_vector(x.dims)
+
+
+@lowers("Shape_i")
+def shape_i(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """One size, as an int64 scalar."""
+    return ctx.builder.size(x.dims[node.op.i])
+
+
+@lowers("SpecifyShape")
+def specify_shape(ctx: Context, node: Any, x: Tensor, *sizes: Any) -> Tensor:
+    """Demands sizes; `None` leaves an axis open."""
+    dims = list(x.dims)
+    for axis, size in enumerate(sizes):
+        if isinstance(size, Tensor):
+            wanted = ctx.dim(size, f"size {axis} of SpecifyShape")
+            dims[axis] = ctx.equate(wanted, dims[axis], f"SpecifyShape, axis {axis}")
+    return hlo.reshape(x, tuple(dims))
+
+
+@lowers("Unbroadcast")
+def unbroadcast(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """Forgets that an axis is known to have size 1."""
+    return x
+
+
+@lowers("Reshape")
+def reshape(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
+    """Same elements in a new shape; one size may be -1."""
+    if target.dims != (node.outputs[0].type.ndim,):
+        if target.ndim == 1 and type(target.dims[0]) is not int:
+            raise DataDependentSizeError(
+                f"the target of Reshape is the vector input {node.inputs[1]} of unknown length; give its length, "
+                f"dims={{{str(node.inputs[1])!r}: ({node.outputs[0].type.ndim},)}}"
+            )
+    wanted = list(ctx.builder.dims_of(target, "the target of Reshape"))
+    static = node.outputs[0].type.shape
+    wanted = [s if s is not None else w for s, w in zip(static, wanted, strict=True)]
+    open_axes = [axis for axis, dim in enumerate(wanted) if isinstance(dim, int) and dim == -1]
+    if len(open_axes) > 1:
+        raise UnsupportedGraphError(f"Reshape to {wanted}: only one size may be -1")
+    if open_axes:
+        wanted[open_axes[0]] = _inferred(ctx, x.dims, [d for a, d in enumerate(wanted) if a != open_axes[0]])
+    for axis, dim in enumerate(wanted):
+        ctx.at_least(dim, 0, f"size {axis} of Reshape")
+    return hlo.reshape(x, tuple(wanted))
+
+
+def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim]) -> Dim:
+    """The size that -1 stands for: what is left of the elements. Factors on both sides cancel."""
+    canonical = ctx.builder.constraints.canonical
+    left = [canonical(dim) for dim in old]
+    divisors = []
+    for dim in map(canonical, known):
+        if dim in left:
+            left.remove(dim)
+        else:
+            divisors.append(dim)
+    total, divisor = hlo.product(left), hlo.product(divisors)
+    if isinstance(divisor, int) and divisor == 0:
+        raise UnsupportedGraphError("Reshape with sizes 0 and -1: the open size is not determined")
+    ctx.equate(total % divisor, 0, "Reshape, the open size")
+    return total // divisor
+
+
+@lowers("JoinDims")
+def join_dims(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """Merges neighbouring axes into one."""
+    first, count = node.op.start_axis, node.op.n_axes
+    dims = (*x.dims[:first], hlo.product(x.dims[first : first + count]), *x.dims[first + count :])
+    return hlo.reshape(x, dims)
+
+
+@lowers("SplitDims")
+def split_dims(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
+    """Splits one axis into several; one of their sizes may be -1."""
+    axis = node.op.axis
+    sizes = list(ctx.builder.dims_of(target, "the target of SplitDims"))
+    if -1 in sizes:
+        place = sizes.index(-1)
+        sizes[place] = _inferred(ctx, [x.dims[axis]], [d for i, d in enumerate(sizes) if i != place])
+    return hlo.reshape(x, (*x.dims[:axis], *sizes, *x.dims[axis + 1 :]))
+
+
+@lowers("Alloc")
+def alloc(ctx: Context, node: Any, value: Tensor, *sizes: Tensor) -> Tensor:
+    """A value stretched to a shape."""
+    return broadcast_to(ctx, value, sizes_of(ctx, sizes, "Alloc"), "Alloc")
+
+
+@lowers("AllocEmpty")
+def alloc_empty(ctx: Context, node: Any, *sizes: Tensor) -> Tensor:
+    """A tensor whose contents nobody may rely on: zeros."""
+    return hlo.full(ctx.builder, ctx.constant(0, ctx.out_dtype()), sizes_of(ctx, sizes, "AllocEmpty"))
+
+
+@lowers("MakeVector")
+def make_vector(ctx: Context, node: Any, *scalars: Tensor) -> Tensor:
+    """Scalars as a vector."""
+    dtype = ctx.out_dtype()
+    if not scalars:
+        return ctx.constant(np.zeros(0, dtype))
+    return hlo.stack_scalars([hlo.convert(x, dtype) for x in scalars])
+
+
+@lowers("Join")
+def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
+    """Tensors one after the other along an axis."""
+    axis = getattr(node.op, "axis", None)
+    parts = list(operands)
+    if axis is None:
+        axis, parts = _static_int(parts[0], "the axis of Join"), parts[1:]
+    axis %= parts[0].ndim
+    dtype = ctx.out_dtype()
+    known = [x.sizes for x in parts]
+    if parts[0].ndim == 1 and all(isinstance(s, tuple) and x.literal is None for s, x in zip(known, parts, strict=True)):
+        return ctx.builder.size_vector([dim for sizes in known for dim in sizes], dtype)  # type: ignore[union-attr]
+    if parts[0].ndim == 1 and all(isinstance(s, tuple) for s in known) and dtype == INT64:
+        return ctx.builder.size_vector([dim for sizes in known for dim in sizes], dtype)  # type: ignore[union-attr]
+    return hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis)
+
+
+def _static_int(x: Tensor, what: str) -> int:
+    if isinstance(x.sizes, int):
+        return x.sizes
+    raise UnsupportedGraphError(f"{what} must be a constant integer")
+
+
+@lowers("Split")
+def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
+    """Cuts an axis into pieces of given sizes."""
+    axis = getattr(node.op, "axis", None)
+    if axis is None:
+        axis = _static_int(operands[0], "the axis of Split")
+    axis %= x.ndim
+    sizes = ctx.builder.dims_of(operands[-1], "the sizes of Split")
+    if len(sizes) != node.op.len_splits:
+        raise UnsupportedGraphError(f"Split into {node.op.len_splits} with {len(sizes)} sizes")
+    parts = []
+    start: Dim = 0
+    for index, size in enumerate(sizes):
+        ctx.at_least(size, 0, f"size {index} of Split")
+        parts.append(hlo.slice_axis(x, axis, start, size))
+        start = start + size
+    ctx.equate(start, x.dims[axis], "the sizes of Split add up to the axis")
+    return tuple(parts)
+
+
+def range_length(start: Dim, stop: Dim, step: int) -> Dim:
+    """`len(range(start, stop, step))`."""
+    span = stop - start if step > 0 else start - stop
+    width = step if step > 0 else -step
+    return maximum((span + (width - 1)) // width, 0)
+
+
+@lowers("ARange")
+def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
+    """`numpy.arange`; integer ends may be sizes or integer scalar inputs."""
+    dtype = np.dtype(node.op.dtype)
+    if start.literal is not None and stop.literal is not None and step.literal is not None:
+        values = np.arange(start.literal.item(), stop.literal.item(), step.literal.item(), dtype=dtype)
+        if values.size <= 64 or dtype.kind not in "iu":
+            return ctx.constant(values)
+    for name, x in (("start", start), ("stop", stop), ("step", step)):
+        if x.dtype.kind not in "iu":
+            raise DataDependentSizeError(
+                f"ARange with a {x.dtype} {name} that is no constant: its length depends on data; use integer ends "
+                "and scale the result"
+            )
+    first, last = ctx.dim(start, "the start of ARange"), ctx.dim(stop, "the stop of ARange")
+    stride = _static_int(step, "the step of ARange")
+    length = range_length(first, last, stride)
+    places = hlo.iota(ctx.builder, (length,), 0, INT64)
+    if stride != 1:
+        places = hlo.multiply(places, stride)
+    if not (isinstance(first, int) and first == 0):
+        places = hlo.add(places, ctx.builder.size(first))
+    return hlo.convert(places, dtype)
+
+
+@lowers("Eye")
+def eye(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
+    """Ones on the k-th diagonal."""
+    dims = sizes_of(ctx, [n, m], "Eye")
+    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
+    return hlo.convert(hlo.compare("EQ", hlo.add(rows, hlo.convert(k, INT64)), columns), ctx.out_dtype())
+
+
+@lowers("ExtractDiag")
+def extract_diag(ctx: Context, node: Any, x: Tensor) -> Tensor:
+    """`numpy.diagonal`: the diagonal becomes the last axis."""
+    op = node.op
+    first, second = sorted((op.axis1, op.axis2))
+    offset = op.offset if op.axis1 < op.axis2 else -op.offset
+    rows, columns = x.dims[first], x.dims[second]
+    length = maximum(minimum(rows - max(-offset, 0), columns - max(offset, 0)), 0)
+    places = hlo.iota(ctx.builder, (length, 1), 0, INT64)
+    index = hlo.concatenate([hlo.add(places, max(-offset, 0)), hlo.add(places, max(offset, 0))], 1)
+    sizes = tuple(1 if axis in (first, second) else dim for axis, dim in enumerate(x.dims))
+    return hlo.gather(
+        x,
+        index,
+        offset_dims=list(range(x.ndim - 2)),
+        collapsed_slice_dims=[first, second],
+        start_index_map=[first, second],
+        index_vector_dim=1,
+        slice_sizes=sizes,
+    )

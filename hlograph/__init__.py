@@ -1,0 +1,65 @@
+"""hlograph: tensor graphs, node by node, to StableHLO, with static and symbolic dimensions.
+
+    program = hlograph.emit_stablehlo(graph)      # PyTensor graph -> Program (an MLIR module and its signature)
+    fn = hlograph.function(inputs, outputs)       # emit and compile
+    program = hlograph.load("model.mlir")         # no graph library needed
+
+This module re-exports the public names and holds nothing else; they are imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "emit_stablehlo": ".codegen.emit",
+    "Context": ".codegen.emit",
+    "Program": ".codegen.program",
+    "load": ".codegen.program",
+    "Function": ".runtime.function",
+    "Stats": ".runtime.function",
+    "function": ".runtime.function",
+    "lowers": ".dialects.registry",
+    "HlographError": ".codegen.errors",
+    "errors": ".codegen.errors",
+    "builder": ".codegen.builder",
+}
+
+__all__ = [
+    "Context",
+    "Function",
+    "HlographError",
+    "Program",
+    "Stats",
+    "__version__",
+    "builder",
+    "emit_stablehlo",
+    "errors",
+    "function",
+    "load",
+    "lowers",
+]
+
+if TYPE_CHECKING:
+    from .codegen import builder, errors
+    from .codegen.emit import Context, emit_stablehlo
+    from .codegen.errors import HlographError
+    from .codegen.program import Program, load
+    from .dialects.registry import lowers
+    from .runtime.function import Function, Stats, function
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
+    module = import_module(_WHERE[name], __name__)
+    value = module if name in ("errors", "builder") else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

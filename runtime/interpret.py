@@ -1,0 +1,119 @@
+"""Programs through StableHLO's reference interpreter: the oracle that shares no code with XLA.
+
+In: a program and arrays. Out: arrays. The program is specialized to the arrays' sizes;
+factorizations and CHLO ops are written as plain StableHLO, which is all that the interpreter knows.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..codegen import mlir
+from ..codegen.errors import UnsupportedGraphError
+from ..codegen.merge import walk
+from ..codegen.mlir import ir
+from ..codegen.signature import main_function
+from .arguments import check_count, check_type, find_sizes, shape_and_dtype
+from .checks import raise_failed
+
+if TYPE_CHECKING:
+    from ..codegen.program import Program
+
+
+def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    """Runs a program in the reference interpreter; see `Program.interpret`."""
+    signature = program.signature
+    given = list(arrays)
+    missing = len(signature.arguments) - len(given)
+    if missing == len(program.bindings):
+        given += [np.asarray(program.bindings[i].get_value()) for i in sorted(program.bindings)]
+    check_count(signature, len(given))
+    shapes, values = [], []
+    for argument, value in zip(signature.arguments, given, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, value)
+        check_type(argument, dtype, weak=weak)
+        shapes.append(shape)
+        values.append(np.asarray(value, argument.dtype))
+    known = {}
+    for root in signature.roots:
+        if root.axis is None:
+            element = values[root.argument] if root.element is None else values[root.argument][root.element]
+            known[root.name] = operator.index(element)
+    sizes = find_sizes(signature, shapes, known)
+    static = program.specialize(sizes).run_passes(["expand-linalg", "chlo-legalize-to-stablehlo", "canonicalize"])
+    module = static.copy_module()
+    _refuse_unknown(module)
+    _copy_scattered(module)
+    results = static.signature.results
+    parts = [result.dtype.kind == "c" for result in results] + [False] * bool(signature.checks)
+    if any(parts):
+        _split_complex(module, parts)
+    outputs = iter(mlir.reference_eval(module, values))
+    found: list[np.ndarray[Any, Any]] = []
+    for is_complex in parts:
+        first = next(outputs)
+        found.append(first + 1j * next(outputs) if is_complex else first)
+    if signature.checks:
+        raise_failed(signature.checks, found.pop())
+    return tuple(x.astype(result.dtype) for x, result in zip(found, results, strict=True))
+
+
+# What the interpreter does not know. It would end the process.
+_UNKNOWN = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "batch_norm_grad batch_norm_inference batch_norm_training cholesky custom_call dynamic_conv einsum fft rng "
+        "rng_bit_generator set_dimension_size triangular_solve"
+    ).split()
+)
+
+
+def _refuse_unknown(module: ir.Module) -> None:
+    unknown = sorted({op.name for op in walk(module) if op.name in _UNKNOWN or op.name.startswith("chlo.")})
+    if unknown:
+        raise UnsupportedGraphError(
+            f"the reference interpreter does not know {', '.join(unknown)}; run the program compiled instead"
+        )
+
+
+def _copy_scattered(module: ir.Module) -> None:
+    """Gives each scatter a copy of its operands: the interpreter writes its result into them (jaxlib 0.10)."""
+    for operation in walk(module):
+        if operation.name != "stablehlo.scatter":
+            continue
+        with module.context, operation.location, ir.InsertionPoint(operation):
+            for place in range((len(operation.operands) - 1) // 2):
+                value = operation.operands[place]
+                same = ir.DenseI64ArrayAttr.get(list(range(ir.RankedTensorType(value.type).rank)))
+                copy = ir.Operation.create(
+                    "stablehlo.transpose", results=[value.type], operands=[value], attributes={"permutation": same}
+                )
+                operation.operands[place] = copy.result
+
+
+def _split_complex(module: ir.Module, parts: Sequence[bool]) -> None:
+    """Returns real and imaginary parts in place of complex results, which cannot be read back from the interpreter."""
+    function = main_function(module)
+    block = function.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    with module.context, ir.Location.unknown(module.context), ir.InsertionPoint(terminator):
+        values = []
+        for value, is_complex in zip(list(terminator.operands), parts, strict=True):
+            if not is_complex:
+                values.append(value)
+                continue
+            type_ = ir.RankedTensorType(value.type)
+            part = ir.RankedTensorType.get(type_.shape, ir.ComplexType(type_.element_type).element_type)
+            for name in ("stablehlo.real", "stablehlo.imag"):
+                values.append(ir.Operation.create(name, results=[part], operands=[value]).result)
+        ir.Operation.create("func.return", operands=values)
+        terminator.erase()
+        inputs = [argument.type for argument in block.arguments]
+        function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [value.type for value in values])
+        )
+        del function.attributes["res_attrs"]

@@ -1,0 +1,88 @@
+"""The helper that lowering tests share: one graph, three evaluations, static and symbolic."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor
+from pytensor.compile.mode import Mode
+
+import hlograph
+
+# What a module without symbolic sizes must not hold. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
+DYNAMIC = re.compile(r"dynamic_(broadcast_in_dim|conv|gather|iota|pad|reshape)|real_dynamic_slice|get_dimension_size|<\?|x\?x")
+
+# Absolute tolerance is scaled by the largest magnitude of the expected value.
+TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}
+
+
+def reference(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[np.ndarray]:
+    """PyTensor's own evaluation: each op's Python implementation, no rewrites."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        function = pytensor.function(
+            list(inputs), list(outputs), mode=Mode(linker="py", optimizer=None), on_unused_input="ignore"
+        )
+        return [np.asarray(x) for x in function(*values)]
+
+
+def assert_same(actual: Any, expected: np.ndarray, *, rtol: float | None = None, label: str = "") -> None:
+    """Same dtype, same shape, and values within the dtype's tolerance; NaN equals NaN."""
+    found = np.asarray(actual)
+    assert found.dtype == expected.dtype, f"{label}: dtype {found.dtype}, expected {expected.dtype}"
+    assert found.shape == expected.shape, f"{label}: shape {found.shape}, expected {expected.shape}"
+    tolerance = TOLERANCE.get(expected.dtype.name, 0.0) if rtol is None else rtol
+    finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind in "fc" else np.zeros(0)
+    atol = tolerance * float(finite.max()) if finite.size else 0.0
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)
+
+
+def check_lowering(
+    inputs: Sequence[Any],
+    outputs: Any,
+    *values: Any,
+    dims: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    interpret: bool = True,
+    static: bool = True,
+    expected: Sequence[Any] | None = None,
+) -> hlograph.Program:
+    """Compares PyTensor's evaluation, the PJRT run and the reference interpreter, on a `?` and on a static module.
+
+    Args:
+        inputs: graph inputs.
+        outputs: one output variable or several.
+        values: one array per input, in the input's dtype.
+        dims: names for axes in the symbolic module.
+        rtol: relative tolerance in place of the dtype's.
+        interpret: also run the reference interpreter.
+        static: also emit the module with the values' sizes fixed.
+        expected: values from another source (SciPy, NumPy) in place of PyTensor's.
+
+    Returns:
+        The symbolic program, for further checks.
+    """
+    outs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    arrays = [np.asarray(v, x.type.dtype) for v, x in zip(values, inputs, strict=True)]
+    wanted = [np.asarray(x) for x in expected] if expected is not None else reference(inputs, outs, arrays)
+    symbolic = hlograph.emit_stablehlo((list(inputs), outs), dims=dims)
+    programs = {"symbolic": symbolic}
+    if static:
+        fixed = {x: array.shape for x, array in zip(inputs, arrays, strict=True)}
+        programs["static"] = hlograph.emit_stablehlo((list(inputs), outs), dims=fixed)
+        if not programs["static"].signature.roots:
+            dynamic = DYNAMIC.search(programs["static"].text)
+            assert dynamic is None, f"a static module holds {dynamic[0]}"
+    for kind, program in programs.items():
+        ran = program.compile()(*arrays)
+        ran = ran if len(outs) > 1 else (ran,)
+        for index, (actual, value) in enumerate(zip(ran, wanted, strict=True)):
+            assert_same(actual, value, rtol=rtol, label=f"{kind}, compiled, output {index}")
+        if interpret:
+            for index, (actual, value) in enumerate(zip(program.interpret(*arrays), wanted, strict=True)):
+                assert_same(actual, value, rtol=rtol, label=f"{kind}, interpreted, output {index}")
+    return symbolic

@@ -1,0 +1,504 @@
+"""The command line from end to end: a PyTensor file to a module to results, and every way to get it wrong."""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from hlograph.tools.cli import main
+
+MODEL = '''
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.fg import FunctionGraph
+from pytensor.raise_op import Assert
+
+print("a line that must not get into the module")
+
+x = pt.matrix("x", dtype="float64")
+w = pt.vector("w", dtype="float64")
+predicted = pt.dot(x, w)
+predicted.name = "predicted"
+loss = (predicted**2).sum()
+loss.name = "loss"
+
+pair = ([x, w], [predicted, loss])
+fgraph = FunctionGraph([x, w], [predicted, loss], clone=True)
+compiled = pytensor.function([x, w], [predicted, loss], mode=pytensor.compile.mode.Mode(linker="py", optimizer=None))
+checked = ([w], [Assert("the weights must be positive")(w.sum(), pt.all(w > 0))])
+scale = pytensor.shared(2.0, name="scale")
+scaled = w * scale
+scaled.name = "scaled"
+with_shared = ([w], [scaled])
+not_a_graph = 3.5
+
+
+def make_pair():
+    """The graph, from a function."""
+    return pair
+
+
+def takes_arguments(size):
+    """Not a graph, and cannot be called to get one."""
+    return pair
+'''
+
+PLAIN = """
+func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<?xf32>
+  %1 = stablehlo.add %arg0, %arg1 : tensor<?xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<?xf32>
+  return %2 : tensor<?xf32>
+}
+"""
+
+X = np.arange(24, dtype=np.float64).reshape(3, 8) / 10
+W = np.linspace(-1, 1, 8)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one command gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The error; it must be one line, and all that was printed."""
+        assert self.code in (1, 2), self
+        assert self.out == "", self
+        assert re.fullmatch(r"hlograph: error: [^\n]+\n", self.err), self.err
+        return self.err.removeprefix("hlograph: error: ").rstrip("\n")
+
+
+def hlograph(*arguments: object, stdin: bytes = b"") -> Outcome:
+    """Run the command line in this process."""
+    out, err, real = io.StringIO(), io.StringIO(), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main([str(argument) for argument in arguments])
+    finally:
+        sys.stdin = real
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def succeed(*arguments: object, stdin: bytes = b"") -> str:
+    """Run the command line, which must go well, and return what it printed."""
+    outcome = hlograph(*arguments, stdin=stdin)
+    assert outcome.code == 0, outcome.err
+    return outcome.out
+
+
+def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python of this environment."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder: model.py, plain.mlir, data.npz. What model.py leaves in Python is undone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "plain.mlir").write_text(PLAIN)
+    np.savez(tmp_path / "data.npz", x=X, w=W)
+    yield tmp_path
+    sys.modules.pop("model", None)
+
+
+# ---- from a graph to results ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pair", "fgraph", "compiled", "make_pair"])
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+def test_a_graph_of_any_kind_is_emitted_and_run(folder: Path, name: str, suffix: str) -> None:
+    report = succeed("emit", f"model.py:{name}", "-o", f"out{suffix}")
+    assert report.startswith(f"out{suffix}: 2 inputs, 2 outputs, ")
+    succeed("run", f"out{suffix}", "--inputs", "data.npz", "--output", "results.npz")
+    results = np.load("results.npz")
+    assert len(results.files) == 2
+    first, second = (results[key] for key in results.files)
+    np.testing.assert_allclose(first, X @ W, rtol=1e-14)
+    np.testing.assert_allclose(second, ((X @ W) ** 2).sum(), rtol=1e-14)
+    assert {file.name for file in folder.iterdir()} - {"__pycache__"} == {
+        "model.py", "plain.mlir", "data.npz", f"out{suffix}", "results.npz",
+    }  # fmt: skip
+
+
+def test_an_output_variable_is_a_graph(folder: Path) -> None:
+    assert "func.func" in succeed("emit", "model.py:loss")
+
+
+def test_a_module_on_stdout_is_the_module_alone(folder: Path) -> None:
+    outcome = hlograph("emit", "model.py:pair")
+    assert outcome.code == 0
+    assert outcome.out.startswith(("module", "#"))
+    assert outcome.err == "a line that must not get into the module\n"
+    assert "predicted" in succeed("explain", "-", stdin=outcome.out.encode())
+
+
+def test_dims_and_name_reach_the_module(folder: Path) -> None:
+    text = succeed("emit", "model.py:pair", "--dims", "x=rows,8", "--dims", "w=8", "--name", "linear")
+    assert "module @linear" in text
+    assert re.search(r"tensor<\?x8xf64>.*tensor<8xf64>", text)
+    assert '"rows"' in text
+
+
+def test_the_interpreter_gives_the_same_results(folder: Path) -> None:
+    succeed("emit", "model.py:pair", "-o", "out.mlir")
+    report = succeed("run", "out.mlir", "--inputs", "data.npz", "-o", "interpreted.npz", "--interpret")
+    assert "interpreted in " in report
+    np.testing.assert_allclose(np.load("interpreted.npz")["predicted"], X @ W, rtol=1e-14)
+
+
+def test_run_shows_a_row_for_each_result(folder: Path) -> None:
+    succeed("emit", "model.py:pair", "-o", "out.mlir")
+    lines = succeed("run", "out.mlir", "--inputs", "data.npz", "--device", "cpu").splitlines()
+    assert lines[0].split() == ["result", "dtype", "shape"]
+    assert lines[1].split() == ["predicted", "float64", "(3)"]
+    assert lines[2].split()[:3] == ["loss", "float64", "()"]
+    assert float(lines[2].split()[3]) == pytest.approx(((X @ W) ** 2).sum(), rel=1e-12)
+    assert re.fullmatch(r"compiled in [\d.]+ (s|ms|us), ran in [\d.]+ (s|ms|us)", lines[3])
+
+
+def test_a_plain_stablehlo_module_runs_with_positional_names(folder: Path) -> None:
+    a, b = np.arange(3, dtype=np.float32), np.ones(3, np.float32)
+    np.savez("plain.npz", arg0=a, arg1=b)
+    succeed("run", "plain.mlir", "--inputs", "plain.npz", "--output", "results.npz")
+    results = np.load("results.npz")
+    np.testing.assert_array_equal(results[results.files[0]], (a + b) ** 2)
+
+
+def test_bfloat16_goes_through_npz_files(folder: Path) -> None:
+    import ml_dtypes
+
+    (folder / "half.mlir").write_text(PLAIN.replace("f32", "bf16"))
+    a = np.array([1.5, -2.0], dtype=ml_dtypes.bfloat16)
+    np.savez("half.npz", arg0=a, arg1=a)
+    succeed("run", "half.mlir", "--inputs", "half.npz", "--output", "results.npz")
+    results = np.load("results.npz")
+    np.testing.assert_array_equal(results[results.files[0]].view(ml_dtypes.bfloat16), (a + a) * (a + a))
+
+
+def test_running_a_module_needs_no_graph_library(folder: Path) -> None:
+    np.savez("plain.npz", arg0=np.ones(2, np.float32), arg1=np.ones(2, np.float32))
+    code = (
+        "import sys\nfrom hlograph.tools.cli import main\n"
+        "assert main(['run', 'plain.mlir', '--inputs', 'plain.npz']) == 0\n"
+        "assert not {'pytensor', 'aesara'} & set(sys.modules)"
+    )
+    done = process("-c", code)
+    assert done.returncode == 0
+    assert done.stderr == ""  # neither warnings nor log lines of the libraries below
+
+
+@pytest.mark.parametrize("file", ["out.mlir", "out.mlirbc"])
+def test_a_shared_variable_is_an_argument_of_the_saved_module(folder: Path, file: str) -> None:
+    succeed("emit", "model.py:with_shared", "-o", file)
+    assert re.search(r"\n  scale  float64  \(\) +shared variable\n", succeed("explain", file))
+    np.savez("both.npz", w=W, scale=np.float64(3))
+    succeed("run", file, "--inputs", "both.npz", "--output", "results.npz")
+    np.testing.assert_array_equal(np.load("results.npz")["scaled"], 3 * W)
+
+
+# ---- opt and explain --------------------------------------------------------------------------------------------
+
+
+def test_opt_runs_passes_in_order(folder: Path) -> None:
+    assert succeed("opt", "plain.mlir").count("stablehlo.add") == 2
+    text = succeed("opt", "plain.mlir", "--pass", "canonicalize", "--pass", "cse")
+    assert text.count("stablehlo.add") == 1
+
+
+def test_opt_specializes_to_sizes(folder: Path) -> None:
+    succeed("emit", "model.py:pair", "--dims", "x=n,m", "--dims", "w=m", "-o", "out.mlir")
+    text = succeed("opt", "out.mlir", "--pass", "specialize{n=5,m=7}")
+    assert "tensor<5x7xf64>" in text
+    assert "?" not in text
+
+
+def test_opt_takes_each_section_by_itself(folder: Path) -> None:
+    source = f"// RUN: something\n{PLAIN}\n// -----\n// a comment\n// -----\n{PLAIN.replace('f32', 'f64')}"
+    text = succeed("opt", "-", "--split-input-file", "--pass", "cse", stdin=source.encode())
+    first, second = text.split("// -----\n")
+    assert ("f32" in first, "f64" in first) == (True, False)
+    assert ("f32" in second, "f64" in second) == (False, True)
+
+
+def test_opt_prints_the_good_sections_and_fails(folder: Path) -> None:
+    source = f"{PLAIN}// -----\nthis is not MLIR\n// -----\n{PLAIN}"
+    outcome = hlograph("opt", "-", "--split-input-file", stdin=source.encode())
+    assert outcome.code == 1
+    assert outcome.out.count("func.func") == 2
+    line = source.splitlines().index("this is not MLIR") + 1
+    assert f":{line}:" in outcome.err
+    outcome = hlograph("opt", "-", "--split-input-file", "-o", "out.mlir", stdin=source.encode())
+    assert outcome.code == 1
+    assert not Path("out.mlir").exists()
+
+
+def test_opt_writes_files_that_opt_reads(folder: Path) -> None:
+    assert succeed("opt", "plain.mlir", "--pass", "cse", "-o", "out.mlirbc") == ""
+    assert Path("out.mlirbc").read_bytes().startswith(b"ML\xefR")
+    assert succeed("opt", "out.mlirbc").count("stablehlo.add") == 1
+    Path("two.mlir").write_text(f"{PLAIN}// -----\n{PLAIN}")
+    succeed("opt", "two.mlir", "--split-input-file", "-o", "out.mlir")
+    assert Path("out.mlir").read_text().count("func.func") == 2
+
+
+def test_opt_lists_its_passes() -> None:
+    lines = succeed("opt", "--list").splitlines()
+    names = [line.split()[0] for line in lines]
+    assert names == sorted(names)
+    assert {"specialize", "canonicalize", "cse"} <= set(names)
+    assert all(len(line.split()) > 1 for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["graph", "text", "bytecode"])
+def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
+    dims = ["--dims", "x=n,8", "--dims", "w=8"]
+    file = {"graph": "model.py:pair", "text": "out.mlir", "bytecode": "out.mlirbc"}[kind]
+    if kind == "graph":
+        text = succeed("explain", file, *dims)
+    else:
+        succeed("emit", "model.py:pair", *dims, "-o", file)
+        text = succeed("explain", file)
+    parts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    sections = {part.split(":")[0].strip().split("\n")[0]: part for part in parts}
+    assert parts[1].strip() == file
+    assert re.search(r"x +float64 +\(n, 8\)\n +w +float64 +\(8\)\n", sections["inputs"])
+    assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
+    assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
+    counts = [int(line.split()[1]) for line in sections["operations"].splitlines()[1:]]
+    assert counts == sorted(counts, reverse=True)
+    assert f"operations: {sum(counts)}\n" in text
+
+
+def test_explain_shows_checks(folder: Path) -> None:
+    text = succeed("explain", "model.py:checked")
+    assert re.search(r"checks\n  AssertionError +the weights must be positive\n", text)
+
+
+def test_explain_shows_the_largest_constants_first(folder: Path) -> None:
+    Path("constants.mlir").write_text("""
+        func.func @main() -> tensor<2x2xf64> {
+          %0 = stablehlo.constant dense<1> : tensor<i32>
+          %1 = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf64>
+          return %1 : tensor<2x2xf64>
+        }
+    """)
+    text = succeed("explain", "constants.mlir")
+    assert re.search(r"constants: 2, 36 bytes; the largest\n  tensor<2x2xf64>  32 bytes.*\n  tensor<i32> ", text)
+    assert "tensor<i32>" not in succeed("explain", "constants.mlir", "--constants", "1")
+
+
+# ---- errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("frobnicate", 2, "No such command 'frobnicate'"),
+        ("emit", 2, "Missing argument 'FILE.py:NAME'"),
+        ("emit model.py", 2, "model.py: give a Python file and a name in it"),
+        ("emit model.py:pair -o out.txt", 2, "out.txt: the name must end in .mlir or .mlirbc"),
+        ("emit model.py:pair -o nowhere/out.mlir", 1, "there is no folder nowhere"),
+        ("emit model.py:pair --dims x", 2, "x: write the name of an input and its dimensions"),
+        ("emit other.py:pair", 1, "other.py: no such file"),
+        ("run nothing.mlir", 1, "nothing.mlir"),
+        ("run plain.mlir --device toaster", 2, "'toaster' is not one of 'cpu', 'gpu', 'tpu'"),
+        ("run plain.mlir --device cpu --interpret", 2, "--device and --interpret exclude each other"),
+        ("run plain.mlir --inputs nothing.npz", 1, "nothing.npz: No such file or directory"),
+        ("run plain.mlir --inputs model.py", 1, "model.py: not a readable .npz file"),
+        ("run plain.mlir --output results.txt", 2, "results.txt: the name must end in .npz"),
+        ("run plain.mlir", 1, "no array for the argument arg0 (float32, "),
+        ("run plain.mlir --inputs data.npz", 1, "no argument x, w (it takes arg0, arg1)"),
+        ("opt plain.mlir --pass csee", 2, "there is no pass 'csee'; did you mean cse?"),
+        ("opt plain.mlir --split-input-file -o out.mlirbc", 2, "which only a .mlir file can hold"),
+        ("opt .", 1, "Is a directory"),
+        ("opt data.npz", 1, "data.npz: neither MLIR text (UTF-8) nor MLIR bytecode"),
+        ("explain nothing.mlirbc", 1, "nothing.mlirbc"),
+        ("explain plain.mlir --dims x=n", 2, "--dims is for FILE.py:NAME"),
+    ],
+)
+def test_errors_are_one_line_and_an_exit_code(folder: Path, arguments: str, code: int, message: str) -> None:
+    outcome = hlograph(*arguments.split())
+    assert message in outcome.error
+    assert outcome.code == code
+    assert not {"out.mlir", "out.mlirbc", "results.npz"} & {file.name for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pear", "there is no pear in this file; it has pair"),
+        ("takes_arguments", "is a function that takes size"),
+        ("not_a_graph", "float"),
+    ],
+)
+def test_what_is_not_a_graph_is_named(folder: Path, name: str, message: str) -> None:
+    outcome = hlograph("emit", f"model.py:{name}", "-o", "out.mlir")
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert "unexpected" not in outcome.err
+    assert "Traceback" not in outcome.err
+    assert not Path("out.mlir").exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": X}, "no array for the argument w"),
+        ({"x": X, "w": W, "v": W}, r"the program has no argument v \(it takes x, w\)"),
+        ({"x": X, "v": W}, "no array for the argument w .*; the program has no argument v"),
+        ({"x": X.astype(np.float32), "w": W}, "x.*float64.*float32|x.*float32.*float64"),
+        ({"x": X[0], "w": W}, "x"),
+        ({"x": X, "w": W[:5]}, "8.*5|5.*8"),
+        ({"x": np.array([object()]), "w": W}, "not a readable .npz file"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named_and_nothing_is_written(
+    folder: Path, arrays: dict[str, np.ndarray], message: str
+) -> None:
+    succeed("emit", "model.py:pair", "-o", "out.mlir")
+    np.savez("wrong.npz", **arrays)
+    outcome = hlograph("run", "out.mlir", "--inputs", "wrong.npz", "--output", "results.npz")
+    assert outcome.code == 1
+    assert re.search(message, outcome.err), outcome.err
+    assert "unexpected" not in outcome.err
+    assert not Path("results.npz").exists()
+
+
+@pytest.mark.parametrize("file", ["out.mlir", "out.mlirbc"])
+def test_a_check_that_fails_gives_its_own_message(folder: Path, file: str) -> None:
+    succeed("emit", "model.py:checked", "-o", file)
+    np.savez("weights.npz", w=abs(W))
+    succeed("run", file, "--inputs", "weights.npz")
+    np.savez("weights.npz", w=W)
+    outcome = hlograph("run", file, "--inputs", "weights.npz", "--output", "results.npz")
+    assert outcome.error == "check failed: AssertionError: the weights must be positive"
+    assert not Path("results.npz").exists()
+
+
+@pytest.mark.parametrize("command", ["opt", "explain", "run"])
+@pytest.mark.parametrize("damage", ["text", "truncated", "empty"])
+def test_a_damaged_module_is_an_error_about_the_file(folder: Path, command: str, damage: str) -> None:
+    succeed("opt", "plain.mlir", "-o", "good.mlirbc")
+    data = {"text": b"func.func @main(", "truncated": Path("good.mlirbc").read_bytes()[:80], "empty": b""}[damage]
+    Path("bad.mlir").write_bytes(data)
+    outcome = hlograph(command, "bad.mlir")
+    assert outcome.code == 1
+    assert outcome.err.startswith("hlograph: error: ")
+    assert "bad.mlir" in outcome.err.splitlines()[0]
+    assert "unexpected" not in outcome.err
+
+
+def test_the_libraries_below_add_no_lines_of_their_own(folder: Path) -> None:
+    succeed("opt", "plain.mlir", "-o", "good.mlirbc")
+    Path("bad.mlirbc").write_bytes(Path("good.mlirbc").read_bytes()[:80])
+    done = process("-m", "hlograph.tools", "explain", "bad.mlirbc")
+    assert done.returncode == 1
+    assert re.fullmatch(r"hlograph: error: .*bad\.mlirbc.*\n", done.stderr), done.stderr
+
+
+def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
+    (folder / "model.py").write_text("raise ZeroDivisionError('why')")
+    assert hlograph("emit", "model.py:x").error == "model.py:1: ZeroDivisionError: why"
+    for arguments in (["--traceback", "emit", "model.py:x"], ["emit", "--traceback", "model.py:x"]):
+        outcome = hlograph(*arguments)
+        assert outcome.code == 1
+        assert "Traceback" in outcome.err
+        assert 'raise ZeroDivisionError(\'why\')' in outcome.err
+        assert outcome.err.endswith("hlograph: error: model.py:1: ZeroDivisionError: why\n")
+
+
+def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: str) -> None:
+        raise TypeError("surprise\nand a thousand lines")
+
+    monkeypatch.setattr("hlograph.tools.explain.load_program", fail)
+    assert hlograph("explain", "x.mlir").error == (
+        "unexpected TypeError: surprise; `hlograph --traceback ...` shows where"
+    )
+
+
+def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(file: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hlograph.tools.explain.load_program", interrupt)
+    outcome = hlograph("explain", "x.mlir")
+    assert (outcome.code, outcome.err) == (130, "hlograph: error: interrupted\n")
+
+
+# ---- the program itself -----------------------------------------------------------------------------------------
+
+
+def test_help_is_quick() -> None:
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        done = process("-m", "hlograph.tools", "--help")
+        seconds.append(time.perf_counter() - start)
+        assert done.returncode == 0
+        assert "Commands:" in done.stdout
+    assert min(seconds) < 0.5
+
+
+def test_every_command_and_every_option_has_a_help_text() -> None:
+    from hlograph.tools.app import app
+
+    for command in app.commands.values():
+        assert command.get_short_help_str()
+        assert [option.name for option in command.params if isinstance(option, click.Option) and not option.help] == []
+
+
+def test_no_arguments_show_the_help() -> None:
+    outcome = hlograph()
+    assert outcome.code == 2
+    assert "Commands:" in outcome.err
+
+
+def test_the_version_names_the_packages() -> None:
+    assert re.fullmatch(r"hlograph \d\S* \(jax \d\S*, jaxlib \d\S*\)\n", succeed("--version"))
+
+
+def test_without_click_one_line_says_what_to_install() -> None:
+    code = "import sys\nsys.modules['click'] = None\nfrom hlograph.tools.cli import main\nsys.exit(main([]))"
+    done = process("-c", code)
+    assert done.returncode == 1
+    assert done.stderr == 'hlograph: error: the command line needs the package click: pip install "hlograph[cli]"\n'
+
+
+def test_a_reader_that_is_gone_is_no_error(folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "hlograph.tools", "opt", "plain.mlir"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")

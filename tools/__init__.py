@@ -1,0 +1,1 @@
+"""The command line, `hlograph`: emit, run, opt and explain. Nothing else in the package imports this."""

@@ -1,0 +1,45 @@
+"""The command group `hlograph`: its commands and the options before them.
+
+Importing this file must stay quick (`hlograph --help` is measured by a test): the command modules import numpy, JAX,
+PyTensor and rich inside the functions that use them.
+"""
+
+from __future__ import annotations
+
+import click
+
+from .emit import emit
+from .explain import explain
+from .opt import opt
+from .run import run
+from .settings import traceback_option
+
+__all__ = ["app"]
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    click.echo(f"hlograph {version('hlograph')} (jax {version('jax')}, jaxlib {version('jaxlib')})")
+    context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+@traceback_option(hidden=False)
+def app() -> None:
+    """Compile tensor graphs to StableHLO, and run, transform and explain the modules.
+
+    \b
+    hlograph emit model.py:loss --dims 'x=n,8' -o loss.mlir
+    hlograph explain loss.mlir
+    hlograph run loss.mlir --inputs data.npz --output results.npz
+    """
+
+
+for command in (emit, run, opt, explain):
+    app.add_command(command)

@@ -1,0 +1,42 @@
+"""`hlograph emit FILE.py:NAME`: a graph in a Python file becomes a StableHLO module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from .console import count
+from .files import module_output_option
+from .graphs import DIMS, Dims, GraphPath, emit_program
+from .settings import traceback_option
+
+__all__ = ["emit"]
+
+
+@click.command()
+@click.argument("graph", metavar="FILE.py:NAME")
+@module_output_option
+@click.option(
+    "--dims", type=DIMS, multiple=True, help="Dimensions of an input: 'x=n,8'. The same name means the same size."
+)
+@click.option("--name", default="main", show_default=True, help="The name of the module.")
+@traceback_option()
+def emit(graph: str, output: str | None, dims: Sequence[Dims], name: str) -> None:
+    """Emit the graph NAME of FILE.py as StableHLO.
+
+    NAME is a PyTensor output variable, an (inputs, outputs) pair, a FunctionGraph, a compiled function, or a function
+    without arguments that returns one of these.
+    """
+    program = emit_program(GraphPath.parse(graph), dims=dims, name=name)
+    if output is None:
+        click.echo(program.text.rstrip("\n"))
+        return
+    program.save(output)
+    signature = program.signature
+    parts = [
+        count(len(signature.arguments), "input"),
+        count(len(signature.results), "output"),
+        count(sum(program.op_counts().values()), "operation"),
+    ]
+    click.echo(f"{output}: {', '.join(parts)}")

@@ -1,0 +1,99 @@
+"""Files in and out: programs are read from a path or from stdin, and nothing is ever left half-written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from .. import Program
+
+__all__ = ["check_output", "load_program", "module_output_option", "read_module", "write_atomically"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MODULE_SUFFIXES = (".mlir", ".mlirbc")
+BYTECODE_MAGIC = b"ML\xefR"
+STDIN = "-"
+
+
+def read_module(file: str) -> str | bytes:
+    """The content of a module file, or of stdin for `-`: text, or bytes when it is bytecode."""
+    data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    if data.startswith(BYTECODE_MAGIC):
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{display_name(file)}: neither MLIR text (UTF-8) nor MLIR bytecode") from error
+
+
+def load_program(file: str) -> Program:
+    """The program in a .mlir or .mlirbc file, or on stdin for `-`."""
+    import hlograph
+
+    if file == STDIN:
+        return hlograph.Program.parse(read_module(file), filename=display_name(file))
+    return hlograph.load(file)
+
+
+def display_name(file: str) -> str:
+    """How messages name an input file."""
+    return "<stdin>" if file == STDIN else file
+
+
+def module_output_option(command: Command) -> Command:
+    """The option `-o FILE` of the commands that write a module."""
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=lambda context, parameter, value: check_output(value, MODULE_SUFFIXES),
+        help="Write the module to FILE (.mlir: text, .mlirbc: portable bytecode) instead of stdout.",
+    )(command)
+
+
+def check_output(file: str | None, suffixes: tuple[str, ...]) -> str | None:
+    """Refuse an output file that cannot be written, before any work is done.
+
+    Args:
+        file: the path given, or None.
+        suffixes: the suffixes it may have.
+
+    Returns:
+        `file`.
+
+    Raises:
+        click.BadParameter: the suffix is none of `suffixes` (the command is wrong).
+        click.ClickException: the folder does not exist, or the path is a folder (the input is wrong).
+    """
+    if file is None:
+        return None
+    path = Path(file)
+    if path.suffix not in suffixes:
+        raise click.BadParameter(f"{file}: the name must end in {' or '.join(suffixes)}")
+    if path.is_dir():
+        raise click.ClickException(f"{file}: is a folder, not a file to write")
+    if not path.parent.is_dir():
+        raise click.ClickException(f"{file}: there is no folder {path.parent} to write to")
+    return file
+
+
+@contextmanager
+def write_atomically(file: str) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes the place of `file` when the block ends well and vanishes when not."""
+    path = Path(file)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,192 @@
+"""From `FILE.py:NAME` to a graph: runs the user's file, finds the object, and calls it when it is a function.
+
+What a graph is, is for `hlograph.emit_stablehlo` to say; this file only tells a function that makes a graph from the
+graph itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import inspect
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .console import progress
+
+if TYPE_CHECKING:
+    from .. import Program
+
+__all__ = ["DIMS", "Dims", "GraphPath", "dims_by_name", "emit_program"]
+
+Dims = tuple[str, tuple[str | int, ...]]
+
+
+@dataclass(frozen=True)
+class GraphPath:
+    """A graph in a Python file, written `FILE.py:NAME`; NAME may be dotted.
+
+    Attributes:
+        file: the Python file.
+        name: the name of the graph in it.
+    """
+
+    file: Path
+    name: str
+
+    @staticmethod
+    def matches(text: str) -> bool:
+        """Whether `text` is meant as a graph in a Python file, well written or not."""
+        return text.endswith(".py") or ".py:" in text
+
+    @classmethod
+    def parse(cls, text: str) -> GraphPath:
+        """Split `FILE.py:NAME`.
+
+        Raises:
+            click.BadParameter: there is no NAME, or FILE is not a Python file.
+        """
+        file, colon, name = text.rpartition(":")
+        if not colon or not file.endswith(".py") or not name:
+            raise click.BadParameter(
+                f"{text}: give a Python file and a name in it, as in model.py:loss", param_hint="'FILE.py:NAME'"
+            )
+        return cls(Path(file), name)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.name}"
+
+
+class DimsType(click.ParamType):
+    """`x=n,8`: the dimensions of the argument x; each a size, a name, or an expression such as 2*n+1."""
+
+    name = "NAME=DIM,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Dims:
+        """The name and the dimensions in `value`."""
+        name, equals, text = str(value).partition("=")
+        dims = _split_outside_parentheses(text)
+        if not name.strip() or not equals or (text.strip() and not all(dims)):
+            self.fail(f"{value}: write the name of an input and its dimensions, as in 'x=n,8'", param, ctx)
+        return name.strip(), tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)
+
+
+DIMS = DimsType()
+
+
+def dims_by_name(dims: Sequence[Dims]) -> dict[str, tuple[str | int, ...]]:
+    """The dimensions of each named input, none named twice."""
+    names = [name for name, _ in dims]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"the dimensions of {name} are given twice", param_hint="'--dims'")
+    return dict(dims)
+
+
+def emit_program(path: GraphPath, *, dims: Sequence[Dims], name: str = "main") -> Program:
+    """Run the Python file and emit the graph that it holds under the name."""
+    sizes = dims_by_name(dims)
+    graph = load_graph(path)
+    with progress(f"emitting {path.name}"):
+        import hlograph
+
+        return hlograph.emit_stablehlo(graph, dims=sizes or None, name=name)
+
+
+def load_graph(path: GraphPath) -> Any:
+    """The object that `path` names, or what it returns when it is a function without arguments."""
+    if not path.file.is_file():
+        raise click.ClickException(f"{path.file}: no such file")
+    # What the user's code prints must not get into a module that goes to stdout.
+    with contextlib.redirect_stdout(sys.stderr):
+        with progress(f"running {path.file}"):
+            found = _find(_import_file(path.file), path)
+        if not _makes_graphs(found):
+            return found
+        _refuse_arguments(found, path)
+        with progress(f"calling {path.name}()"):
+            return _call_user_code(found, path.file)
+
+
+def _import_file(file: Path) -> ModuleType:
+    """Run a Python file as a module of its own name, with its folder on the path, as `python FILE` has it."""
+    module = ModuleType(file.stem)
+    module.__file__ = str(file)
+    sys.path.insert(0, str(file.parent.resolve()))
+    # Dataclasses and pickles look their module up by name. A file named like a module that is in use (numpy.py) is
+    # run under its own name only, and does not replace that module.
+    sys.modules.setdefault(file.stem, module)
+    _call_user_code(lambda: exec(compile(file.read_bytes(), str(file), "exec"), vars(module)), file)
+    return module
+
+
+def _call_user_code(function: Any, file: Path) -> Any:
+    """Call it; whatever it raises becomes one line that names the line of the user's file."""
+    try:
+        return function()
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        place = _line_in(file, error)
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise click.ClickException(f"{place}: {type(error).__name__}{f': {said}' if said else ''}") from error
+
+
+def _line_in(file: Path, error: BaseException) -> str:
+    """`FILE:LINE` of the innermost line of the file that led to the error."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    resolved = file.resolve()
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == resolved]
+    return f"{file}:{lines[-1]}" if lines else str(file)
+
+
+def _find(module: ModuleType, path: GraphPath) -> Any:
+    """The object with the (dotted) name of the path, or an error that offers the names there are."""
+    found: Any = module
+    for part in path.name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            names = [name for name in vars(module) if not name.startswith("_")]
+            close = difflib.get_close_matches(path.name, names, n=3) or names[:8]
+            there = f"; it has {', '.join(close)}" if close else ""
+            raise click.ClickException(f"{path.file}: there is no {path.name} in this file{there}") from error
+    return found
+
+
+def _makes_graphs(found: Any) -> bool:
+    """Whether it is a function to call. A compiled PyTensor function is callable too, but is a graph by itself."""
+    return inspect.isroutine(found) or isinstance(found, functools.partial)
+
+
+def _refuse_arguments(function: Any, path: GraphPath) -> None:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
+    ]
+    if needed:
+        raise click.ClickException(
+            f"{path}: is a function that takes {', '.join(needed)}; give a graph, or a function without arguments"
+        )
+
+
+def _split_outside_parentheses(text: str) -> list[str]:
+    """Split at commas, but not at those of `min(n, m)`."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

@@ -1,0 +1,156 @@
+"""`hlograph run MODULE`: arrays by name in, arrays by name out."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .console import columns, format_dims, format_seconds, progress
+from .files import check_output, load_program, write_atomically
+from .settings import traceback_option
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .. import Program
+
+__all__ = ["run"]
+
+SECONDS_NOT_TO_REPEAT = 2.0
+
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
+
+
+@click.command()
+@click.argument("module", metavar="MODULE")
+@click.option("--inputs", metavar="FILE.npz", help="The arguments: one array for each name.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE.npz",
+    callback=lambda context, parameter, value: check_output(value, (".npz",)),
+    help="Write the results to this file, by name.",
+)
+@click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
+@click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
+@traceback_option()
+def run(module: str, inputs: str | None, output: str | None, device: str | None, interpret: bool) -> None:
+    """Run a module once and show its results.
+
+    MODULE is a .mlir or .mlirbc file, or - for stdin.
+    """
+    if device and interpret:
+        raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
+    program = load_program(module)
+    arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
+    results, timing = _interpret(program, arguments) if interpret else _execute(program, arguments, device)
+    names = result_names(program)
+    if output is not None:
+        _write_arrays(output, dict(zip(names, results, strict=True)))
+    click.echo(columns([("result", "dtype", "shape", ""), *map(_row, names, results)]))
+    click.echo(timing if output is None else f"{timing}; wrote {output}")
+
+
+def read_arrays(file: str) -> Arrays:
+    """The arrays in a .npz file. Pickled objects are refused: a data file must not be able to run code."""
+    import numpy as np
+
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise click.ClickException(f"{file}: holds one array without a name; save it with np.savez(file, x=x)")
+        with loaded as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise click.ClickException(f"{file}: not a readable .npz file: {error}") from error
+
+
+def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[Any]:
+    """The arrays in the order of the program's arguments.
+
+    Raises:
+        click.ClickException: some are missing, or some have a name that no argument has; all of them are named.
+    """
+    arguments = program.signature.arguments
+    names = [argument.name for argument in arguments]
+    faults = [
+        f"no array for the argument {argument.name} ({argument.dtype}, {format_dims(argument.dims)})"
+        for argument in arguments
+        if argument.name not in arrays
+    ]
+    extra = [name for name in arrays if name not in names]
+    if extra:
+        takes = f"it takes {', '.join(names)}" if names else "it takes none"
+        faults.append(f"the program has no argument {', '.join(extra)} ({takes})")
+    if faults:
+        raise click.ClickException(f"{file or '--inputs is missing'}: {'; '.join(faults)}")
+    return [_as_dtype(arrays[argument.name], argument.dtype) for argument in arguments]
+
+
+def result_names(program: Program) -> list[str]:
+    """One name for each result; a name that two results share gets a number."""
+    names: list[str] = []
+    for position, result in enumerate(program.signature.results):
+        name = result.name or f"result{position}"
+        names.append(name if name not in names else f"{name}_{position}")
+    return names
+
+
+def _execute(program: Program, arguments: Sequence[Any], device: str | None) -> tuple[list[Any], str]:
+    """Results as NumPy arrays, and what was measured.
+
+    The first call compiles and runs. A second one, which only runs, tells the two apart; a long run is not repeated
+    for that.
+    """
+    with progress(f"compiling and running on {device or 'the default device'}"):
+        function = program.compile(device=device)
+        results, first = _timed(program, function, arguments)
+        if first > SECONDS_NOT_TO_REPEAT:
+            return results, f"compiled and ran in {format_seconds(first)}"
+        _, again = _timed(program, function, arguments)
+    return results, f"compiled in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
+
+
+def _interpret(program: Program, arguments: Sequence[Any]) -> tuple[list[Any], str]:
+    with progress("interpreting"):
+        results, seconds = _timed(program, program.interpret, arguments)
+    return results, f"interpreted in {format_seconds(seconds)}"
+
+
+def _timed(program: Program, function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[list[Any], float]:
+    """The results of a call, on the host, and the seconds until they were there."""
+    import numpy as np
+
+    start = time.perf_counter()
+    try:
+        values = function(*arguments)
+        results = [np.asarray(value) for value in (values if isinstance(values, tuple) else (values,))]
+    except Exception as error:
+        # A check raises the exception that the graph's author chose, of any class, with the message of the check.
+        if any(error.args == (check.message,) for check in program.signature.checks):
+            raise click.ClickException(f"check failed: {type(error).__name__}: {error.args[0]}") from error
+        raise
+    return results, time.perf_counter() - start
+
+
+def _as_dtype(array: Any, dtype: Any) -> Any:
+    """NumPy's files forget the dtypes that NumPy does not have itself (bfloat16 comes back as |V2): name it again."""
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    return array
+
+
+def _write_arrays(file: str, arrays: Arrays) -> None:
+    import numpy as np
+
+    with write_atomically(file) as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def _row(name: str, result: Any) -> tuple[str, str, str, str]:
+    """Name, dtype and shape of a result, and its value when it is a single number."""
+    return name, str(result.dtype), format_dims(result.shape), str(result[()]) if result.ndim == 0 else ""
