@@ -1,6 +1,6 @@
-"""Dimensions known only when the program runs: arithmetic on them, their bounds, and what is known to be equal.
+"""Dimensions known only when the program runs: arithmetic on them, and their bounds.
 
-In: root names (a size is >= 0, a signed root is any integer), Python ints, or text such as ``(n + 1)//2``.
+In: root names (a size is >= 0, a signed root is any integer) and Python ints (`dims_text` reads text).
 Out: a `Dim`: a plain ``int`` whenever the result is constant, else a `SymbolicDim` in normal form.
 
 The decision to know: every operator returns a normal form, a sum of integer-coefficient monomials over atoms, so
@@ -15,8 +15,7 @@ import itertools
 import math
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, reduce
 from operator import add, floordiv, index, mod, mul
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, cast, final
@@ -29,31 +28,9 @@ _Monomial: TypeAlias = "tuple[_Atom, ...]"  # a product, sorted, with repetition
 _Bound: TypeAlias = float  # an int of any size, or +-math.inf
 _Interval: TypeAlias = tuple[_Bound, _Bound]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_TOKEN = re.compile(rf"[ \t\n]*(?:(?P<number>[0-9]+)|(?P<name>{_NAME.pattern})|(?P<sign>//|[-+*%(),])|(?P<end>$))")
-_RESERVED = frozenset({"min", "max", "floordiv", "mod"})
-_MAX_NESTING = 200
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+RESERVED = frozenset({"min", "max", "floordiv", "mod"})
 _ELIMINATIONS = 4  # compound atoms that one bound may expand
-
-
-class DimSyntaxError(ValueError):
-    """A text that is no dimension or constraint."""
-
-    def __init__(self, text: str, column: int, expected: str) -> None:
-        super().__init__(f"{text!r}, column {column}: expected {expected}, found {text[column - 1 :][:20]!r}")
-        self.text, self.column, self.expected = text, column, expected
-
-
-class DimMismatch(ValueError):
-    """A demanded relation of two dimensions that can never hold."""
-
-    def __init__(self, lhs: Dim, rhs: Dim, where: str = "", relation: str = "==") -> None:
-        at = f" at {where}" if where else ""
-        super().__init__(f"{lhs} {relation} {rhs} is demanded{at}, and can never hold: change one of the two shapes")
-        self.lhs, self.rhs, self.where = lhs, rhs, where
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DimMismatch, (self.lhs, self.rhs, self.where)
 
 
 @final
@@ -388,8 +365,8 @@ def symbol(name: str, *, signed: bool = False) -> SymbolicDim:
     Raises:
         ValueError: the name does not match ``[A-Za-z_][A-Za-z0-9_.]*`` or is one of min, max, floordiv, mod.
     """
-    if not _NAME.fullmatch(name) or name in _RESERVED:
-        raise ValueError(f"{name!r} cannot name a dimension: it must match {_NAME.pattern} and be none of {_RESERVED}")
+    if not NAME.fullmatch(name) or name in RESERVED:
+        raise ValueError(f"{name!r} cannot name a dimension: it must match {NAME.pattern} and be none of {RESERVED}")
     return SymbolicDim((((_atom("root", (), name, bool(signed)),), 1),))
 
 
@@ -612,272 +589,3 @@ def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
 
     result: Dim = _fold(dim, leaf, int, add, mul, _DIMS, {})
     return result
-
-
-class _Parser:
-    """Recursive descent with two Python frames per level of nesting."""
-
-    def __init__(self, text: str, start: int, stop: int, signed: Collection[str]) -> None:
-        self.text, self.stop, self.signed, self.nesting = text, stop, signed, 0
-        self.advance(start)
-
-    def advance(self, position: int) -> None:
-        match = _TOKEN.match(self.text, position, self.stop)
-        if match is None:
-            self.start = len(self.text) - len(self.text[position:].lstrip())
-            self.fail("a number, a name or an operator")
-        self.kind = cast(str, match.lastgroup)
-        self.token, self.start, self.end = match[self.kind], match.start(self.kind), match.end()
-
-    def fail(self, expected: str) -> NoReturn:
-        raise DimSyntaxError(self.text, self.start + 1, expected)
-
-    def take(self, *tokens: str) -> str:
-        """The current token if it is one of these, else ''."""
-        token = self.token
-        if self.kind != "sign" or token not in tokens:
-            return ""
-        self.advance(self.end)
-        return token
-
-    def whole(self) -> Dim:
-        dim = self.sum()
-        return dim if self.kind == "end" else self.fail("an operator or the end")
-
-    def sum(self) -> Dim:
-        total: Dim = 0
-        sign: str = "+"
-        while sign:
-            value = self.factor()
-            while operator := self.take("*", "//", "%"):
-                other = self.factor()
-                value = value * other if operator == "*" else value // other if operator == "//" else value % other
-            total = total + value if sign == "+" else total - value
-            sign = self.take("+", "-")
-        return total
-
-    def factor(self) -> Dim:
-        sign = 1
-        while self.take("-"):
-            sign = -sign
-        kind, token = self.kind, self.token
-        if kind not in ("number", "name") and token != "(":
-            self.fail("a number, a name or '('")
-        self.advance(self.end)
-        if kind == "number":
-            return sign * int(token)
-        if kind == "name" and token not in _RESERVED:
-            return sign * symbol(token, signed=token in self.signed)
-        self.nesting += 1
-        if self.nesting > _MAX_NESTING:
-            self.fail(f"at most {_MAX_NESTING} nested parentheses")
-        if kind == "name" and not self.take("("):
-            self.fail(f"'(' after {token}")
-        args = [self.sum()]
-        while kind == "name" and self.take(","):
-            args.append(self.sum())
-        if token in ("floordiv", "mod") and len(args) != 2:
-            self.fail(f"two arguments of {token}")
-        if not self.take(")"):
-            self.fail("')'" if kind == "sign" else "',' or ')'")
-        self.nesting -= 1
-        if kind == "sign":
-            return sign * args[0]
-        return reduce(_DIMS[token], args) * sign
-
-
-def parse(text: str, *, signed: Collection[str] = ()) -> Dim:
-    """The dimension that a text like ``2*n + min(m, (k + 1)//2)`` means; precedence is Python's.
-
-    Args:
-        signed: names of the roots that may be negative.
-
-    Raises:
-        DimSyntaxError: the text is not in the grammar, or nested more than 200 deep.
-        ZeroDivisionError: a division by the constant 0.
-    """
-    return _Parser(text, 0, len(text), signed).whole()
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """``lhs relation rhs``, which the roots' values must fulfil; ``where`` says what demands it."""
-
-    lhs: Dim
-    relation: Literal["==", ">="]
-    rhs: Dim
-    where: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.lhs} {self.relation} {self.rhs}"
-
-    def holds(self, sizes: Mapping[str, int]) -> bool:
-        lhs, rhs = evaluate(self.lhs, sizes), evaluate(self.rhs, sizes)
-        return lhs == rhs if self.relation == "==" else lhs >= rhs
-
-    @classmethod
-    def parse(cls, text: str, where: str = "", signed: Collection[str] = ()) -> Constraint:
-        """From ``"lhs == rhs"`` or ``"lhs >= rhs"``; raises as `parse` does."""
-        relation = re.search("[=<>!]+", text)
-        if relation is None or relation[0] not in ("==", ">="):
-            raise DimSyntaxError(text, relation.start() + 1 if relation else len(text) + 1, "'==' or '>='")
-        lhs = _Parser(text, 0, relation.start(), signed).whole()
-        rhs = _Parser(text, relation.end(), len(text), signed).whole()
-        return cls(lhs, "==" if relation[0] == "==" else ">=", rhs, where)
-
-
-_Row: TypeAlias = tuple[_Monomial, Dim]  # (lead, zero): zero == 0 is known, and no later row has the monomial lead
-
-
-class Constraints:
-    """What is demanded of the roots, in order, and what follows from the demanded equalities.
-
-    An equality that has a root linearly and nowhere else solves it (``_solved``). Any other becomes a row of a
-    linear system over monomials (``_rows``, in echelon form), so n//2 == m//3 also makes n//2 + 1 and m//3 + 1 equal.
-    ``_sizes`` has the intervals of roots narrowed by `at_least`. The three are replaced, never changed in place.
-    ``_demanded`` keeps the demanded differences as they came, since a substitution may hide what a root's sign told.
-    A demand is left out of the record only if the recorded ones before it imply it.
-    """
-
-    def __init__(self) -> None:
-        self._recorded: list[Constraint] = []
-        self._solved: dict[str, Dim] = {}
-        self._rows: list[_Row] = []
-        self._sizes: dict[str, tuple[int | None, int | None]] = {}
-        self._demanded: set[Dim] = set()
-
-    def __iter__(self) -> Iterator[Constraint]:
-        return iter(self._recorded)
-
-    def __len__(self) -> int:
-        return len(self._recorded)
-
-    def canonical(self, dim: Dim) -> Dim:
-        """An equal dimension without solved roots; idempotent. ZeroDivisionError if a divisor is known to be 0."""
-        if isinstance(dim, int) or not (self._solved or self._rows):
-            return dim
-        dim = substitute(dim, self._solved)
-        for lead, zero in self._rows:
-            c, k = _coefficient(dim, lead), _coefficient(zero, lead)
-            if c and c % k == 0:
-                dim = dim - zero * (c // k)
-        return dim
-
-    def known_equal(self, a: Dim, b: Dim) -> bool:
-        """Whether the two are equal for all values that fulfil the recorded equalities, as far as is known."""
-        return a is b or a == b or _primitive(a - b) in self._demanded or self._residue(a - b) == 0
-
-    def equate(self, a: Dim, b: Dim, where: str = "") -> Dim:
-        """Demand ``a == b``, recorded unless known. Returns the int if one is known for them, else ``a``.
-
-        Raises:
-            DimMismatch: they can never be equal; nothing is recorded then.
-        """
-        if a is b or (isinstance(a, int) and isinstance(b, int) and a == b):
-            return a
-        if not self.known_equal(a, b):
-            saved = self._solved, self._rows, self._sizes
-            try:
-                self._learn(a - b, [atom.name for dim in (b, a) if (atom := _sole_atom(dim))])
-            except _ImpossibleError:
-                self._solved, self._rows, self._sizes = saved
-                raise DimMismatch(a, b, where) from None
-            self._recorded.append(Constraint(a, "==", b, where))
-        self._demanded |= {_primitive(a - b), _primitive(b - a)}
-        return value if isinstance(value := self.canonical(a), int) else b if isinstance(b, int) else a
-
-    def at_least(self, a: Dim, lower: Dim, where: str = "") -> None:
-        """Demand ``a >= lower``, recorded unless implied. Raises DimMismatch if it can never hold."""
-        excess = self.canonical(a - lower)
-        low, high = bounds(excess, self._sizes)
-        if high is not None and high < 0:
-            raise DimMismatch(a, lower, where, ">=")
-        if (low is not None and low >= 0) or any(
-            self.canonical(old.lhs - old.rhs) == excess for old in self._recorded if old.relation == ">="
-        ):
-            return
-        self._recorded.append(Constraint(a, ">=", lower, where))
-        self._narrow(excess)
-
-    def _residue(self, difference: Dim) -> Dim:
-        """What is 0 exactly where the difference is, with all known equalities used, and coprime coefficients."""
-        residue = substitute(difference, self._solved)
-        for lead, zero in self._rows:
-            residue = _cancel(residue, lead, zero)
-        return _primitive(residue)
-
-    def _learn(self, zero: Dim, bare: list[str]) -> None:
-        """Use that `zero` is 0, and all that follows from it for what was known."""
-        pending = [zero]
-        while pending:
-            zero = self._residue(pending.pop())
-            if zero == 0:
-                continue
-            low, high = bounds(zero, self._sizes)
-            divisor = _coefficient_gcd(zero)
-            if isinstance(zero, int) or (low or 0) > 0 or (high or 0) < 0 or _constant(zero) % divisor:
-                raise _ImpossibleError
-            solutions: list[tuple[_Atom, Dim]] = []
-            for monomial, c in zero._terms:
-                rest = zero - _collect({monomial: c})
-                root = monomial[0] if len(monomial) == 1 and abs(c) == 1 else None
-                if root and root.kind == "root" and root.name not in roots(rest):
-                    solutions.append((root, rest * -c))
-            if solutions:  # keep what the root's kind tells (m - 5 hides that n >= 0), then give up a side, b first
-                names = [*bare, *(root.name for root, _ in solutions)]
-
-                def cost(solution: tuple[_Atom, Dim], names: list[str] = names) -> tuple[bool, bool, int]:
-                    root, value = solution
-                    hides = not root.signed and _DEFAULT.interval(value)[0] < 0
-                    return hides, root.name not in bare, names.index(root.name)
-
-                root, value = min(solutions, key=cost)
-                self._solved = {name: substitute(old, {root.name: value}) for name, old in self._solved.items()}
-                self._solved[root.name] = value
-                pending += [old for _, old in self._rows]
-                self._rows = []
-                least, greatest = self._sizes.get(root.name, (None if root.signed else 0, None))
-                if least is not None:
-                    self._narrow(value - least)
-                if greatest is not None:
-                    self._narrow(-(value - greatest))
-            else:  # a compound leads if there is one, so that no root is replaced by what contains it
-                compound = [term for term in zero._terms if any(atom.kind != "root" for atom in term[0])]
-                self._rows = [*self._rows, ((compound or list(zero._terms))[0][0], zero)]
-
-    def _narrow(self, excess: Dim) -> None:
-        """Use ``excess >= 0`` for the interval of a root, where it has one root, linearly."""
-        linear = [(m, c) for m, c in _terms(excess) if m]
-        if len(linear) != 1 or len(linear[0][0]) != 1 or linear[0][0][0].kind != "root":
-            return
-        (root,), c = linear[0]
-        least, greatest = self._sizes.get(root.name, (None if root.signed else 0, None))
-        limit = -(_constant(excess) // c) if c > 0 else _constant(excess) // -c
-        if c > 0:
-            least = limit if least is None else max(least, limit)
-        else:
-            greatest = limit if greatest is None else min(greatest, limit)
-        if least is not None and greatest is not None and least > greatest:
-            raise _ImpossibleError
-        self._sizes = {**self._sizes, root.name: (least, greatest)}
-
-
-class _ImpossibleError(Exception):
-    """What was learned contradicts what is known."""
-
-
-def _coefficient(dim: Dim, monomial: _Monomial) -> int:
-    return next((c for m, c in _terms(dim) if m == monomial), 0)
-
-
-def _cancel(dim: Dim, lead: _Monomial, zero: Dim) -> Dim:
-    """A multiple of the dimension, plus a multiple of ``zero``, without the monomial ``lead``."""
-    c, k = _coefficient(dim, lead), _coefficient(zero, lead)
-    factor = math.gcd(c, k)
-    return dim * (k // factor) - zero * (c // factor) if c else dim
-
-
-def _primitive(dim: Dim) -> Dim:
-    """Without the common factor of its coefficients; an int other than 0 becomes 1."""
-    factor = math.gcd(*(c for _, c in _terms(dim)))
-    return _collect({m: c // factor for m, c in _terms(dim)})

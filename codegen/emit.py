@@ -7,7 +7,9 @@ branch evaluates only what it needs), then lower one node after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +21,9 @@ from . import mlir
 from . import signature as signatures
 from .builder import Builder, Dims, Tensor
 from .builder.core import Root as SizeSource
-from .dims import Dim, DimMismatch
+from .constraints import DimMismatch
+from .dims import Dim
+from .dims_text import parse as parse_dim
 from .errors import ArgumentShapeError, GraphError, MissingInputError, UnsupportedOpError
 from .mlir import ir
 from .program import Program
@@ -30,8 +34,9 @@ DimsArgument = Mapping[Any, Sequence[str | int | None]]
 
 @dataclass
 class Input:
-    """An input of a graph as a reader sees it."""
+    """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph."""
 
+    given: Any
     variable: Any
     name: str
     dtype: np.dtype[Any]
@@ -87,7 +92,20 @@ def emit_stablehlo(
     from ..dialects import registry
 
     read = registry.read_graph(graph, rewrite=rewrite)
-    return _Emitter(read, name).emit(dims or {})
+    with _collector_paused():
+        return _Emitter(read, name).emit(dims or {})
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keeps Python's cycle collector from walking all handles again and again: half of a large graph's time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class Context:
@@ -361,12 +379,13 @@ class _Emitter:
 
         builder, values, context = self.builder, self.values, self.rule_context
         for number, node in enumerate(region.nodes):
-            if node.outputs[0] in values:
+            given = [variable for variable in node.outputs if variable in values]
+            if len(given) == len(node.outputs):
                 continue
             lowering = registry.find(node.op)
             name = node.outputs[0].name or f"{type(node.op).__name__}.{number}"
             builder.location = ir.Location.name(name, context=self.context)
-            builder.where = f"node {name!r}" if node.outputs[0].name else f"a {type(node.op).__name__} node"
+            builder.where = f"node {name!r}" if node.outputs[0].name else f"an unnamed {type(node.op).__name__} node"
             context.node = node
             lazy = lowering.branches(node.op) if lowering.branches is not None else ()  # type: ignore[union-attr]
             skipped = {position for group in lazy for position in group}
@@ -375,7 +394,9 @@ class _Emitter:
             if isinstance(results, Tensor):
                 values[node.outputs[0]] = results
             else:
-                values.update(zip(node.outputs, results, strict=True))
+                # An output may be an input of the graph: it keeps the value that the caller gives.
+                found = zip(node.outputs, results, strict=True)
+                values.update((variable, x) for variable, x in found if variable not in given)
 
     def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
         from ..dialects import registry
@@ -440,7 +461,7 @@ def _unique(names: Iterable[str]) -> list[str]:
 def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:
     """Names for arguments and their open axes; `dims` may be keyed by name or by variable."""
     names = _unique([x.name for x in inputs])
-    by_variable = {x.variable: name for x, name in zip(inputs, names, strict=True)}
+    by_variable = {x.given: name for x, name in zip(inputs, names, strict=True)}
     wanted: dict[str, Sequence[str | int | None]] = {}
     for key, value in dims.items():
         name = key if isinstance(key, str) else by_variable.get(key)
@@ -456,7 +477,7 @@ def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argumen
         if isinstance(entry, str)
         for root in dimension.roots(_parse(entry))
     }
-    arguments = []
+    arguments: list[Argument] = []
     for x, name in zip(inputs, names, strict=True):
         entries = wanted.get(name, (None,) * len(x.shape))
         if len(entries) != len(x.shape):
@@ -486,6 +507,6 @@ def _dims(sizes: Sequence[Dim]) -> Dims:
 
 def _parse(text: str) -> Dim:
     try:
-        return dimension.parse(text)
+        return parse_dim(text)
     except ValueError as error:
         raise GraphError(f"dims: {error}") from None

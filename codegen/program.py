@@ -75,7 +75,7 @@ class Program:
     def to_text(self, *, locations: bool = False) -> str:
         """The module's text; with `locations`, each op's graph variable is printed too."""
         with self._lock:
-            return self._module.operation.get_asm(enable_debug_info=locations) + "\n"
+            return str(self._module.operation.get_asm(enable_debug_info=locations)) + "\n"
 
     def __str__(self) -> str:
         return self.text

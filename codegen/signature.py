@@ -3,11 +3,9 @@
 In: a module's `@main` with its `hlograph.*` attributes (or without: a plain StableHLO module gets positional names).
 Out: a `Signature`; and back, so that the module's text alone carries everything. The attributes are
 
-    argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared
+    argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true
     result:    hlograph.name = "y", hlograph.dims = ["n"]
-    function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]],
-               hlograph.rewrites
-
+    function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
 are no size). With checks, the function's last result is the vector of their flags.
 """
@@ -19,7 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import dims as dimension
-from .dims import Constraint, Dim, SymbolicDim
+from .constraints import Constraint
+from .dims import Dim, SymbolicDim
+from .dims_text import parse
 from .errors import ArtifactError
 from .mlir import attributes_of, dtype_of, ir
 
@@ -144,7 +144,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
             if any(argument.values):
                 entry["hlograph.values"] = _strings(argument.values)
             if argument.shared:
-                entry["hlograph.shared"] = ir.UnitAttr.get()
+                entry["hlograph.shared"] = ir.BoolAttr.get(True)
             arguments.append(ir.DictAttr.get(entry))
         results = [
             ir.DictAttr.get(
@@ -153,7 +153,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
             for result in signature.results
         ]
         if signature.checks:
-            results.append(ir.DictAttr.get({"hlograph.flags": ir.UnitAttr.get()}))
+            results.append(ir.DictAttr.get({"hlograph.flags": ir.BoolAttr.get(True)}))
         attributes = function.attributes
         for name in [name for name in attributes_of(attributes) if name.startswith(PREFIX)]:
             del attributes[name]
@@ -180,7 +180,7 @@ def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation
     for function in functions:
         if ir.StringAttr(function.attributes["sym_name"]).value == "main":
             return function
-    public = [f for f in functions if "sym_visibility" not in f.attributes or "private" not in str(f.attributes["sym_visibility"])]
+    public = [f for f in functions if "private" not in str(attributes_of(f.attributes).get("sym_visibility"))]
     if len(public) == 1:
         return public[0]
     names = ", ".join(str(f.attributes["sym_name"]) for f in functions) or "none"
@@ -251,7 +251,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
 
 def _dims(type_: ir.Type, entry: Mapping[str, ir.Attribute], name: str, signed: set[str]) -> tuple[Dim, ...]:
     if "hlograph.dims" in entry:
-        return tuple(dimension.parse(text, signed=signed) for text in _texts(entry["hlograph.dims"]))
+        return tuple(parse(text, signed=signed) for text in _texts(entry["hlograph.dims"]))
     tensor = ir.RankedTensorType(type_)
     return tuple(
         dimension.symbol(f"{name}_{axis}") if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis)
@@ -260,7 +260,10 @@ def _dims(type_: ir.Type, entry: Mapping[str, ir.Attribute], name: str, signed: 
 
 
 def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
-    sides = [("argument", signature.arguments, type_.inputs), ("result", signature.results, type_.results)]
+    sides: list[tuple[str, Sequence[Argument | Result], Sequence[ir.Type]]] = [
+        ("argument", signature.arguments, type_.inputs),
+        ("result", signature.results, type_.results),
+    ]
     for what, described, types in sides:
         for item, actual in zip(described, types, strict=False):
             tensor = ir.RankedTensorType(actual)

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from ..codegen.emit import Graph, Input
-from ..codegen.errors import GraphError, UnsupportedGraphError
+from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
+
+
+Rewrite = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
 class Library:
     """What the reader needs of a graph library."""
 
-    def __init__(self, variable: type, constant: type, shared: type, fgraph: type, function: type, rewrite: Callable):
+    def __init__(self, variable: Any, constant: Any, shared: Any, fgraph: Any, function: Any, rewrite: Rewrite) -> None:
         self.variable = variable
         self.constant = constant
         self.shared = shared
@@ -58,7 +61,9 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
     names = [getattr(output, "name", None) for output in outputs]
     _refuse_duplicates(inputs)
     listed = set(inputs)
-    shared = [v for v in _roots(library, outputs, stop=listed) if isinstance(v, library.shared) and v not in listed]
+    unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
+    shared = [v for v in unlisted if isinstance(v, library.shared)]
+    _refuse_missing([v for v in unlisted if not isinstance(v, library.shared)], outputs)
     everything = [*inputs, *shared]
     described = [_input(library, variable, number, containers) for number, variable in enumerate(everything)]
     if rewrite:
@@ -126,6 +131,15 @@ def _refuse_duplicates(inputs: Sequence[Any]) -> None:
         seen.add(variable)
 
 
+def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
+    if missing:
+        lines = "\n".join(f"  {_name(variable)}: {variable.type}" for variable in missing)
+        needed = ", ".join(_name(output) for output in outputs)
+        raise MissingInputError(
+            f"the outputs ({needed}) depend on variables that are not inputs; add them to the inputs:\n{lines}"
+        )
+
+
 def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
     """Variables without an owner that the outputs need, constants left out, in order of first use."""
     found: dict[Any, None] = {}
@@ -157,7 +171,7 @@ def _input(library: Library, variable: Any, number: int, containers: dict[Any, A
     if container is None and isinstance(variable, library.shared):
         container = variable
     sizes = tuple(None if size is None else int(size) for size in shape)
-    return Input(variable, name, np.dtype(dtype), sizes, container)
+    return Input(variable, variable, name, np.dtype(dtype), sizes, container)
 
 
 def _constant(library: Library, variable: Any) -> Any:

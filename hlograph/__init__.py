@@ -24,7 +24,7 @@ _WHERE = {
     "function": ".runtime.function",
     "lowers": ".dialects.registry",
     "HlographError": ".codegen.errors",
-    "errors": ".codegen.errors",
+    "errors": ".errors",
     "builder": ".codegen.builder",
 }
 
@@ -44,7 +44,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .codegen import builder, errors
+    from . import errors
+    from .codegen import builder
     from .codegen.emit import Context, emit_stablehlo
     from .codegen.errors import HlographError
     from .codegen.program import Program, load

@@ -1,7 +1,7 @@
 """What a call's arguments must satisfy, checked before anything runs.
 
-In: a signature and the arguments' dtypes, shapes and, for integer arguments that decide a size, values. Out: the size of
-every root. Errors name the argument, the axis, what was expected and what was found.
+In: a signature and the arguments' dtypes, shapes and, for integer arguments that decide a size, values. Out: the size
+of every root. Errors name the argument, the axis, what was expected and what was found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import dims as dimension
-from ..codegen.dims import Constraint
+from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.signature import Argument, Signature, describe
 

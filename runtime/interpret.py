@@ -66,9 +66,19 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
 _UNKNOWN = frozenset(
     f"stablehlo.{name}"
     for name in (
-        "batch_norm_grad batch_norm_inference batch_norm_training cholesky custom_call dynamic_conv einsum fft rng "
-        "rng_bit_generator set_dimension_size triangular_solve"
-    ).split()
+        "batch_norm_grad",
+        "batch_norm_inference",
+        "batch_norm_training",
+        "cholesky",
+        "custom_call",
+        "dynamic_conv",
+        "einsum",
+        "fft",
+        "rng",
+        "rng_bit_generator",
+        "set_dimension_size",
+        "triangular_solve",
+    )
 )
 
 

@@ -50,7 +50,6 @@ def call(module: StaticModule, arrays: Sequence[Any]) -> list[Any]:
     return stablehlo_call.bind(*arrays, module=module)
 
 
-@stablehlo_call.def_abstract_eval
 def _abstract(*arrays: Any, module: StaticModule) -> list[Any]:
     signature = module.program.signature
     results = [jax.core.ShapedArray(result.dims, result.dtype) for result in signature.results]
@@ -77,9 +76,12 @@ def _lower(ctx: Any, *operands: Any, module: StaticModule) -> Any:
     return call_op.results
 
 
-jax_mlir.register_lowering(stablehlo_call, _lower)
 
 
-@stablehlo_call.def_impl
 def _impl(*arrays: Any, module: StaticModule) -> Any:
     return jax.jit(lambda *xs: call(module, xs))(*arrays)
+
+
+stablehlo_call.def_abstract_eval(_abstract)
+stablehlo_call.def_impl(_impl)
+jax_mlir.register_lowering(stablehlo_call, _lower)

@@ -14,7 +14,9 @@ from pytensor.compile.mode import Mode
 import hlograph
 
 # What a module without symbolic sizes must not hold. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
-DYNAMIC = re.compile(r"dynamic_(broadcast_in_dim|conv|gather|iota|pad|reshape)|real_dynamic_slice|get_dimension_size|<\?|x\?x")
+DYNAMIC = re.compile(
+    r"dynamic_(broadcast_in_dim|conv|gather|iota|pad|reshape)|real_dynamic_slice|get_dimension_size|<\?|x\?x"
+)
 
 # Absolute tolerance is scaled by the largest magnitude of the expected value.
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from ..merge import free_symbol
 from ..mlir import ir
-from .core import BOOL, Builder, Dims, DType, Root, Tensor
+from .core import BOOL, Attributes, Builder, Dims, DType, Root, Tensor
 from .elementwise import and_
 
 
@@ -100,7 +100,7 @@ def _close(
     inner = next(iter(holder.regions[0].blocks[0].operations))
     operation = ir.Operation.create(
         name,
-        results=[builder.type(*type_) for type_ in types],
+        results=[builder.tensor_type(*type_) for type_ in types],
         operands=[selector.value],
         regions=len(inner.operation.regions),
         loc=builder.location,
@@ -151,7 +151,7 @@ def call(
     symbol, result_types = found
     operation = ir.Operation.create(
         "func.call",
-        results=[builder.type(*type_) for type_ in result_types],
+        results=[builder.tensor_type(*type_) for type_ in result_types],
         operands=[x.value for x in operands],
         attributes={"callee": builder.attribute(f"@{symbol}")},
         loc=builder.location,
@@ -180,7 +180,7 @@ def custom_call(
     """
     builder = operands[0].builder
     config = ", ".join(f"{k} = {v}" for k, v in (backend_config or {}).items())
-    attributes = (
+    attributes: Attributes = (
         ("call_target_name", json.dumps(target)),
         ("api_version", "4 : i32"),
         ("backend_config", f"{{{config}}}"),
@@ -195,7 +195,7 @@ def custom_call(
         attributes += (("indices_of_shape_operands", text),)
     operation = ir.Operation.create(
         "stablehlo.custom_call",
-        results=[builder.type(*type_) for type_ in results],
+        results=[builder.tensor_type(*type_) for type_ in results],
         operands=[x.value for x in [*operands, *shape_operands]],
         attributes={k: builder.attribute(v) for k, v in attributes},
         loc=builder.location,

@@ -7,7 +7,7 @@ static or the dynamic form of an op is needed.
 Decisions to know before changing anything here:
 
 * **CSE at construction.** `Builder.op` looks every pure operation up by (name, operands, attributes, result type) and
-  returns the handle that it made before, if that one is visible at the insertion point. Tables are nested as regions are.
+  returns the handle that it made before, if that one is visible at the insertion point. Tables nest as regions do.
 * **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
   the function, before an anchor, and serve every region below.
 * **Integer scalars know their value as a dimension.** `Tensor.sizes` holds what is known of an integer scalar (or a
@@ -26,7 +26,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .. import dims as dimension
-from ..dims import Constraints, Dim, SymbolicDim
+from ..constraints import Constraints
+from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError
 from ..mlir import DYNAMIC, dense_attr, element_type, ir
 
@@ -122,6 +123,15 @@ class Root:
 
 
 @dataclass
+class Transpose:
+    """A transpose: axis i of the result is axis `permutation[i]` of the source."""
+
+    source: Tensor
+    permutation: tuple[int, ...]
+    result: Tensor
+
+
+@dataclass
 class _Scope:
     """One function or region: its CSE table and the checks made in it."""
 
@@ -140,6 +150,7 @@ class _Frame:
         self.scopes: list[_Scope] = [_Scope()]
         self.prologue_table: dict[Any, Any] = {}
         self.roots: dict[str, Root] = {}
+        self.transposes: dict[int, Transpose] = {}
 
 
 class Builder:
@@ -181,7 +192,7 @@ class Builder:
             found = self._element_types[dtype] = element_type(dtype, self.context)
         return found
 
-    def type(self, dims: Dims, dtype: DType) -> ir.Type:
+    def tensor_type(self, dims: Dims, dtype: DType) -> ir.Type:
         """Ranked tensor type; symbolic dimensions become `?` (cached)."""
         key = (dims, dtype)
         found = self._types.get(key)
@@ -242,7 +253,7 @@ class Builder:
             return found
         operation = ir.Operation.create(
             name,
-            results=[self.type(dims, dtype)],
+            results=[self.tensor_type(dims, dtype)],
             operands=[x.value for x in operands],
             attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
             loc=self.location,
@@ -283,7 +294,7 @@ class Builder:
                 return found
         operation = ir.Operation.create(
             name,
-            results=[self.type(*result) for result in results],
+            results=[self.tensor_type(*result) for result in results],
             operands=[x.value for x in operands],
             attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
             regions=len(regions),
@@ -292,7 +303,7 @@ class Builder:
         )
         self.op_count += 1
         for region, (arguments, body) in zip(operation.regions, regions, strict=True):
-            types = [self.type(*argument) for argument in arguments]
+            types = [self.tensor_type(*argument) for argument in arguments]
             block = region.blocks.append(*types, arg_locs=[self.location] * len(types))
             with self.region(block, can_check=checks):
                 handles = [
@@ -393,7 +404,7 @@ class Builder:
             attr = dense_attr(array, self.context)
             operation = ir.Operation.create(
                 "stablehlo.constant",
-                results=[self.type(array.shape, array.dtype)],
+                results=[self.tensor_type(array.shape, array.dtype)],
                 attributes={"value": attr},
                 loc=self._unknown,
                 ip=self._frame.prologue,
@@ -429,7 +440,7 @@ class Builder:
         return found
 
     def _emit_floor(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        """Floor quotient and remainder, from StableHLO's truncating ones: r = ((a rem b) + b) rem b; q = (a - r) / b."""
+        """Floor quotient and remainder from truncating ones: r = ((a rem b) + b) rem b, q = (a - r) / b."""
         remainder = self.op("stablehlo.remainder", [a, b], (), INT64)
         shifted = self.op("stablehlo.add", [remainder, b], (), INT64)
         modulo = self.op("stablehlo.remainder", [shifted, b], (), INT64)
@@ -511,7 +522,7 @@ class Builder:
         self, name: str, arguments: Sequence[tuple[Dims, DType]], *, private: bool = False
     ) -> Iterator[list[Tensor]]:
         """Builds a function: yields its argument handles; the body must end with `finish`."""
-        types = [self.type(*argument) for argument in arguments]
+        types = [self.tensor_type(*argument) for argument in arguments]
         with self.context, self._unknown:
             operation = ir.Operation.create(
                 "func.func",
@@ -527,7 +538,7 @@ class Builder:
             block = operation.regions[0].blocks.append(*types, arg_locs=[self._unknown] * len(types))
             anchor = ir.Operation.create(
                 "stablehlo.constant",
-                results=[self.type((), BOOL)],
+                results=[self.tensor_type((), BOOL)],
                 attributes={"value": dense_attr(np.asarray(True), self.context)},
                 loc=self._unknown,
                 ip=ir.InsertionPoint(block),
@@ -552,6 +563,11 @@ class Builder:
         return self._frame.roots
 
     @property
+    def transposes(self) -> dict[int, Transpose]:
+        """The transposes in the function being built, by the result's uid."""
+        return self._frame.transposes
+
+    @property
     def checks(self) -> list[Check]:
         """Checks of the innermost scope."""
         return self._frame.scopes[-1].checks
@@ -559,6 +575,9 @@ class Builder:
     def finish(self, results: Sequence[Tensor]) -> ir.Operation:
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
+        for transpose in reversed(self.transposes.values()):  # those that all their users read through
+            if not any(True for _ in transpose.result.value.uses):
+                transpose.result.value.owner.erase()
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]

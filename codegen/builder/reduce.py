@@ -115,8 +115,15 @@ def dot_general(
     contracting: tuple[Sequence[int], Sequence[int]],
     batching: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Tensor:
-    """`stablehlo.dot_general`: result axes are batch, then free axes of `lhs`, then free axes of `rhs`."""
+    """`stablehlo.dot_general`: result axes are batch, then free axes of `lhs`, then free axes of `rhs`.
+
+    An operand that is a transpose is read through it, by other axis numbers: XLA:CPU would write the transpose out
+    where the other operand is a vector.
+    """
     builder = lhs.builder
+    lhs, left_contracting, left_batching = _through_transpose(lhs, contracting[0], batching[0])
+    rhs, right_contracting, right_batching = _through_transpose(rhs, contracting[1], batching[1])
+    contracting, batching = (left_contracting, right_contracting), (left_batching, right_batching)
     dims: list[Dim] = []
     for a, b in zip(*batching, strict=True):
         dims.append(builder.equate(lhs.dims[a], rhs.dims[b], "dot, batch axis"))
@@ -140,6 +147,20 @@ def dot_general(
         ("precision_config", f"[{precision}, {precision}]"),
     )
     return builder.op("stablehlo.dot_general", [lhs, rhs], tuple(dims), lhs.dtype, attributes)
+
+
+def _through_transpose(
+    x: Tensor, contracting: Sequence[int], batching: Sequence[int]
+) -> tuple[Tensor, Sequence[int], Sequence[int]]:
+    """What `x` is a transpose of, with the axes renumbered, if the free axes keep their order; else `x` as it is."""
+    found = x.builder.transposes.get(x.uid)
+    if found is None:
+        return x, contracting, batching
+    source, permutation = found.source, found.permutation
+    free = [permutation[axis] for axis in range(x.ndim) if axis not in contracting and axis not in batching]
+    if free != sorted(free):
+        return x, contracting, batching
+    return source, [permutation[axis] for axis in contracting], [permutation[axis] for axis in batching]
 
 
 def sort(

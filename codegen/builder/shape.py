@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Dims, DType, Tensor
+from .core import Builder, Dims, DType, Tensor, Transpose
 
 
 def i64_array(values: Sequence[int]) -> str:
@@ -80,7 +80,7 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
         return x
     builder.equate(product(dims), product(x.dims), "reshape")
     if x.literal is not None and x._value is None and all_static(dims) and x.literal.size <= 64:
-        return builder.constant(x.literal.reshape(dims))  # type: ignore[arg-type]
+        return builder.constant(x.literal.reshape(dims))
     if x.sizes is not None:
         known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
         if dims == ():
@@ -108,7 +108,9 @@ def transpose(x: Tensor, permutation: Sequence[int]) -> Tensor:
     if list(permutation) == list(range(x.ndim)):
         return x
     dims = tuple(x.dims[axis] for axis in permutation)
-    return x.builder.op("stablehlo.transpose", [x], dims, x.dtype, (("permutation", i64_array(permutation)),))
+    result = x.builder.op("stablehlo.transpose", [x], dims, x.dtype, (("permutation", i64_array(permutation)),))
+    x.builder.transposes.setdefault(result.uid, Transpose(x, tuple(permutation), result))
+    return result
 
 
 def expand_dims(x: Tensor, axes: Sequence[int]) -> Tensor:
@@ -155,10 +157,10 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
         return x
     dims = tuple((b - a + s - 1) // s for a, b, s in zip(start, limit, steps, strict=True))
     if x.sizes is not None and isinstance(x.sizes, tuple) and all_static(start) and all_static(limit):
-        known = x.sizes[start[0] : limit[0] : steps[0]]  # type: ignore[misc]
+        places = range(int(start[0]), int(limit[0]), steps[0])
         if x.literal is not None:
-            return builder.constant(x.literal[start[0] : limit[0] : steps[0]])  # type: ignore[misc]
-        return builder.size_vector(known, x.dtype)
+            return builder.constant(x.literal[places])
+        return builder.size_vector([x.sizes[place] for place in places], x.dtype)
     if all_static(start) and all_static(limit):
         attributes = (
             ("start_indices", i64_array(start)),  # type: ignore[arg-type]

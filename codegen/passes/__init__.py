@@ -33,7 +33,8 @@ _PIPELINES: dict[str, tuple[str, str]] = {
     "sccp": ("sccp", "MLIR: sparse conditional constant propagation"),
     "symbol-dce": ("symbol-dce", "MLIR: drop private functions without a use"),
     "chlo-legalize-to-stablehlo": (
-        "func.func(chlo-legalize-to-stablehlo)",
+        # On `?` types the first writes shape ops, the second their casts, which canonicalize folds.
+        "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo),canonicalize,cse",
         "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops",
     ),
     "stablehlo-refine-shapes": ("stablehlo-refine-shapes", "StableHLO: propagate sizes from the arguments"),

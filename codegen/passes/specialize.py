@@ -11,14 +11,17 @@ StableHLO's own passes; what they leave dynamic although every size is known is 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from .. import dims as dimension
 from .. import mlir
 from .. import signature as signatures
-from ..dims import Constraint, Dim
+from ..constraints import Constraint
+from ..dims import Dim
 from ..errors import PassError
+from ..merge import walk
 from ..mlir import ir
 from ..signature import Argument, Result, Signature
 
@@ -60,9 +63,16 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
         types = ",".join(_type_text(argument) for argument in after.arguments)
     mlir.run_pipeline(module, _REFINE.format(types=types), name="specialize")
     function = signatures.main_function(module)
-    signatures.write(function, after)
+    signatures.write(function, _with_refined_results(after, function))
     if all(root.name in sizes for root in before.roots):
+        if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
+            # What JAX's export demands of symbolic sizes; the pass checks and drops it.
+            mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
         _all_static(module)
+
+
+def _custom_calls(module: ir.Module) -> list[ir.Operation]:
+    return [operation for operation in walk(module) if operation.name == "stablehlo.custom_call"]
 
 
 def _check(signature: Signature, sizes: Mapping[str, int]) -> None:
@@ -100,6 +110,19 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
     return Signature(arguments, results, roots, tuple(constraints), signature.checks)
 
 
+def _with_refined_results(signature: Signature, function: ir.Operation) -> Signature:
+    """Takes result sizes from the refined types where the signature knew none (a module without our attributes)."""
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    results = []
+    for result, type_ in zip(signature.results, types, strict=False):
+        tensor = ir.RankedTensorType(type_)
+        dims = tuple(
+            dim if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis, dim in enumerate(result.dims)
+        )
+        results.append(replace(result, dims=dims))
+    return replace(signature, results=tuple(results))
+
+
 def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str, int]) -> None:
     """Puts constants in place of the arguments (or of their elements) that are roots."""
     block = function.regions[0].blocks[0]
@@ -133,7 +156,7 @@ def _type_text(argument: Argument) -> str:
 
 def _all_static(module: ir.Module) -> None:
     """Every type is static now; the first op that is not is named."""
-    text = module.operation.get_asm(enable_debug_info=True)
+    text = str(module.operation.get_asm(enable_debug_info=True))
     if "?" not in text:
         return
     for line in text.splitlines():

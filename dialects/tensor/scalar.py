@@ -83,7 +83,7 @@ def is_nan(x: Tensor) -> Tensor:
 
 # ---- ops that StableHLO or CHLO has ------------------------------------------------------------------------------
 
-for _name, _function in {
+_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Exp": hlo.exponential,
     "Expm1": hlo.exponential_minus_one,
     "Log": hlo.log,
@@ -109,6 +109,7 @@ for _name, _function in {
     "Erfinv": hlo.erf_inv,
     "GammaLn": hlo.lgamma,
     "Psi": hlo.digamma,
+    "PolyGamma": hlo.polygamma,
     "Sub": hlo.subtract,
     "TrueDiv": hlo.divide,
     "Neg": hlo.negate,
@@ -131,7 +132,8 @@ for _name, _function in {
     "Exp2": lambda x: hlo.power(_number(x, 2), x),
     "Add": lambda *xs: fold(hlo.add, xs),
     "Mul": lambda *xs: fold(hlo.multiply, xs),
-}.items():
+}
+for _name, _function in _FUNCTIONS.items():
     _elementwise(_name, _function)
 
 for _name, _direction in {"LT": "LT", "GT": "GT", "LE": "LE", "GE": "GE", "EQ": "EQ", "NEQ": "NE"}.items():
@@ -145,7 +147,7 @@ def _rounding(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[T
     """Rounding of what is an integer already changes nothing."""
 
     def register(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        to_output(*names)(lambda dtype, x: x if dtype.kind in "iub" else function(x))
+        as_is(*names)(lambda t, x: hlo.convert(x, t) if x.dtype.kind in "iub" else function(hlo.convert(x, t)))
         return function
 
     return register
@@ -174,18 +176,22 @@ def _sign(dtype: DType, x: Tensor) -> Tensor:
     return hlo.sign(x)
 
 
+def _all_false(x: Tensor) -> Tensor:
+    return hlo.full(x.builder, x.builder.constant(False), x.dims)
+
+
 @as_is("IsNan")
 def _is_nan(dtype: DType, x: Tensor) -> Tensor:
     if x.dtype.kind == "c":
         return hlo.or_(is_nan(hlo.real(x)), is_nan(hlo.imag(x)))
-    return hlo.full_like(hlo.convert(x, bool), False) if x.dtype.kind in "iub" else is_nan(x)
+    return _all_false(x) if x.dtype.kind in "iub" else is_nan(x)
 
 
 @as_is("IsInf")
 def _is_inf(dtype: DType, x: Tensor) -> Tensor:
     if x.dtype.kind == "c":
         return hlo.or_(hlo.is_inf(hlo.real(x)), hlo.is_inf(hlo.imag(x)))
-    return hlo.full_like(hlo.convert(x, bool), False) if x.dtype.kind in "iub" else hlo.is_inf(x)
+    return _all_false(x) if x.dtype.kind in "iub" else hlo.is_inf(x)
 
 
 # ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
@@ -239,11 +245,9 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     if dtype.kind == "u":
         return rest
     opposite = hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero))
-    adjusted = hlo.select(
-        hlo.and_(hlo.compare("NE", rest, zero), opposite), hlo.add(rest, safe), rest
-    )
     if dtype.kind == "i":
-        return adjusted
+        return hlo.select(hlo.and_(hlo.compare("NE", rest, zero), opposite), hlo.add(rest, safe), rest)
+    adjusted = hlo.select(opposite, hlo.add(rest, safe), rest)
     signed_zero = hlo.select(hlo.compare("LT", y, zero), _number(x, -0.0), zero)
     return hlo.select(hlo.compare("EQ", rest, zero), signed_zero, adjusted)
 
@@ -353,7 +357,6 @@ for _op, _jax_name in {
     "GammaInc": "gammainc",
     "GammaIncC": "gammaincc",
     "BetaInc": "betainc",
-    "PolyGamma": "polygamma",
     "I0": "i0",
     "I1": "i1",
     "Erfcx": "erfcx",

@@ -13,7 +13,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hlograph.codegen import dims
-from hlograph.codegen.dims import Constraint, Constraints, DimMismatch, DimSyntaxError, maximum, minimum, parse, symbol
+from hlograph.codegen.constraints import Constraint, Constraints, DimMismatch
+from hlograph.codegen.dims import maximum, minimum, symbol
+from hlograph.codegen.dims_text import DimSyntaxError, parse
 
 n, m, k, s = symbol("n"), symbol("m"), symbol("k"), symbol("s", signed=True)
 ROOTS = {"n": n, "m": m, "k": k, "s": s}

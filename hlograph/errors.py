@@ -1,0 +1,35 @@
+"""Every error that a user can cause; see `hlograph.codegen.errors`."""
+
+from .codegen.errors import (
+    ArgumentError,
+    ArgumentShapeError,
+    ArgumentTypeError,
+    ArtifactError,
+    ArtifactNotFoundError,
+    CheckFailedError,
+    CompileError,
+    DataDependentSizeError,
+    GraphError,
+    HlographError,
+    MissingInputError,
+    PassError,
+    UnsupportedGraphError,
+    UnsupportedOpError,
+)
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentShapeError",
+    "ArgumentTypeError",
+    "ArtifactError",
+    "ArtifactNotFoundError",
+    "CheckFailedError",
+    "CompileError",
+    "DataDependentSizeError",
+    "GraphError",
+    "HlographError",
+    "MissingInputError",
+    "PassError",
+    "UnsupportedGraphError",
+    "UnsupportedOpError",
+]

@@ -1,0 +1,122 @@
+"""What the tests of lowering rules share: `show` prints a graph's module, `show_scalar` a scalar op's formula.
+
+A case's name is `Rule.static` or `Rule.dynamic`, with `.what` behind it where a rule has several. The name is a claim
+that is checked here: the graph holds an op that this rule lowers, and the module has symbolic sizes, or neither those
+nor an op for them. tests/test_lit_coverage.py demands both cases of every rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply
+from pytensor.graph.fg import FunctionGraph
+from pytensor.tensor.elemwise import Elemwise
+
+import hlograph
+from hlograph.codegen.merge import walk
+from hlograph.codegen.mlir import attributes_of, ir
+from hlograph.dialects import registry
+
+SYMBOLIC = re.compile(r"tensor<[^>]*\?")
+# What only a symbolic size needs. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
+DYNAMIC_OP = re.compile(r"dynamic_(?!slice|update_slice)\w+|real_dynamic_slice|get_dimension_size")
+
+
+def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None) -> None:
+    """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`."""
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    rule, kind = name.split(".")[:2]
+    used = {lowering.name for op in ops_of(inputs, outputs) if (lowering := registry.find(op)) is not None}
+    if rule not in used:
+        raise SystemExit(f"{name}: the graph has no op that the rule {rule} lowers; it has {', '.join(sorted(used))}")
+    program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name)
+    check_kind(name, kind, program.text)
+    print(program.text)
+
+
+def check_kind(name: str, kind: str, text: str) -> None:
+    """Refuses a name that says `static` of a module with symbolic sizes, or `dynamic` of one without."""
+    symbolic = SYMBOLIC.search(text)
+    if (kind == "dynamic") != (symbolic is not None) or kind not in ("static", "dynamic"):
+        raise SystemExit(f"{name}: the module has {f'symbolic sizes ({symbolic[0]})' if symbolic else 'no ?'}\n{text}")
+    if kind == "static" and (op := DYNAMIC_OP.search(text)):
+        raise SystemExit(f"{name}: a static module holds {op[0]}\n{text}")
+
+
+def ops_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
+    """The ops of a graph, those in inner graphs and core ops included."""
+    pending = [node.op for node in FunctionGraph(list(inputs), list(outputs), clone=True).apply_nodes]
+    while pending:
+        op = pending.pop()
+        yield op
+        pending += [op.core_op] if hasattr(op, "core_op") else []
+        for inner in (getattr(op, "fgraph", None), getattr(getattr(op, "scalar_op", None), "fgraph", None)):
+            pending += [node.op for node in inner.apply_nodes] if inner is not None else []
+
+
+def of_another_release(base: type, name: str, **members: Any) -> type:
+    """A subclass of an op under the name of one that the installed PyTensor has not, as the registry sees it."""
+    return type(name, (base,), {"__module__": "pytensor.another_release", **members})
+
+
+# ---- scalar ops -------------------------------------------------------------------------------------------------------
+
+
+def show_scalar(op: Any, *dtypes: str, what: str = "") -> None:
+    """Prints two lines about a scalar op on vectors of the dtypes: `Name.static: formula : type`, `Name.dynamic: ...`."""
+    variables = [pt.vector(name, dtype=dtype) for name, dtype in zip("xyzw", dtypes, strict=False)]
+    node: Apply = Elemwise(op).make_node(*variables)
+    for kind, size in (("static", 4), ("dynamic", "n")):
+        name = f"{type(op).__name__}.{kind}{what and '.' + what}"
+        program = hlograph.emit_stablehlo((variables, node.outputs), dims={v: (size,) for v in variables}, name=name)
+        check_kind(name, kind, program.text)
+        print(f"{name}: {formula(program, [v.name for v in variables])}")
+
+
+def formula(program: hlograph.Program, arguments: Sequence[str]) -> str:
+    """The body of a one-result function as one expression; a value that is used twice gets a letter.
+
+    Dialects' names, sizes, and the stretching of scalar constants are left out.
+    """
+    module = program.copy_module()
+    main = next(op for op in walk(module) if op.name == "func.func" and "main" in str(op.attributes["sym_name"]))
+    block = main.regions[0].blocks[0]
+    text: dict[Any, str] = dict(zip(block.arguments, arguments, strict=True))
+    uses: dict[Any, int] = {}
+    for each in block.operations:
+        for operand in each.operands:
+            uses[operand] = uses.get(operand, 0) + 1
+    lines: list[str] = []
+    for operation in (op.operation for op in block.operations):
+        operands = [text[x] for x in operation.operands]
+        if operation.name == "func.return":
+            return "".join(f"{line}; " for line in lines) + f"{operands[0]} : {operation.operands[0].type}"
+        text[operation.result] = _call(operation, operands)
+        plain = operation.name.endswith(("constant", "broadcast_in_dim", "reshape"))
+        if uses.get(operation.result, 0) != 1 and not plain and operation.result.type.rank:
+            letter = "abcdefgh"[len(lines)]
+            lines.append(f"{letter} = {text[operation.result]}")
+            text[operation.result] = letter
+    raise SystemExit("a function without a return")
+
+
+def _call(operation: ir.Operation, operands: Sequence[str]) -> str:
+    attributes = attributes_of(operation.attributes)
+    name = operation.name.rpartition(".")[2]
+    if name == "constant":
+        elements = np.array(ir.DenseElementsAttr(attributes["value"])).reshape(-1)
+        return f"{elements[0]:.6g}" if elements.dtype.kind == "f" else str(elements[0])
+    if name.endswith("broadcast_in_dim"):
+        return operands[0]
+    if name == "call":
+        name = str(attributes["callee"])
+    if name == "compare":
+        name = re.findall(r"\b[A-Z]{2}\b", str(attributes["comparison_direction"]))[0]
+    if name == "convert":
+        name = f"convert<{ir.RankedTensorType(operation.result.type).element_type}>"
+    return f"{name}({', '.join(operands)})"

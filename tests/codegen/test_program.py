@@ -1,0 +1,301 @@
+"""Programs as values: text, files, other people's modules, damaged files, the reference interpreter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert
+
+import hlograph
+from hlograph.codegen import mlir
+from hlograph.errors import ArgumentShapeError, ArtifactError, ArtifactNotFoundError, PassError, UnsupportedGraphError
+
+
+@pytest.fixture
+def program():
+    X, b, k = pt.dmatrix("X"), pt.dvector("b"), pt.lscalar("k")
+    y = Assert("b is not finite")(pt.gammaln(pt.abs(X @ b) + 1), pt.all(pt.lt(pt.abs(b), 1e6)))[:k]
+    y.name = "y"
+    return hlograph.emit_stablehlo(([X, b, k], [y]), dims={"X": ("n", 3)}, name="model")
+
+
+def arrays(n: int = 5, k: int = 2):
+    rng = np.random.default_rng(n)
+    return rng.normal(size=(n, 3)), rng.normal(size=3), np.asarray(k)
+
+
+PLAIN = """
+func.func @main(%x: tensor<?x3xf32>, %y: tensor<3xf32>) -> tensor<?x3xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+  %m = stablehlo.constant dense<3> : tensor<1xi32>
+  %v = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %s = stablehlo.concatenate %v, %m, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %z = stablehlo.dynamic_broadcast_in_dim %y, %s, dims = [1] : (tensor<3xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+  %r = stablehlo.add %x, %z : tensor<?x3xf32>
+  return %r : tensor<?x3xf32>
+}
+"""
+
+
+# ---- round trips ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+def test_a_saved_program_is_the_whole_program(program, tmp_path, suffix):
+    path = program.save(tmp_path / f"model{suffix}")
+    loaded = hlograph.load(path)
+    assert loaded.signature == program.signature
+    assert loaded.name == "model"
+    values = arrays()
+    np.testing.assert_array_equal(loaded.compile()(*values), program.compile()(*values))
+    with pytest.raises(AssertionError, match="^b is not finite$"):
+        loaded.compile()(values[0], np.full(3, 1e7), values[2])
+
+
+def test_text_alone_carries_names_dims_and_constraints(program):
+    again = hlograph.Program.parse(program.text)
+    assert again.signature == program.signature
+    assert [a.name for a in again.signature.arguments] == ["X", "b", "k"]
+    assert [r.name for r in again.signature.results] == ["y"]
+    assert {root.name: root.kind for root in again.signature.roots} == {"n": "size", "b_0": "size", "k": "value"}
+    assert any({str(c.lhs), str(c.rhs)} == {"b_0", "3"} for c in again.signature.constraints)
+    assert [c.message for c in again.signature.checks] == ["b is not finite"]
+
+
+def test_locations_are_printed_on_request(program):
+    assert 'loc("y"' in program.to_text(locations=True)
+    assert "loc(" not in program.text
+
+
+def test_saving_writes_the_whole_file_or_nothing(program, tmp_path, monkeypatch):
+    target = tmp_path / "model.mlir"
+    target.write_text("before")
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(ArtifactError, match="No space left"):
+        program.save(target)
+    assert target.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.mlir"]
+
+
+def test_saving_to_an_unknown_suffix(program, tmp_path):
+    with pytest.raises(ArtifactError, match=r"\.mlirbc"):
+        program.save(tmp_path / "model.txt")
+
+
+def test_saving_to_a_missing_folder(program, tmp_path):
+    with pytest.raises(ArtifactError, match="cannot write"):
+        program.save(tmp_path / "nowhere" / "model.mlir")
+
+
+def test_target_version(program, tmp_path):
+    path = program.save(tmp_path / "old.mlirbc", target_version="1.0.0")
+    assert b"StableHLO_v1.0.0" in path.read_bytes()
+    assert hlograph.load(path).signature == program.signature
+    with pytest.raises(PassError, match="target_version 'new'"):
+        program.save(tmp_path / "x.mlirbc", target_version="new")
+    with pytest.raises(PassError, match="999"):
+        program.save(tmp_path / "x.mlirbc", target_version="999.0.0")
+    assert not (tmp_path / "x.mlirbc").exists()
+
+
+def test_running_an_artifact_needs_no_graph_library(program, tmp_path):
+    path = program.save(tmp_path / "model.mlir")
+    np.savez(tmp_path / "in.npz", *arrays())
+    script = textwrap.dedent(
+        """
+        import sys
+        sys.modules["pytensor"] = None
+        import numpy as np, hlograph
+        data = np.load(sys.argv[2])
+        print(np.asarray(hlograph.load(sys.argv[1]).compile()(*data.values())).tolist())
+        """
+    )
+    command = [sys.executable, "-c", script, str(path), str(tmp_path / "in.npz")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(eval(found.stdout), program.compile()(*arrays()), rtol=1e-15)
+
+
+# ---- other people's modules -------------------------------------------------------------------------------------------
+
+
+def test_a_plain_module_gets_positional_names():
+    program = hlograph.Program.parse(PLAIN)
+    assert [str(a) for a in program.signature.arguments] == ["arg0: float32[arg0_0, 3]", "arg1: float32[3]"]
+    x, y = np.ones((4, 3), np.float32), np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(program.compile()(x, y), x + y)
+    np.testing.assert_array_equal(program.interpret(x, y)[0], x + y)
+
+
+def test_a_module_that_jax_exported():
+    import jax
+    import jax.numpy as jnp
+    from jax import export
+
+    shape = export.symbolic_shape("n, 3")
+    exported = export.export(jax.jit(lambda x: jnp.tanh(x).sum(0)))(jax.ShapeDtypeStruct(shape, np.float32))
+    program = hlograph.Program.parse(exported.mlir_module())
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    np.testing.assert_allclose(program.compile()(x), np.tanh(x).sum(0), rtol=1e-6)
+
+
+def test_the_only_public_function_is_the_entry():
+    program = hlograph.Program.parse(PLAIN.replace("@main", "@forward"))
+    assert program.signature.arguments[0].name == "arg0"
+
+
+def test_a_module_without_an_entry():
+    with pytest.raises(ArtifactError, match="no function @main"):
+        hlograph.Program.parse("module {}")
+
+
+def test_attributes_that_contradict_the_type():
+    text = 'func.func @main(%x: tensor<3xf32> {hlograph.dims = ["n", "4"]}) -> tensor<3xf32> { return %x : tensor<3xf32> }'
+    with pytest.raises(ArtifactError, match="declared as"):
+        hlograph.Program.parse(text)
+
+
+def test_attributes_that_cannot_be_read():
+    text = 'func.func @main(%x: tensor<?xf32> {hlograph.dims = ["n +"]}) -> tensor<?xf32> { return %x : tensor<?xf32> }'
+    with pytest.raises(ArtifactError, match="n \\+"):
+        hlograph.Program.parse(text)
+
+
+# ---- damaged files ----------------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(ArtifactNotFoundError, match="no such file"):
+        hlograph.load(tmp_path / "none.mlir")
+    with pytest.raises(FileNotFoundError):
+        hlograph.load(tmp_path / "none.mlir")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(ArtifactError, match="cannot read"):
+        hlograph.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"  \n", b"\xff\xfe\x00", b"not mlir at all", b"ML\xefRjunkjunk", b"PK\x03\x04"])
+def test_not_a_module(tmp_path, content):
+    path = tmp_path / "x.mlir"
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"x\.mlir"):
+        hlograph.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_truncated(program, tmp_path, suffix, share, capfd):
+    data = program.save(tmp_path / f"model{suffix}").read_bytes()
+    path = tmp_path / f"cut{suffix}"
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(ArtifactError, match="cut"):
+        hlograph.load(path)
+    assert capfd.readouterr().err == ""
+
+
+def test_an_unknown_op_or_attribute_of_a_newer_stablehlo():
+    with pytest.raises(ArtifactError, match="future"):
+        hlograph.Program.parse(PLAIN.replace("stablehlo.add", "stablehlo.add_of_the_future"))
+
+
+def test_invalid_stablehlo():
+    with pytest.raises(ArtifactError):
+        hlograph.Program.parse(
+            "func.func @main(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3xf32> {"
+            ' %r = "stablehlo.add"(%x, %y) : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32> return %r : tensor<3xf32> }'
+        )
+
+
+# ---- looking ----------------------------------------------------------------------------------------------------------
+
+
+def test_op_counts_and_constants():
+    x = pt.dvector("x")
+    table = np.random.default_rng(0).normal(size=100)
+    program = hlograph.emit_stablehlo(([x], [x + table, pt.exp(x)]))
+    counts = program.op_counts()
+    assert counts["stablehlo.add"] == 1
+    assert counts["stablehlo.exponential"] == 1
+    assert "func.func" not in counts
+    assert "func.return" not in counts
+    assert program.constants()[0][:2] == ("tensor<100xf64>", 800)
+
+
+def test_a_splat_constant_counts_one_element():
+    program = hlograph.emit_stablehlo(pt.constant(np.full(1000, 2.0)) + pt.dscalar("s"))
+    assert max(size for _, size, _ in program.constants()) == 8
+
+
+# ---- passes -----------------------------------------------------------------------------------------------------------
+
+
+def test_passes_leave_the_program_alone(program):
+    before = program.text
+    static = program.run_passes(["specialize{n=5,b_0=3,k=2}", "canonicalize", "cse"])
+    assert program.text == before
+    assert static.signature.is_static
+    np.testing.assert_array_equal(static.compile()(*arrays()), program.compile()(*arrays()))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("canonicalise", "did you mean 'canonicalize'"),
+        ("specialize{n}", "expected option=value"),
+        ("specialize{n=x}", "not an integer"),
+        ("specialize{m=3}", "no size 'm'"),
+        ("specialize{n=-1}", "negative"),
+        ("cse{fast=1}", "takes no options"),
+        ("{}", "malformed"),
+    ],
+)
+def test_bad_passes(program, spec, message):
+    with pytest.raises(PassError, match=message):
+        program.run_passes([spec])
+
+
+# ---- the reference interpreter ----------------------------------------------------------------------------------------
+
+
+def test_interpret_returns_a_tuple_and_agrees(program):
+    (value,) = program.interpret(*arrays())
+    np.testing.assert_allclose(value, program.compile()(*arrays()), rtol=1e-12)
+
+
+def test_interpret_checks_arguments_and_asserts(program):
+    X, b, k = arrays()
+    with pytest.raises(ArgumentShapeError, match="axis 1: expected size 3, got 2"):
+        program.interpret(X[:, :2], b, k)
+    with pytest.raises(AssertionError, match="b is not finite"):
+        program.interpret(X, np.full(3, 1e7), k)
+
+
+def test_interpret_complex():
+    x, y = pt.zvector("x"), pt.dvector("y")
+    program = hlograph.emit_stablehlo(([x, y], [x * 2j, y + 1, pt.conj(x)]))
+    values = np.array([1 + 2j, -1j, 3.0]), np.arange(3.0)
+    results = program.interpret(*values)
+    np.testing.assert_array_equal(results[0], values[0] * 2j)
+    np.testing.assert_array_equal(results[1], values[1] + 1)
+    np.testing.assert_array_equal(results[2], values[0].conj())
+
+
+def test_interpret_refuses_what_would_end_the_process():
+    text = 'func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> { %r = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> return %r : tensor<4xcomplex<f32>> }'
+    with pytest.raises(UnsupportedGraphError, match=r"stablehlo\.fft"):
+        hlograph.Program.parse(text).interpret(np.ones(4, np.complex64))
+
+
+def test_versions():
+    assert tuple(map(int, mlir.minimum_version().split("."))) < tuple(map(int, mlir.current_version().split(".")))

@@ -1,0 +1,339 @@
+"""Calls: what goes in, what comes out, what is compiled when, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert
+
+import hlograph
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, HlographError, UnsupportedGraphError
+
+
+@pytest.fixture
+def add():
+    x, y = pt.dvector("x"), pt.dvector("y")
+    return hlograph.function([x, y], x + y)
+
+
+@pytest.fixture
+def count():
+    k, b = pt.lscalar("k"), pt.dscalar("b")
+    return hlograph.function([k, b], pt.arange(k) * b)
+
+
+# ---- results ------------------------------------------------------------------------------------------------------
+
+
+def test_single_output_is_an_array_and_several_are_a_tuple():
+    x = pt.dvector("x")
+    one = hlograph.function([x], x * 2)(np.arange(3.0))
+    several = hlograph.function([x], [x * 2, x.sum()])(np.arange(3.0))
+    assert isinstance(one, jax.Array)
+    np.testing.assert_array_equal(one, [0.0, 2.0, 4.0])
+    assert isinstance(several, tuple)
+    assert float(several[1]) == 3.0
+
+
+def test_no_outputs():
+    x = pt.dvector("x")
+    assert hlograph.function([x], [])(np.ones(2)) == ()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+def test_every_size_is_ordinary(add, size):
+    np.testing.assert_array_equal(add(np.ones(size), np.arange(float(size))), np.arange(float(size)) + 1)
+
+
+def test_numpy_jax_and_python_arguments_agree(count):
+    with jax.enable_x64(True):
+        on_device = jnp.asarray(1.5), jnp.asarray(4)
+    expected = np.arange(4) * 1.5
+    for k, b in [(4, 1.5), (np.int64(4), np.float64(1.5)), (np.array(4), np.array(1.5)), (on_device[1], on_device[0])]:
+        np.testing.assert_array_equal(count(k, b), expected)
+
+
+def test_python_numbers_convert_upwards_only(count):
+    np.testing.assert_array_equal(count(3, 2), [0.0, 2.0, 4.0])
+    with pytest.raises(ArgumentTypeError, match="argument 'k': expected dtype int64, got float64"):
+        count(3.0, 2.0)
+
+
+def test_noncontiguous_and_readonly_arrays(add):
+    base = np.arange(12.0).reshape(3, 4)
+    column = base[:, 1]
+    column.flags.writeable = False
+    np.testing.assert_array_equal(add(column, base[::-1, 0]), column + base[::-1, 0])
+
+
+# ---- 64 bit ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_double_precision_whatever_the_flag_says(flag):
+    x = pt.dvector("x")
+    function = hlograph.function([x], x + 1e-12)
+    before = jax.config.jax_enable_x64
+    try:
+        jax.config.update("jax_enable_x64", flag)
+        result = function(np.ones(2))
+        again = function(np.ones(2))
+        assert jax.config.jax_enable_x64 is flag
+    finally:
+        jax.config.update("jax_enable_x64", before)
+    assert result.dtype == np.float64
+    np.testing.assert_array_equal(np.asarray(result), np.ones(2) + 1e-12)
+    np.testing.assert_array_equal(np.asarray(again), np.ones(2) + 1e-12)
+
+
+def test_single_precision_program_does_not_touch_x64():
+    x = pt.fvector("x")
+    result = hlograph.function([x], x * np.float32(3))(np.ones(2, np.float32))
+    assert result.dtype == np.float32
+
+
+# ---- compiling --------------------------------------------------------------------------------------------------------
+
+
+def test_one_compile_per_size(add):
+    for size in (3, 4, 3, 3, 4):
+        add(np.ones(size), np.ones(size))
+    stats = add.stats
+    assert (stats.calls, stats.compiles, stats.cache_hits, stats.executables) == (5, 2, 3, 2)
+    assert stats.compile_seconds > 0
+    assert add.stats == stats
+
+
+def test_a_value_that_is_only_data_does_not_recompile():
+    x, i = pt.dvector("x"), pt.lscalar("i")
+    function = hlograph.function([x, i], x[i] + i)
+    assert [float(function(np.arange(4.0), i)) for i in range(4)] == [0.0, 2.0, 4.0, 6.0]
+    assert function.stats.compiles == 1
+
+
+def test_a_value_that_decides_a_size_compiles_once_per_value(count):
+    for k in (2, 3, 2, 0, -5):
+        assert count(k, 1.0).shape == (max(k, 0),)
+    assert count.stats.compiles == 4
+
+
+def test_least_recently_used_executable_goes_first():
+    x = pt.dvector("x")
+    function = hlograph.function([x], x + 1, cache_size=2)
+    for size in (1, 2, 1, 3, 1):
+        function(np.ones(size))
+    assert function.stats.compiles == 3, "size 1 was used last and must have stayed"
+    function(np.ones(2))
+    assert function.stats.compiles == 4
+    assert function.stats.executables == 2
+    function.clear_cache()
+    assert function.stats.executables == 0
+
+
+def test_threads_share_executables(add):
+    def run(n: int) -> bool:
+        return bool((np.asarray(add(np.ones(n % 4), np.full(n % 4, float(n)))) == n + 1.0).all())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(run, range(200)))
+    stats = add.stats
+    assert (stats.calls, stats.compiles, stats.executables) == (200, 4, 4)
+
+
+def test_a_failed_compile_leaves_nothing_behind(add, monkeypatch):
+    def refuse(self, sizes):
+        raise HlographError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hlograph.Program, "specialize", refuse)
+        with pytest.raises(HlographError, match="no"):
+            add(np.ones(2), np.ones(2))
+    assert add.stats.executables == 0
+    np.testing.assert_array_equal(add(np.ones(2), np.ones(2)), [2.0, 2.0])
+
+
+def test_persistent_compilation_cache(tmp_path):
+    script = textwrap.dedent(
+        """
+        import sys, jax, numpy as np
+        jax.config.update("jax_compilation_cache_dir", sys.argv[2])
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        import hlograph
+        hits = []
+        jax.monitoring.register_event_listener(lambda name, **_: hits.append(name) if "cache_hit" in name else None)
+        print(np.asarray(hlograph.load(sys.argv[1]).compile()(np.ones(3))), len(hits))
+        """
+    )
+    x = pt.dvector("x")
+    path = hlograph.emit_stablehlo(([x], [pt.exp(x).sum()])).save(tmp_path / "program.mlir")
+    command = [sys.executable, "-c", script, str(path), str(tmp_path / "cache")]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    value, hits = first.split()
+    assert int(hits) == 0
+    np.testing.assert_allclose(float(value), 3 * np.e, rtol=1e-14)
+    assert second.split()[0] == value
+    assert int(second.split()[1]) >= 1
+
+
+# ---- devices ----------------------------------------------------------------------------------------------------------
+
+
+def test_device_by_name_and_by_object():
+    x = pt.dvector("x")
+    cpu = jax.devices("cpu")[0]
+    for device in ("cpu", cpu):
+        result = hlograph.function([x], x + 1, device=device)(np.ones(2))
+        assert result.devices() == {cpu}
+
+
+def test_unknown_device():
+    x = pt.dvector("x")
+    with pytest.raises(HlographError, match="no device 'tpu' is available"):
+        hlograph.function([x], x + 1, device="tpu")
+
+
+@pytest.mark.gpu
+def test_runs_on_a_gpu():
+    x = pt.dmatrix("x")
+    values = np.random.default_rng(0).normal(size=(50, 50))
+    spd = values @ values.T + 50 * np.eye(50)
+    result = hlograph.function([x], pt.linalg.cholesky(x), device="gpu")(spd)
+    assert next(iter(result.devices())).platform == "gpu"
+    np.testing.assert_allclose(np.asarray(result), np.linalg.cholesky(spd), rtol=1e-10)
+
+
+# ---- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "parts"),
+    [
+        ((np.ones(3),), ArgumentTypeError, ["expected 2 arguments", "x: float64[x_0]", "got 1"]),
+        ((np.ones(3),) * 3, ArgumentTypeError, ["expected 2 arguments", "got 3"]),
+        ((np.ones(3, np.float32), np.ones(3)), ArgumentTypeError, ["argument 'x'", "float64", "float32", "astype"]),
+        ((np.ones(3), np.ones(3, np.int64)), ArgumentTypeError, ["argument 'y'", "float64", "int64"]),
+        ((np.ones(3), np.ones(3, complex)), ArgumentTypeError, ["argument 'y'", "complex128"]),
+        (([1.0], np.ones(1)), ArgumentTypeError, ["argument 'x'", "list", "numpy.asarray"]),
+        ((None, np.ones(1)), ArgumentTypeError, ["argument 'x'", "NoneType"]),
+        (("ab", np.ones(1)), ArgumentTypeError, ["argument 'x'", "str"]),
+        ((np.ones((3, 1)), np.ones(3)), ArgumentShapeError, ["argument 'x'", "expected 1 axes", "(3, 1)"]),
+        ((1.0, np.ones(3)), ArgumentShapeError, ["argument 'x'", "expected 1 axes", "got 0"]),
+        ((np.ones(3), np.ones(4)), ArgumentShapeError, ["x_0 == y_0", "'x', axis 0", "'y', axis 0", "3", "4"]),
+        ((np.array(["a"]), np.ones(1)), ArgumentTypeError, ["argument 'x'", "<U1"]),
+    ],
+)
+def test_bad_arguments_are_named(add, arguments, error, parts):
+    with pytest.raises(error) as caught:
+        add(*arguments)
+    assert isinstance(caught.value, HlographError)
+    for part in parts:
+        assert part in str(caught.value)
+    assert add.stats.compiles == 0
+
+
+def test_bad_arguments_after_a_good_call(add):
+    add(np.ones(3), np.ones(3))
+    with pytest.raises(ArgumentShapeError, match="x_0 == y_0"):
+        add(np.ones(3), np.ones(4))
+    with pytest.raises(ArgumentTypeError, match="'y'"):
+        add(np.ones(3), np.ones(3, np.float32))
+    np.testing.assert_array_equal(add(np.ones(3), np.ones(3)), np.full(3, 2.0))
+
+
+def test_static_sizes_are_checked():
+    x = pt.tensor("x", shape=(3, None), dtype="float64")
+    function = hlograph.function([x], x.sum())
+    assert float(function(np.ones((3, 2)))) == 6.0
+    with pytest.raises(ArgumentShapeError, match="argument 'x', axis 0: expected size 3, got 4"):
+        function(np.ones((4, 2)))
+
+
+def test_named_sizes_are_checked():
+    x, y = pt.dmatrix("x"), pt.dvector("y")
+    function = hlograph.function([x, y], [x.sum(), y.sum()], dims={"x": ("n", 8), "y": ("2*n",)})
+    assert float(function(np.ones((2, 8)), np.ones(4))[1]) == 4.0
+    with pytest.raises(ArgumentShapeError, match=r"'y', axis 0: expected size 4 = 2\*n \(n is argument 'x', axis 0\)"):
+        function(np.ones((2, 8)), np.ones(5))
+    with pytest.raises(ArgumentShapeError, match="'x', axis 1: expected size 8, got 7"):
+        function(np.ones((2, 7)), np.ones(4))
+
+
+def test_a_value_too_large_for_its_dtype(count):
+    with pytest.raises(ArgumentTypeError, match="argument 'k'"):
+        count(2**70, 1.0)
+
+
+def test_cache_size_must_be_positive(add):
+    with pytest.raises(ValueError, match="at least 1"):
+        add.program.compile(cache_size=0)
+
+
+# ---- checks -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_assert_raises_its_own_message():
+    x = pt.dvector("x")
+    function = hlograph.function([x], Assert("x must be positive")(x, pt.all(x > 0)).sum())
+    assert float(function(np.ones(3))) == 3.0
+    with pytest.raises(AssertionError, match="^x must be positive$"):
+        function(-np.ones(3))
+    assert float(function(np.ones(3))) == 3.0
+
+
+def test_an_assert_inside_jit():
+    x = pt.fvector("x")
+    function = hlograph.function([x], Assert("x must be positive")(x, pt.all(x > 0)).sum())
+    jitted = jax.jit(lambda v: function(v) * 2)
+    assert float(jitted(np.ones(3, np.float32))) == 6.0
+    with pytest.raises(Exception, match="x must be positive"):
+        jax.block_until_ready(jitted(-np.ones(3, np.float32)))
+
+
+# ---- in JAX -----------------------------------------------------------------------------------------------------------
+
+
+def test_inside_jit_the_module_is_inlined():
+    x = pt.fvector("x")
+    function = hlograph.function([x], pt.exp(x) * 2)
+    jitted = jax.jit(lambda v: function(v).sum())
+    value = np.linspace(0, 1, 5, dtype=np.float32)
+    np.testing.assert_allclose(jitted(value), (np.exp(value) * 2).sum(), rtol=1e-6)
+    assert "custom-call" not in jitted.lower(value).compile().as_text()
+
+
+def test_a_size_from_a_traced_value_is_refused(count):
+    with jax.enable_x64(True), pytest.raises(UnsupportedGraphError, match="'k' decides a size"):
+        jax.jit(lambda k: count(k, 1.0))(3)
+
+
+# ---- shared variables -------------------------------------------------------------------------------------------------
+
+
+def test_shared_variables_are_read_at_each_call():
+    x = pt.dvector("x")
+    scale = pytensor.shared(2.0, name="scale")
+    function = hlograph.function([x], x * scale)
+    np.testing.assert_array_equal(function(np.ones(2)), [2.0, 2.0])
+    scale.set_value(5.0)
+    np.testing.assert_array_equal(function(np.ones(2)), [5.0, 5.0])
+    assert function.stats.compiles == 1
+
+
+# ---- imports ----------------------------------------------------------------------------------------------------------
+
+
+def test_importing_hlograph_imports_no_graph_library():
+    script = "import sys, hlograph; print(sorted({m.partition('.')[0] for m in sys.modules} & {'pytensor', 'aesara', 'jax', 'scipy', 'rich'}))"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+    assert found.stderr == ""
