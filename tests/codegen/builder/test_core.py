@@ -1,0 +1,267 @@
+"""The builder: CSE, prologue, regions, sizes that stay dimensions, checks, functions."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from hlograph.codegen import builder as hlo
+from hlograph.codegen import mlir
+from hlograph.codegen.builder import BOOL, INT64, Builder, Root
+from hlograph.codegen.dims import symbol
+from hlograph.errors import DataDependentSizeError
+
+F64 = np.dtype(np.float64)
+N = symbol("n")
+
+
+class Build:
+    """A function being built; `done` gives its verified text."""
+
+    def __init__(self, *arguments):
+        self.builder = Builder(mlir.new_context())
+        self._function = self.builder.function("main", arguments)
+        self.args = self._function.__enter__()
+        for arg in self.args:
+            for axis, dim in enumerate(arg.dims):
+                if not isinstance(dim, int):
+                    self.builder.add_root(Root(str(dim), arg, axis))
+
+    def done(self, *results) -> str:
+        self.builder.finish(results)
+        self._function.__exit__(None, None, None)
+        mlir.verify(self.builder.module, "the test's module")
+        return str(self.builder.module)
+
+    def run(self, *results, arrays):
+        from hlograph import Program
+
+        program = Program.parse(self.done(*results))
+        compiled = program.compile()(*arrays)
+        compiled = compiled if len(results) > 1 else (compiled,)
+        for a, b in zip(compiled, program.interpret(*arrays), strict=True):
+            np.testing.assert_array_equal(np.asarray(a), b)
+        return [np.asarray(x) for x in compiled]
+
+
+def test_the_same_operation_is_made_once():
+    build = Build(((4,), F64), ((4,), F64))
+    x, y = build.args
+    first, second = hlo.divide(x, y), hlo.divide(x, y)
+    assert first is second
+    text = build.done(hlo.add(first, second))
+    assert text.count("stablehlo.divide") == 1
+
+
+def test_equal_constants_are_one_and_unused_ones_none():
+    build = Build(((4,), F64))
+    (x,) = build.args
+    build.builder.constant(np.arange(4.0) + 7)
+    text = build.done(hlo.add(hlo.add(x, build.builder.constant(np.ones(4))), build.builder.constant(np.ones(4))))
+    assert text.count("stablehlo.constant") == 1
+
+
+def test_zero_and_minus_zero_are_two_constants():
+    build = Build(((), F64))
+    (x,) = build.args
+    text = build.done(hlo.add(hlo.add(x, 0.0), -0.0))
+    assert text.count("stablehlo.constant") == 2
+
+
+def test_an_operation_of_a_branch_is_not_seen_outside():
+    build = Build(((), BOOL), ((3,), F64))
+    pred, x = build.args
+    (chosen,) = hlo.if_(pred, lambda: [hlo.exponential(x)], lambda: [x])
+    text = build.done(chosen, hlo.exponential(x))
+    assert text.count("stablehlo.exponential") == 2
+
+
+def test_an_operation_outside_serves_a_branch():
+    build = Build(((), BOOL), ((3,), F64))
+    pred, x = build.args
+    outside = hlo.exponential(x)
+    (chosen,) = hlo.if_(pred, lambda: [hlo.exponential(x)], lambda: [x])
+    text = build.done(chosen, outside)
+    assert text.count("stablehlo.exponential") == 1
+
+
+def test_sizes_first_needed_in_a_branch_serve_what_comes_after():
+    build = Build(((), BOOL), ((N,), F64))
+    pred, x = build.args
+    doubled = 2 * N
+    (chosen,) = hlo.if_(
+        pred, lambda: [hlo.full(x.builder, x.builder.constant(1.0), (doubled,))], lambda: [hlo.concatenate([x, x], 0)]
+    )
+    after = hlo.iota(x.builder, (doubled,), 0, INT64)
+    values = np.arange(3.0)
+    first, second = build.run(chosen, after, arrays=[np.array(True), values])
+    np.testing.assert_array_equal(first, np.ones(6))
+    np.testing.assert_array_equal(second, np.arange(6))
+
+
+def test_symbolic_sizes_are_computed_once():
+    build = Build(((N,), F64), ((N,), F64))
+    x, y = build.args
+    b = build.builder
+    text = build.done(hlo.full(b, b.constant(1.0), (N, N)), hlo.add(x, y), hlo.iota(b, (N,), 0, INT64))
+    assert text.count("get_dimension_size") == 1
+
+
+def test_size_arithmetic_follows_pythons_floor():
+    build = Build(((N,), F64), ((), INT64))
+    x, k = build.args
+    b = build.builder
+    b.add_root(Root("k", k, None))
+    signed = symbol("k", signed=True)
+    results = [b.size(d) for d in (signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1) + 0 * N)]
+    program_text = build.done(*results)
+    from hlograph import Program
+
+    program = Program.parse(program_text)
+    for k_value in (-7, -3, -1, 0, 1, 8):
+        found = [int(v) for v in program.compile()(np.zeros(5), np.array(k_value))]
+        assert found == [k_value // 3, k_value % 3, -2 // 4, -2 % 4, 5 // 6]
+
+
+def test_integer_scalars_stay_dimensions():
+    build = Build(((N,), F64))
+    (x,) = build.args
+    n = x.builder.size(N)
+    length = hlo.maximum_(hlo.subtract(hlo.multiply(n, 2), 3), 0)
+    assert x.builder.dim_of(length, "a size") == Build_max(2 * N - 3)
+    text = build.done(hlo.exponential(x))
+    assert "get_dimension_size" not in text, "shape arithmetic that nothing uses leaves no code"
+
+
+def Build_max(dim):
+    from hlograph.codegen.dims import maximum
+
+    return maximum(dim, 0)
+
+
+def test_a_narrow_integer_is_no_size():
+    build = Build(((), np.dtype(np.int8)))
+    (k,) = build.args
+    k.sizes = symbol("k", signed=True)
+    assert hlo.add(k, k).sizes is None, "int8 arithmetic may wrap"
+    assert hlo.convert(k, INT64).sizes == symbol("k", signed=True)
+
+
+def test_a_size_from_data_is_refused_with_advice():
+    build = Build(((3,), INT64))
+    (x,) = build.args
+    total = hlo.reduce_monoid(x, [0], "add")
+    build.builder.where = "node 'total'"
+    with pytest.raises(DataDependentSizeError, match="the length is computed from data at node 'total'.*mask"):
+        build.builder.dim_of(total, "the length")
+
+
+def test_checks_travel_out_of_branches():
+    build = Build(((), BOOL), ((2,), F64))
+    pred, x = build.args
+
+    def guarded():
+        x.builder.check(hlo.compare("GT", hlo.reduce_monoid(x, [0], "add"), 0.0), "ValueError", "not positive")
+        return [x]
+
+    (chosen,) = hlo.if_(pred, guarded, lambda: [hlo.negate(x)])
+    (check,) = build.builder.checks
+    assert (check.exception, check.message) == ("ValueError", "not positive")
+    for taken, sign, expected in [(True, 1, True), (True, -1, False), (False, -1, True)]:
+        pass
+    program_text = build.done(chosen, check.flag)
+    from hlograph import Program
+
+    program = Program.parse(program_text)
+    for taken, sign, expected in [(True, 1, True), (True, -1, False), (False, -1, True)]:
+        _, flag = program.compile()(np.array(taken), sign * np.ones(2))
+        assert bool(flag) is expected
+
+
+def test_a_private_function_is_built_once_per_shape():
+    build = Build(((N, 3), F64), ((4, 3), F64))
+    x, y = build.args
+
+    def body(a):
+        return [hlo.add(a, hlo.convert(hlo.iota(a.builder, a.dims, 0, INT64), F64))]
+
+    results = [hlo.call("ramp", [v], body, key="ramp")[0] for v in (x, y, x)]
+    arrays = [np.ones((2, 3)), np.ones((4, 3))]
+    found = build.run(*results, arrays=arrays)
+    assert len(re.findall(r"func.func private", str(build.builder.module))) == 2
+    for value, array in zip(found, [*arrays, arrays[0]], strict=True):
+        np.testing.assert_array_equal(value, array + np.arange(len(array))[:, None])
+
+
+def test_case_takes_the_last_branch_out_of_range():
+    build = Build(((), np.dtype(np.int32)), ((2,), F64))
+    index, x = build.args
+    branches = [lambda f=f: [hlo.multiply(x, f)] for f in (1.0, 10.0, 100.0)]
+    text = build.done(*hlo.case(index, branches))
+    from hlograph import Program
+
+    program = Program.parse(text)
+    for i, factor in [(0, 1.0), (1, 10.0), (2, 100.0), (7, 100.0), (-1, 100.0)]:
+        np.testing.assert_array_equal(program.compile()(np.int32(i), np.ones(2)), np.full(2, factor))
+
+
+def test_while_with_a_symbolic_carry():
+    build = Build(((N,), F64), ((), INT64))
+    x, k = build.args
+    one = x.builder.constant(1, np.int64)
+    _, result = hlo.while_loop(
+        [k, x],
+        lambda i, v: hlo.compare("GT", i, 0),
+        lambda i, v: [hlo.subtract(i, one), hlo.add(v, x)],
+    )
+    (value,) = build.run(result, arrays=[np.arange(4.0), np.array(3)])
+    np.testing.assert_array_equal(value, np.arange(4.0) * 4)
+
+
+def test_sort_puts_nan_last_and_is_stable():
+    build = Build(((N,), F64))
+    (x,) = build.args
+    places = hlo.iota(x.builder, (N,), 0, INT64)
+    values, order = hlo.sort([x, places], 0, lambda a, b, i, j: hlo.less_nan_last(a, b), key="sort")
+    data = np.array([3.0, np.nan, -np.inf, 3.0, np.inf, np.nan, 0.0])
+    found, indices = build.run(values, order, arrays=[data])
+    np.testing.assert_array_equal(found, np.sort(data))
+    np.testing.assert_array_equal(indices, np.argsort(data, kind="stable"))
+
+
+def test_custom_call_text_static_and_symbolic():
+    build = Build(((N, 3), F64), ((2,), F64))
+    x, y = build.args
+    (a,) = hlo.custom_call("my_target", [x], [((N, 3), F64)], backend_config={"alpha": "1.0 : f32"})
+    (b,) = hlo.custom_call("my_target", [y], [((2,), F64)])
+    text = build.done(a, b)
+    assert "@my_target(%arg0, %" in text, "a symbolic result's sizes are an operand"
+    assert "indices_of_shape_operands" in text
+    assert "@my_target(%arg1)" in text
+
+
+def test_a_mismatch_of_static_sizes_is_refused():
+    from hlograph.codegen.constraints import DimMismatch
+
+    build = Build(((3,), F64), ((4,), F64))
+    with pytest.raises(DimMismatch, match="3 == 4"):
+        hlo.add(*build.args)
+
+
+def test_location_of_an_operation():
+    build = Build(((3,), F64))
+    (x,) = build.args
+    build.builder.location = mlir.ir.Location.name("log_prior", context=build.builder.context)
+    result = hlo.log(x)
+    build.done(result)
+    assert "log_prior" in build.builder.module.operation.get_asm(enable_debug_info=True)
+
+
+def test_large_constants_keep_their_bits():
+    build = Build(((1000,), F64))
+    (x,) = build.args
+    table = np.random.default_rng(0).normal(size=1000)
+    (value,) = build.run(hlo.add(x, build.builder.constant(table)), arrays=[np.zeros(1000)])
+    np.testing.assert_array_equal(value, table)

@@ -1,0 +1,87 @@
+"""specialize: sizes into a `?` module."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.errors import PassError
+
+
+@pytest.fixture
+def program():
+    X, b, k = pt.dmatrix("X"), pt.dvector("b"), pt.lscalar("k")
+    return hlograph.emit_stablehlo(([X, b, k], [X @ b, pt.arange(k) + X.shape[0]]), dims={"X": ("n", "m")})
+
+
+def test_all_sizes_make_a_static_program(program):
+    static = program.specialize({"n": 4, "m": 2, "b_0": 2, "k": 3})
+    assert static.signature.is_static
+    assert static.signature.constraints == ()
+    assert [str(a) for a in static.signature.arguments] == ["X: float64[4, 2]", "b: float64[2]", "k: int64[]"]
+    assert [r.dims for r in static.signature.results] == [(4,), (3,)]
+    for dynamic in ("?", "dynamic_", "get_dimension_size"):
+        assert dynamic not in static.text
+
+
+def test_some_sizes_leave_the_others_symbolic(program):
+    part = program.specialize({"n": 4})
+    assert {root.name for root in part.signature.roots} == {"m", "b_0", "k"}
+    assert part.signature.arguments[0].dims[0] == 4
+    X, b = np.arange(8.0).reshape(4, 2), np.array([1.0, -1.0])
+    for result in (part.compile()(X, b, 2), part.interpret(X, b, np.array(2))):
+        np.testing.assert_array_equal(result[0], X @ b)
+        np.testing.assert_array_equal(result[1], [4, 5])
+
+
+def test_sizes_of_zero(program):
+    static = program.specialize({"n": 0, "m": 0, "b_0": 0, "k": 0})
+    assert [r.dims for r in static.signature.results] == [(0,), (0,)]
+
+
+def test_nothing_to_do(program):
+    assert program.specialize({}).text == program.text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"q": 1}, r"no size 'q' \(its sizes: n, m, b_0, k\)"),
+        ({"n": -1}, "n = -1 is negative"),
+        ({"m": 3, "b_0": 4}, "m == b_0 is violated|b_0 == m is violated"),
+    ],
+)
+def test_refusals_leave_the_program_alone(program, sizes, message):
+    before = program.text
+    with pytest.raises(PassError, match=message):
+        program.specialize(sizes)
+    assert program.text == before
+
+
+def test_a_value_may_be_negative(program):
+    assert program.specialize({"k": -2}).signature.results[1].dims == (0,)
+
+
+def test_an_op_that_cannot_be_refined_is_named():
+    text = """
+    func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %r = stablehlo.custom_call @mystery(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    }
+    """
+    with pytest.raises(PassError, match="mystery"):
+        hlograph.Program.parse(text).specialize({"arg0_0": 3})
+
+
+def test_shape_assertions_of_jax_are_checked():
+    import jax
+    from jax import export
+
+    (n,) = export.symbolic_shape("n", constraints=["n >= 3"])
+    exported = export.export(jax.jit(lambda x: x[:3].sum()))(jax.ShapeDtypeStruct((n,), np.float32))
+    program = hlograph.Program.parse(exported.mlir_module())
+    assert float(program.compile()(np.ones(4, np.float32))) == 3.0
+    with pytest.raises(PassError, match="3"):
+        program.compile()(np.ones(2, np.float32))
