@@ -12,7 +12,7 @@ TEST_WORKERS := 2
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help setup test lint types lit pytest demo bench clean
+.PHONY: help setup test lint types lit pytest demo bench versions clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -23,6 +23,7 @@ help:
 	@echo 'make pytest   tests/'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
+	@echo 'make versions the lowering tests under PyTensor 2.38 and under Aesara 2.9, each in an environment of its own'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
@@ -80,6 +81,21 @@ demo: setup
 
 bench: setup
 	@$(PY) benchmarks/run.py
+
+# Older graph libraries, which need other releases of NumPy, JAX and jaxlib. Python 3.11 has wheels for all of them.
+OLD_PYTHON ?= python3.11
+OLD_TESTS := tests/dialects tests/codegen tests/runtime tests/test_models.py
+versions:
+	@for name in pytensor238 aesara; do \
+		test -x build/$$name/bin/pytest || { \
+			echo "==> build/$$name: installing" && $(OLD_PYTHON) -m venv build/$$name && \
+			build/$$name/bin/python -m pip install --quiet --disable-pip-version-check \
+				-r tests/requirements-$$name.txt --editable . ; } || exit 1; \
+	done
+	@echo '==> PyTensor 2.38'
+	@build/pytensor238/bin/pytest -q -n $(TEST_WORKERS) $(OLD_TESTS)
+	@echo '==> Aesara 2.9'
+	@build/aesara/bin/pytest -q tests/aesara_graphs.py
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,7 +8,8 @@ branch evaluates only what it needs), then lower one node after the other.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,7 @@ from .builder.core import Root as SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .dims_text import parse as parse_dim
-from .errors import ArgumentShapeError, GraphError, MissingInputError, UnsupportedOpError
+from .errors import GraphError, MissingInputError, UnsupportedOpError, demand_error
 from .mlir import ir
 from .program import Program
 from .signature import Argument, CheckSpec, Result, Signature
@@ -72,8 +73,9 @@ def emit_stablehlo(
     """Lowers a tensor graph to StableHLO.
 
     Args:
-        graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair, a compiled PyTensor function, or a single
-            output variable (its root inputs are found).
+        graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair (a tuple, each side a variable or several), a
+            compiled PyTensor function, an output variable, or a list of output variables (their root inputs are
+            found).
         dims: names or sizes for the axes of inputs, e.g. `{"x": ("n", 8)}`; the same name means the same size. Axes
             that nothing says more about become symbolic dimensions named `x_0`.
         name: the module's name.
@@ -195,7 +197,7 @@ class _Emitter:
                 self._lower(root)
                 results = [self._read(variable) for variable, _ in graph.outputs]
             except DimMismatch as error:
-                raise ArgumentShapeError(f"sizes that must agree cannot: {error}") from None
+                raise demand_error(error.where, f"sizes that must agree cannot: {error}") from None
             builder.location = ir.Location.unknown(self.context)
             checks = list(builder.checks)
             flags = [hlo.stack_scalars([check.flag for check in checks])] if checks else []
@@ -226,21 +228,20 @@ class _Emitter:
     def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """Says where each root comes from; integer scalars and short vectors know their elements as roots."""
         builder = self.builder
-        taken = {name for a in arguments for dim in a.dims for name in dimension.roots(dim)}
+        taken = {name for a in arguments for dim in a.dims for name in dimension.roots(dim)} | dimension.RESERVED
         values: list[tuple[str, ...]] = []
         for argument, handle in zip(arguments, handles, strict=True):
             for axis, dim in enumerate(argument.dims):
-                if type(dim) is not int and str(dim).isidentifier():
+                if dimension.roots(dim) == {str(dim)}:
                     builder.add_root(SizeSource(str(dim), handle, axis))
-        for argument, handle in zip(arguments, handles, strict=True):
+        for number, (argument, handle) in enumerate(zip(arguments, handles, strict=True)):
             names: tuple[str, ...] = ()
             scalar = argument.dims == ()
             vector = len(argument.dims) == 1 and type(argument.dims[0]) is int and argument.dims[0] <= 16
             if argument.dtype.kind in "iu" and (scalar or vector):
                 count = 1 if scalar else int(argument.dims[0])  # type: ignore[arg-type]
-                names = tuple(
-                    _fresh(argument.name if scalar else f"{argument.name}_{i}", taken) for i in range(count)
-                )
+                base = _root_base(argument.name, number)
+                names = tuple(_fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
                 signed = argument.dtype.kind == "i"
                 symbols = tuple(dimension.symbol(name, signed=signed) for name in names)
                 for i, name in enumerate(names):
@@ -367,8 +368,9 @@ class _Emitter:
         positions = lowering.branches(node.op)[index]  # type: ignore[union-attr, misc]
 
         def build() -> list[Tensor]:
-            self._lower(self.branches[node][index])
-            return [self._read(node.inputs[p]) for p in positions]
+            with self._place_kept():
+                self._lower(self.branches[node][index])
+                return [self._read(node.inputs[p]) for p in positions]
 
         return build
 
@@ -407,16 +409,24 @@ class _Emitter:
         return lowering.rule(self.rule_context, node, *operands)
 
     def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
-        outer_values, outer_node, outer_branches = self.values, self.rule_context.node, self.branches
-        location, where = self.builder.location, self.builder.where
+        outer_values, outer_branches = self.values, self.branches
         self.values, self.branches = dict(zip(inputs, operands, strict=True)), {}
         try:
-            order = self._order(inputs, outputs)
-            self._lower(self._place(order, outputs))
-            return [self._read(variable) for variable in outputs]
+            with self._place_kept():
+                order = self._order(inputs, outputs)
+                self._lower(self._place(order, outputs))
+                return [self._read(variable) for variable in outputs]
         finally:
-            self.values, self.rule_context.node, self.branches = outer_values, outer_node, outer_branches
-            self.builder.location, self.builder.where = location, where
+            self.values, self.branches = outer_values, outer_branches
+
+    @contextmanager
+    def _place_kept(self) -> Iterator[None]:
+        """Comes back to the node that is being lowered, after others were lowered on its behalf."""
+        node, location, where = self.rule_context.node, self.builder.location, self.builder.where
+        try:
+            yield
+        finally:
+            self.rule_context.node, self.builder.location, self.builder.where = node, location, where
 
     def _read(self, variable: Any) -> Tensor:
         found = self.values.get(variable)
@@ -453,9 +463,16 @@ def _fresh(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _unique(names: Iterable[str]) -> list[str]:
-    taken: set[str] = set()
-    return [_fresh(name, taken) for name in names]
+def _unique(names: Sequence[str]) -> list[str]:
+    """The names, with numbers added where one occurs again; a name that occurs once stays."""
+    counts = Counter(names)
+    taken = {name for name, count in counts.items() if count == 1}
+    return [name if counts[name] == 1 else _fresh(name, taken) for name in names]
+
+
+def _root_base(name: str, number: int) -> str:
+    """What the roots of an argument are named after: its name, or its number where that is no name for a root."""
+    return name if name.isascii() and name.isidentifier() else f"arg{number}"
 
 
 def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:
@@ -493,8 +510,7 @@ def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argumen
                     raise GraphError(f"dims of {name!r}, axis {axis} says {entry}, but the input's type has {static}")
                 sizes.append(static)
             elif entry is None:
-                base = name if name.isidentifier() else f"arg{len(arguments)}"
-                sizes.append(dimension.symbol(_fresh(f"{base}_{axis}", taken)))
+                sizes.append(dimension.symbol(_fresh(f"{_root_base(name, len(arguments))}_{axis}", taken)))
             else:
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
         arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None))

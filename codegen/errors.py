@@ -44,6 +44,15 @@ class ArgumentShapeError(ArgumentError, ValueError):
     """An argument has the wrong rank or size, or two arguments that must agree do not."""
 
 
+class IndexOutOfBoundsError(ArgumentShapeError, IndexError):
+    """An index that is known before the run does not exist in an array of the given size."""
+
+
+def demand_error(where: str, message: str) -> ArgumentShapeError:
+    """The error for sizes that break a demand; one that an index makes has a `where` that begins with "index"."""
+    return (IndexOutOfBoundsError if where.startswith("index") else ArgumentShapeError)(message)
+
+
 class ArtifactError(HlographError, ValueError):
     """A file is not a module that can be read (malformed, truncated, from a newer StableHLO, ...)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -26,12 +27,42 @@ class _ConfigFlag:
         """Whether JAX sees 64-bit types now."""
         import jax
 
-        return bool(jax.config.jax_enable_x64)
+        config: Any = jax.config
+        return bool(config.jax_enable_x64)
 
 
 def x64_flag() -> Any:
-    """An object whose `value` says whether this thread's JAX sees 64-bit types now (30 ns; it is read in every call)."""
+    """An object whose `value` says whether this thread's JAX sees 64-bit types now; read in every call (30 ns)."""
     import jax
 
     state = getattr(jax, "enable_x64", None)
     return state if isinstance(getattr(state, "value", None), bool) else _ConfigFlag()
+
+
+def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
+    """A function that calls another one, given with its arguments, in `enable_x64(True)`.
+
+    Where JAX's state object offers it, the state is swapped directly, as its context manager does: 0.1 us in place of
+    0.5 us in every call from a thread without x64 mode.
+    """
+    import jax
+
+    state: Any = getattr(jax, "enable_x64", None)
+    swap, restore = getattr(state, "swap_local", None), getattr(state, "set_local", None)
+    plain = getattr(state, "_update_thread_local_hook", "unknown") is None
+    if swap is None or restore is None or not plain:
+
+        def call_in_context(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+            with enable_x64(True):
+                return function(*arguments)
+
+        return call_in_context
+
+    def call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        before = swap(True)
+        try:
+            return function(*arguments)
+        finally:
+            restore(before)
+
+    return call

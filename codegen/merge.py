@@ -15,8 +15,13 @@ from .signature import PREFIX, main_function
 
 def walk(module: ir.Module) -> list[ir.Operation]:
     """All operations of a module, without recursion."""
+    return _nested(module.operation)
+
+
+def _nested(operation: ir.Operation) -> list[ir.Operation]:
+    """An operation and all that its regions hold."""
     found: list[ir.Operation] = []
-    stack = [module.operation]
+    stack = [operation]
     while stack:
         current = stack.pop()
         found.append(current)
@@ -56,8 +61,49 @@ def adopt_text(module: ir.Module, text: str, wanted: str) -> str:
             operation.attributes["call_target_name"]
         ):
             operation.erase()
+    inline_calls(source)
     mlir.run_pipeline(source, "canonicalize,cse,symbol-dce")
     return adopt(module, source, wanted)
+
+
+def inline_calls(module: ir.Module) -> None:
+    """Puts the callee's body in place of every call, those in loops included.
+
+    StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
+    which a call in a loop breaks while the loop's own types are still being refined.
+    """
+    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    flat: set[str] = set()
+
+    def flatten(symbol: str) -> None:
+        if symbol in flat:
+            return
+        flat.add(symbol)
+        for operation in _nested(functions[symbol]):
+            if operation.name == "func.call":
+                callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+                flatten(callee)
+                _inline(operation, functions[callee])
+
+    for symbol in functions:
+        flatten(symbol)
+
+
+def _inline(call: ir.Operation, callee: ir.Operation) -> None:
+    body = callee.regions[0].blocks[0]
+    values = dict(zip(body.arguments, call.operands, strict=True))
+    for operation in body.operations:
+        if operation.operation.name == "func.return":
+            for result, value in zip(call.results, operation.operands, strict=True):
+                result.replace_all_uses_with(values[value])
+            break
+        copy = operation.operation.clone(ip=ir.InsertionPoint(call))
+        for inner in _nested(copy):
+            for place, operand in enumerate(inner.operands):
+                if operand in values:
+                    inner.operands[place] = values[operand]
+        values.update(zip(operation.results, copy.results, strict=True))
+    call.erase()
 
 
 def adopt(

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from . import dims as dimension
 from .constraints import Constraint
-from .dims import Dim, SymbolicDim
+from .dims import Dim
 from .dims_text import parse
 from .errors import ArtifactError
 from .mlir import attributes_of, dtype_of, ir
@@ -115,7 +115,7 @@ def find_roots(arguments: Sequence[Argument]) -> tuple[Root, ...]:
     found: dict[str, Root] = {}
     for index, argument in enumerate(arguments):
         for axis, dim in enumerate(argument.dims):
-            if isinstance(dim, SymbolicDim) and str(dim).isidentifier():
+            if dimension.roots(dim) == {str(dim)}:
                 found.setdefault(str(dim), Root(str(dim), "size", index, axis=axis))
     for index, argument in enumerate(arguments):
         for element, name in enumerate(argument.values):

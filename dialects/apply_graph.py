@@ -1,7 +1,7 @@
 """Reader for the graphs of PyTensor and Aesara: variables, apply nodes, function graphs.
 
-In: a `FunctionGraph`, an `(inputs, outputs)` pair, a compiled function, or an output variable. Out: a `Graph`. The two
-libraries differ in module paths only, which the caller passes in.
+In: a `FunctionGraph`, an `(inputs, outputs)` pair, a compiled function, an output variable, or a list of output
+variables. Out: a `Graph`. The two libraries differ in module paths only, which the caller passes in.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from ..codegen.emit import Graph, Input
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
-
 
 Rewrite = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
@@ -37,6 +36,9 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
         library: the graph library's classes.
         graph: what the user gave.
         rewrite: whether to apply the library's rewrites to a graph that is not compiled yet.
+
+    Shared variables come after the inputs, with their containers; one that a pair lists among its inputs is an input
+    as any other.
     """
     containers: dict[Any, Any] = {}
     names: list[str | None]
@@ -44,19 +46,19 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
         inputs, outputs, containers = _compiled(graph)
         rewrite = False
     elif isinstance(graph, library.fgraph):
-        inputs, outputs = list(graph.inputs), list(graph.outputs)
+        inputs, outputs = _not_shared(library, graph.inputs), list(graph.outputs)
     elif isinstance(graph, library.variable):
         outputs = [graph]
-        inputs = _roots(library, outputs)
+        inputs = _not_shared(library, _roots(library, outputs))
+    elif isinstance(graph, list) and graph and all(isinstance(x, library.variable) for x in graph):
+        outputs = list(graph)
+        inputs = _not_shared(library, _roots(library, outputs))
     elif isinstance(graph, list | tuple) and len(graph) == 2:
         inputs, outputs = _pair(library, *graph)
-    elif isinstance(graph, list | tuple) and graph and all(isinstance(x, library.variable) for x in graph):
-        outputs = list(graph)
-        inputs = _roots(library, outputs)
     else:
         raise GraphError(
             f"cannot read a graph from {type(graph).__name__}: expected a FunctionGraph, an (inputs, outputs) pair, a "
-            "compiled function, or an output variable"
+            "compiled function, an output variable, or a list of them"
         )
     names = [getattr(output, "name", None) for output in outputs]
     _refuse_duplicates(inputs)
@@ -64,6 +66,7 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
     shared = [v for v in unlisted if isinstance(v, library.shared)]
     _refuse_missing([v for v in unlisted if not isinstance(v, library.shared)], outputs)
+    containers.update((variable, variable) for variable in shared)
     everything = [*inputs, *shared]
     described = [_input(library, variable, number, containers) for number, variable in enumerate(everything)]
     if rewrite:
@@ -140,6 +143,10 @@ def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
         )
 
 
+def _not_shared(library: Library, variables: Iterable[Any]) -> list[Any]:
+    return [variable for variable in variables if not isinstance(variable, library.shared)]
+
+
 def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
     """Variables without an owner that the outputs need, constants left out, in order of first use."""
     found: dict[Any, None] = {}
@@ -156,8 +163,7 @@ def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = Non
             stack.extend(reversed(variable.owner.inputs))
         elif not isinstance(variable, library.constant):
             found[variable] = None
-    # Explicit inputs before shared variables.
-    return sorted(found, key=lambda variable: isinstance(variable, library.shared))
+    return list(found)
 
 
 def _input(library: Library, variable: Any, number: int, containers: dict[Any, Any]) -> Input:
@@ -167,11 +173,8 @@ def _input(library: Library, variable: Any, number: int, containers: dict[Any, A
     dense = type(variable.type).__name__ in ("TensorType", "ScalarType") or hasattr(variable.type, "broadcastable")
     if dtype is None or shape is None or not dense or "Sparse" in type(variable.type).__name__:
         raise UnsupportedGraphError(f"input {name} is a {variable.type}; only dense tensors and scalars are supported")
-    container = containers.get(variable)
-    if container is None and isinstance(variable, library.shared):
-        container = variable
     sizes = tuple(None if size is None else int(size) for size in shape)
-    return Input(variable, variable, name, np.dtype(dtype), sizes, container)
+    return Input(variable, variable, name, np.dtype(dtype), sizes, containers.get(variable))
 
 
 def _constant(library: Library, variable: Any) -> Any:
@@ -214,5 +217,5 @@ def _name(variable: Any) -> str:
 
 
 def _inner_nodes(op: Any) -> Sequence[Any] | None:
-    fgraph = getattr(op, "fgraph", None)
+    fgraph = getattr(getattr(op, "core_op", op), "fgraph", None)  # a Blockwise carries its core op's
     return None if fgraph is None else list(fgraph.toposort())

@@ -76,7 +76,8 @@ def lowers(
             if isinstance(op, str):
                 _BY_NAME[op] = Lowering(op, rule, branches, batched, inner, unsupported)
             else:
-                _BY_CLASS[op] = Lowering(f"{op.__module__}.{op.__qualname__}", rule, branches, batched, inner, unsupported)
+                name = f"{op.__module__}.{op.__qualname__}"
+                _BY_CLASS[op] = Lowering(name, rule, branches, batched, inner, unsupported)
         _FOUND.clear()
         return rule
 
@@ -126,7 +127,7 @@ def read_graph(graph: Any, **options: Any) -> Any:
     if library is None:
         raise GraphError(
             f"cannot read a graph from {_describe(graph)}: expected a PyTensor FunctionGraph, an (inputs, outputs) "
-            "pair of variables, a compiled PyTensor function, or an output variable"
+            "pair of variables, a compiled PyTensor function, an output variable, or a list of them"
         )
     reader = import_module(f"..{READERS[library]}", __name__)
     return reader.read(graph, **options)

@@ -15,15 +15,16 @@ bin_folder = Path(sys.executable).parent
 config.name = "hlograph"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".py", ".mlir"]
-config.excludes = ["lit.cfg.py", "common.py", "inputs", "Inputs", "__pycache__"]
+config.excludes = ["lit.cfg.py", "common.py", "building.py", "inputs", "Inputs", "__pycache__"]
 config.test_source_root = str(here)
 config.test_exec_root = str(build)
 
 config.environment["JAX_PLATFORMS"] = "cpu"
 config.environment["PYTENSOR_FLAGS"] = f"base_compiledir={build / 'pytensor'}"
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "")
-# ops/common.py is what the tests of the lowering rules share.
-config.environment["PYTHONPATH"] = os.pathsep.join([str(here / "ops"), *filter(None, [os.environ.get("PYTHONPATH")])])
+# What tests share: ops/common.py, builder/building.py.
+shared = [str(here / "ops"), str(here / "builder")]
+config.environment["PYTHONPATH"] = os.pathsep.join([*shared, *filter(None, [os.environ.get("PYTHONPATH")])])
 config.environment["PATH"] = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])
 
 # `%hlograph` is the installed entry point, so that the tests run what a user runs.

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
-from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, demand_error
 from ..codegen.signature import Argument, Signature, describe
 
 
@@ -48,6 +48,7 @@ def find_sizes(
 
     Raises:
         ArgumentShapeError: wrong rank, wrong size, or two arguments that must agree and do not.
+        IndexOutOfBoundsError: a size that an index in the graph does not fit.
     """
     for argument, shape in zip(signature.arguments, shapes, strict=True):
         if len(shape) != len(argument.dims):
@@ -66,7 +67,7 @@ def find_sizes(
                 raise ArgumentShapeError(_axis_message(signature, argument, axis, expected, found))
     for constraint in signature.constraints:
         if not _holds(constraint, sizes):
-            raise ArgumentShapeError(_constraint_message(signature, constraint, sizes))
+            raise demand_error(constraint.where, _constraint_message(signature, constraint, sizes))
     return sizes
 
 

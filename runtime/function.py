@@ -28,9 +28,9 @@ from ..codegen.errors import (
     HlographError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64, x64_flag
+from ..codegen.jax_compat import enable_x64, x64_caller, x64_flag
 from ..codegen.program import Program
-from ..codegen.signature import Root
+from ..codegen.signature import CheckSpec, Root
 from .arguments import check_count, check_type, find_sizes, shape_and_dtype
 from .checks import raise_failed
 from .primitive import StaticModule, call
@@ -60,6 +60,7 @@ class Stats:
 Key = tuple[int, ...]
 
 _X64 = x64_flag()
+_call_in_x64 = x64_caller()
 
 
 @dataclass
@@ -67,12 +68,14 @@ class _Entry:
     """The executable for one set of sizes.
 
     Attributes:
-        run: `jax.jit` of the specialized program.
+        run: `jax.jit` of the specialized program, once that is made.
+        checks: those of the specialized program: what the sizes decide is not among them.
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
     """
 
-    run: Callable[..., Any]
+    run: Any = None
+    checks: tuple[CheckSpec, ...] = ()
     ready: bool = False
     used: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -117,7 +120,6 @@ class Function:
         self._explicit = len(signature.arguments) - len(self._shared)
         self._key = _key_function(signature.roots)
         self._single = len(signature.results) == 1
-        self._has_checks = bool(signature.checks)
         self._cache_size = cache_size
         self._entries: dict[Key, _Entry] = {}
         self._lock = threading.Lock()
@@ -149,15 +151,14 @@ class Function:
         except (KeyError, AttributeError, IndexError, TypeError):
             entry = None
         if entry is None or not entry.ready:
-            outputs = self._first_call(self._careful_key(args), args, number)
+            entry, outputs = self._first_call(self._careful_key(args), args, number)
         elif self._needs_x64 and not _X64.value:
             entry.used = number
-            with enable_x64(True):
-                outputs = entry.run(*args)
+            outputs = _call_in_x64(entry.run, args)
         else:
             entry.used = number
             outputs = entry.run(*args)
-        return self._checked(outputs) if self._has_checks else outputs
+        return self._checked(entry.checks, outputs) if entry.checks else outputs
 
     def _careful_key(self, args: Sequence[Any]) -> Key:
         """The key for any arguments; says what is wrong with them."""
@@ -181,7 +182,7 @@ class Function:
         """Checks count, dtypes and ranks; returns the shapes."""
         signature = self._signature
         check_count(signature, len(args) - len(self._shared), len(self._shared))
-        shapes = []
+        shapes: list[tuple[int, ...]] = []
         for argument, value in zip(signature.arguments, args, strict=True):
             shape, dtype, weak = shape_and_dtype(argument, value)
             check_type(argument, dtype, weak=weak)
@@ -190,17 +191,17 @@ class Function:
             shapes.append(shape)
         return shapes
 
-    def _checked(self, outputs: Any) -> Any:
+    def _checked(self, checks: tuple[CheckSpec, ...], outputs: Any) -> Any:
         *results, flags = outputs
         if isinstance(flags, jax.core.Tracer):
-            jax.debug.callback(lambda values: raise_failed(self._signature.checks, values), flags)
+            jax.debug.callback(lambda values: raise_failed(checks, values), flags)
         else:
-            raise_failed(self._signature.checks, flags)
+            raise_failed(checks, flags)
         return results[0] if self._single else tuple(results)
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
-    def _first_call(self, key: Key, args: Sequence[Any], number: int) -> Any:
+    def _first_call(self, key: Key, args: Sequence[Any], number: int) -> tuple[_Entry, Any]:
         """Specializes, compiles and runs; other threads with the same sizes wait for the executable."""
         self._misses.increment()
         shapes = self._check(args)
@@ -213,11 +214,15 @@ class Function:
             if entry is None:
                 if len(self._entries) >= self._cache_size:
                     del self._entries[min(self._entries, key=lambda other: self._entries[other].used)]
-                entry = self._entries[key] = _Entry(self._build(sizes, values))
+                entry = self._entries[key] = _Entry()
             entry.used = number
         with entry.lock, enable_x64(True) if self._needs_x64 else nullcontext():
             start = time.perf_counter()
             try:
+                if entry.run is None:
+                    program = self.program.specialize(sizes)
+                    entry.checks = program.signature.checks
+                    entry.run = self._build(program, sizes, values)
                 outputs = entry.run(*args)
             except jax.errors.JaxRuntimeError as error:
                 self._forget(key, entry)
@@ -228,7 +233,7 @@ class Function:
             if not entry.ready:
                 self._compile_seconds += time.perf_counter() - start
                 entry.ready = not any(isinstance(x, jax.core.Tracer) for x in args)
-        return outputs
+        return entry, outputs
 
     def _forget(self, key: Key, entry: _Entry) -> None:
         """Leaves no half-built executable behind."""
@@ -236,10 +241,11 @@ class Function:
             if not entry.ready and self._entries.get(key) is entry:
                 del self._entries[key]
 
-    def _build(self, sizes: dict[str, int], values: dict[str, int]) -> Callable[..., Any]:
+    def _build(self, program: Program, sizes: dict[str, int], values: dict[str, int]) -> Callable[..., Any]:
+        """`jax.jit` of the program as it was specialized for these sizes; it checks what it is traced with."""
         signature = self._signature
-        program = self.program
-        prepared: list[StaticModule] = []
+        module = StaticModule(program)
+        alone = self._single and not program.signature.checks
 
         def traced(*arrays: Any) -> Any:
             if len(arrays) != len(signature.arguments):
@@ -253,11 +259,9 @@ class Function:
             found = find_sizes(signature, shapes, values)
             if found != sizes:
                 raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
-            if not prepared:
-                prepared.append(StaticModule(program.specialize(sizes)))
             self._compiles.increment()
-            outputs = call(prepared[0], converted)
-            return outputs[0] if self._single and not self._has_checks else tuple(outputs)
+            outputs = call(module, converted)
+            return outputs[0] if alone else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = program.name
         if self.device is None:

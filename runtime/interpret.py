@@ -48,8 +48,8 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
     module = static.copy_module()
     _refuse_unknown(module)
     _copy_scattered(module)
-    results = static.signature.results
-    parts = [result.dtype.kind == "c" for result in results] + [False] * bool(signature.checks)
+    results, checks = static.signature.results, static.signature.checks
+    parts = [result.dtype.kind == "c" for result in results] + [False] * bool(checks)
     if any(parts):
         _split_complex(module, parts)
     outputs = iter(mlir.reference_eval(module, values))
@@ -57,8 +57,8 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
     for is_complex in parts:
         first = next(outputs)
         found.append(first + 1j * next(outputs) if is_complex else first)
-    if signature.checks:
-        raise_failed(signature.checks, found.pop())
+    if checks:
+        raise_failed(checks, found.pop())
     return tuple(x.astype(result.dtype) for x, result in zip(found, results, strict=True))
 
 
@@ -126,4 +126,5 @@ def _split_complex(module: ir.Module, parts: Sequence[bool]) -> None:
         function.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(inputs, [value.type for value in values])
         )
-        del function.attributes["res_attrs"]
+        if "res_attrs" in function.attributes:
+            del function.attributes["res_attrs"]

@@ -17,6 +17,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
 from ..codegen.merge import adopt
+from ..codegen.passes import device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import main_function
 
@@ -33,8 +34,10 @@ class StaticModule:
         """The module for a platform, as MLIR bytecode."""
         with self._lock:
             if platform not in self._prepared:
-                device_linalg = f"device-linalg{{platform={platform}}}"
-                self._prepared[platform] = self.program.run_passes([device_linalg]).to_bytecode()
+                program = self.program
+                if not device_linalg.OPS.isdisjoint(program.op_counts()):
+                    program = program.run_passes([f"device-linalg{{platform={platform}}}"])
+                self._prepared[platform] = program.to_bytecode()
             return self._prepared[platform]
 
     def __repr__(self) -> str:

@@ -24,7 +24,9 @@ TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e
 
 def reference(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[np.ndarray]:
     """PyTensor's own evaluation: each op's Python implementation, no rewrites."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    # An op with an inner graph compiles it in the default mode, which is slow: Python for that too.
+    python_inside = pytensor.config.change_flags(mode="FAST_COMPILE")
+    with warnings.catch_warnings(), np.errstate(all="ignore"), python_inside:
         warnings.simplefilter("ignore")
         function = pytensor.function(
             list(inputs), list(outputs), mode=Mode(linker="py", optimizer=None), on_unused_input="ignore"
@@ -32,12 +34,20 @@ def reference(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[An
         return [np.asarray(x) for x in function(*values)]
 
 
-def assert_same(actual: Any, expected: np.ndarray, *, rtol: float | None = None, label: str = "") -> None:
-    """Same dtype, same shape, and values within the dtype's tolerance; NaN equals NaN."""
+def assert_same(
+    actual: Any, expected: np.ndarray, *, rtol: float | None = None, atol: float | None = None, label: str = ""
+) -> None:
+    """Same dtype, same shape, and values within the dtype's tolerance; NaN equals NaN.
+
+    The absolute tolerance is scaled by the largest value unless given: results of elementwise ops take `atol=0`.
+    """
     found = np.asarray(actual)
     assert found.dtype == expected.dtype, f"{label}: dtype {found.dtype}, expected {expected.dtype}"
     assert found.shape == expected.shape, f"{label}: shape {found.shape}, expected {expected.shape}"
     tolerance = TOLERANCE.get(expected.dtype.name, 0.0) if rtol is None else rtol
+    if atol is not None:
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)
+        return
     finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind in "fc" else np.zeros(0)
     atol = tolerance * float(finite.max()) if finite.size else 0.0
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)

@@ -81,7 +81,7 @@ from .elementwise import (
     zeta,
 )
 from .imported import import_elementwise
-from .indexing import dynamic_slice, dynamic_update_slice, gather, index_axis, put, scatter, take
+from .indexing import dynamic_slice, dynamic_update_slice, element_sizes, gather, index_axis, put, scatter, take
 from .linalg import (
     cholesky,
     diagonal,
@@ -116,6 +116,7 @@ from .shape import (
     reshape,
     reverse,
     slice,
+    slice_axes,
     slice_axis,
     squeeze,
     stack_scalars,
@@ -176,6 +177,7 @@ __all__ = [
     "dot_general",
     "dynamic_slice",
     "dynamic_update_slice",
+    "element_sizes",
     "erf",
     "erf_inv",
     "erfc",
@@ -237,6 +239,7 @@ __all__ = [
     "sine",
     "sinh",
     "slice",
+    "slice_axes",
     "slice_axis",
     "sort",
     "sqrt",

@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from .. import dims as dimension
+from ..constraints import Constraints
+from ..dims import Dim
+from ..errors import UnsupportedGraphError
 from ..merge import free_symbol
 from ..mlir import ir
 from .core import BOOL, Attributes, Builder, Dims, DType, Root, Tensor
@@ -121,34 +125,53 @@ def call(
     key: Hashable = None,
     attributes: Mapping[str, str] | None = None,
 ) -> list[Tensor]:
-    """Calls a private function, built by `body` when first called with these shapes.
+    """Calls a private function, built by `body` when first called with such shapes.
+
+    Inside, each symbolic size of the operands is a root of the function's own, read off an operand's axis, so that a
+    size `2*n + 1` needs no `n` there, and shape refinement of the call refines the body.
 
     Args:
         name: base of the function's symbol.
         operands: arguments.
         body: from argument handles to results.
-        key: hashable description of the body; equal (name, key, operand types) share one function.
+        key: hashable description of the body; equal (name, key, operand dims and dtypes) share one function.
         attributes: (name, MLIR text) pairs put on the function.
     """
     builder = operands[0].builder
-    types = tuple((x.dims, x.dtype) for x in operands)
-    # A size inside the function is read off an argument's axis; one that is no axis by itself comes as an argument.
-    found = builder.functions.get((name, key, types))
+    inner: dict[Dim, Dim] = {}
+    sources: dict[str, tuple[int, int]] = {}
+    types = []
+    for place, x in enumerate(operands):
+        dims = list(x.dims)
+        for axis, dim in enumerate(dims):
+            if type(dim) is not int:
+                known = builder.constraints.canonical(dim)
+                root = f"{name}.{len(inner)}"
+                dims[axis] = inner.setdefault(dim if type(known) is int else known, dimension.symbol(root))
+                sources.setdefault(str(dims[axis]), (place, axis))
+        types.append((tuple(dims), x.dtype))
+    # Shape refinement gives a function one set of sizes, so other sizes take another function.
+    identity = (name, key, tuple(types), tuple(inner))
+    found = builder.functions.get(identity)
     if found is None:
         symbol = free_symbol(builder.module, name)
-        with builder.function(symbol, types, private=True) as arguments:
-            for argument in arguments:
-                for axis, dim in enumerate(argument.dims):
-                    if type(dim) is not int:
-                        text = str(dim)
-                        if text.isidentifier():
-                            builder.add_root(Root(text, argument, axis))
-            results = list(body(*arguments))
-            operation = builder.finish(results)
+        outer, builder.constraints = builder.constraints, Constraints()
+        try:
+            with builder.function(symbol, types, private=True) as arguments:
+                for root, (place, axis) in sources.items():
+                    builder.add_root(Root(root, arguments[place], axis))
+                results = list(body(*arguments))
+                if builder.checks or len(builder.constraints):
+                    raise UnsupportedGraphError(f"the private function {name!r} cannot demand anything of its operands")
+                operation = builder.finish(results)
+        finally:
+            builder.constraints = outer
         for attribute, text in (attributes or {}).items():
             operation.attributes[attribute] = builder.attribute(text)
-        found = builder.functions[name, key, types] = (symbol, [(x.dims, x.dtype) for x in results])
-    symbol, result_types = found
+        found = builder.functions[identity] = (symbol, [(x.dims, x.dtype) for x in results])
+    symbol, inner_types = found
+    sizes = {str(own): dim for dim, own in inner.items()}
+    result_types = [(tuple(dimension.substitute(d, sizes) for d in dims), dtype) for dims, dtype in inner_types]
     operation = ir.Operation.create(
         "func.call",
         results=[builder.tensor_type(*type_) for type_ in result_types],

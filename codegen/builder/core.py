@@ -424,23 +424,39 @@ class Builder:
         def binary(name: str) -> Callable[[Tensor, Tensor], Tensor]:
             return lambda a, b: self.op(name, [a, b], (), INT64)
 
+        constants: set[int] = set()
+
+        def constant(value: int) -> Tensor:
+            tensor = self._emit_constant(np.asarray(value, np.int64))
+            constants.add(tensor.uid)
+            return tensor
+
         assert isinstance(dim, SymbolicDim)
         found = dimension.rebuild(
             dim,
             self._emit_root,
-            const=lambda value: self._emit_constant(np.asarray(value, np.int64)),
+            const=constant,
             add=binary("stablehlo.add"),
             mul=binary("stablehlo.multiply"),
-            floordiv=lambda a, b: self._emit_floor(a, b)[0],
-            mod=lambda a, b: self._emit_floor(a, b)[1],
+            floordiv=lambda a, b: self._emit_floor(a, b, b.uid not in constants)[0],
+            mod=lambda a, b: self._emit_floor(a, b, b.uid not in constants)[1],
             minimum=binary("stablehlo.minimum"),
             maximum=binary("stablehlo.maximum"),
         )
         self._frame.prologue_table["size", dim] = found
         return found
 
-    def _emit_floor(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        """Floor quotient and remainder from truncating ones: r = ((a rem b) + b) rem b, q = (a - r) / b."""
+    def _emit_floor(self, a: Tensor, b: Tensor, may_be_zero: bool) -> tuple[Tensor, Tensor]:
+        """Floor quotient and remainder from truncating ones: r = ((a rem b) + b) rem b, q = (a - r) / b.
+
+        Both are 0 where b is 0, as NumPy's are; StableHLO leaves that open. A dimension holds no constant divisor 0.
+        """
+        if may_be_zero:
+            zero, one = self._emit_constant(np.zeros((), np.int64)), self._emit_constant(np.ones((), np.int64))
+            equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
+            is_zero = self.op("stablehlo.compare", [b, zero], (), BOOL, equal)
+            a = self.op("stablehlo.select", [is_zero, zero, a], (), INT64)
+            b = self.op("stablehlo.select", [is_zero, one, b], (), INT64)
         remainder = self.op("stablehlo.remainder", [a, b], (), INT64)
         shifted = self.op("stablehlo.add", [remainder, b], (), INT64)
         modulo = self.op("stablehlo.remainder", [shifted, b], (), INT64)
@@ -513,7 +529,8 @@ class Builder:
         scope = self._frame.scopes[-1]
         if not scope.can_check:
             raise NotImplementedError("a check inside a loop body or a reducer is not supported")
-        scope.checks.append(Check(flag, exception, message))
+        if not any(check.flag.uid == flag.uid for check in scope.checks):  # the first would have raised
+            scope.checks.append(Check(flag, exception, message))
 
     # ---- functions --------------------------------------------------------------------------------------------
 
@@ -576,8 +593,9 @@ class Builder:
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
         for transpose in reversed(self.transposes.values()):  # those that all their users read through
-            if not any(True for _ in transpose.result.value.uses):
-                transpose.result.value.owner.erase()
+            value = transpose.result.value
+            if not any(True for _ in value.uses) and not isinstance(value.owner, ir.Block):
+                value.owner.erase()
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]

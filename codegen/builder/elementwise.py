@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import Dim, maximum, minimum
+from ..dims import Dim, bounds, maximum, minimum
 from .core import BOOL, Attributes, DType, Tensor
 
 Operand = Tensor | int | float | bool | complex | np.generic
@@ -63,6 +63,14 @@ _NEGATE: dict[str, Callable[[Dim], Dim]] = {
 def wide_integer(dtype: DType) -> bool:
     """Dtypes whose arithmetic on sizes does not wrap: 32 and 64 bit integers."""
     return dtype.kind in "iu" and dtype.itemsize >= 4
+
+
+def _fits(dim: Dim, dtype: DType) -> bool:
+    """Whether the dimension is the value that an integer of the dtype has: an unsigned one is never negative."""
+    if dtype.kind != "u" or type(dim) is int:
+        return True
+    low = bounds(dim)[0]
+    return low is not None and low >= 0
 
 
 def _known(tensor: Tensor) -> Dim | None:
@@ -123,8 +131,8 @@ def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
     def apply(x: Tensor) -> Tensor:
         if size_rule is not None and wide_integer(x.dtype):
             known = _known(x)
-            if known is not None:
-                return _fold(x, size_rule(known), x.dtype)
+            if known is not None and _fits(value := size_rule(known), x.dtype):
+                return _fold(x, value, x.dtype)
         return x.builder.op(name, [x], x.dims, x.dtype if result is None else result(x.dtype))
 
     apply.__name__ = name.partition(".")[2]
@@ -143,8 +151,8 @@ def _binary(name: str, result: Callable[[DType], DType] | None = None) -> Binary
         rule = size_rule if wide_integer(x.dtype) else logical_rule if x.dtype == BOOL else None
         if rule is not None:
             a, b = _known(x), _known(y)
-            if a is not None and b is not None:
-                return _fold(x, rule(a, b), x.dtype)
+            if a is not None and b is not None and _fits(value := rule(a, b), x.dtype):
+                return _fold(x, value, x.dtype)
         dtype = x.dtype if result is None else result(x.dtype)
         return x.builder.op(name, [x, y], result_dims([x, y]), dtype)
 
@@ -283,9 +291,11 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
 
 
 def clamp(low: Operand, x: Tensor, high: Operand) -> Tensor:
-    """`stablehlo.clamp`: `min(max(x, low), high)`."""
-    lo, mid, hi = align(low, x, high)
-    return x.builder.op("stablehlo.clamp", [lo, mid, hi], result_dims([lo, mid, hi]), x.dtype)
+    """`stablehlo.clamp`: `min(max(x, low), high)`; the op takes scalar bounds as they are."""
+    lo, hi = (v if isinstance(v, Tensor) else x.builder.constant(np.asarray(v, x.dtype)) for v in (low, high))
+    handles = align(lo, x, hi) if lo.ndim or hi.ndim else [lo, x, hi]
+    dims = result_dims(handles) if lo.ndim or hi.ndim else x.dims
+    return x.builder.op("stablehlo.clamp", handles, dims, x.dtype)
 
 
 def convert(x: Tensor, dtype: DType | type) -> Tensor:
@@ -299,18 +309,23 @@ def convert(x: Tensor, dtype: DType | type) -> Tensor:
         return x.builder.constant(literal)
     if x.sizes is not None and x.literal is None and (wide_integer(target) or target == BOOL):
         if isinstance(x.sizes, tuple):
-            if target != BOOL:
+            if target != BOOL and all(_fits(dim, target) for dim in x.sizes):
                 return x.builder.size_vector(x.sizes, target)
-        else:
+        elif _fits(x.sizes, target):
             return _fold(x, x.sizes if target != BOOL else _truth(x.sizes), target)
     if target == BOOL:
         zero = x.builder.constant(np.zeros((), x.dtype))
         return compare("NE", x, zero)
     if x.dtype.kind == "c" and target.kind != "c":
         return convert(real(x), target)
+    if x.dtype == BOOL and target.kind in "fc":
+        # XLA makes a selection of a product with a boolean that is converted at once: inf * False would be 0.
+        return convert(convert(x, np.int8), target)
     result = x.builder.op("stablehlo.convert", [x], x.dims, target)
     if x.sizes is not None and target.kind in "iu" and x.dtype.itemsize <= target.itemsize:
-        result.sizes = x.sizes
+        sizes = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
+        if all(_fits(dim, target) for dim in sizes):
+            result.sizes = x.sizes
     return result
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ..dims import Dim
+from ..dims import Dim, bounds, minimum
 from .core import Dims, Tensor
 from .elementwise import add, maximum_, minimum_, multiply
-from .shape import all_static, i64_array, reshape
+from .shape import all_static, i64_array, product, reshape
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
 
@@ -103,7 +103,6 @@ def take(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     """`x[..., indices, ...]` along `axis` for an integer tensor of any shape; indices are in range."""
     rank = indices.ndim
     index_axes = range(axis, axis + rank)
-    sizes = tuple(1 if i == axis else dim for i, dim in enumerate(x.dims))
     return gather(
         x,
         indices,
@@ -111,8 +110,20 @@ def take(x: Tensor, indices: Tensor, axis: int) -> Tensor:
         collapsed_slice_dims=[axis],
         start_index_map=[axis],
         index_vector_dim=rank,
-        slice_sizes=sizes,
+        slice_sizes=element_sizes(x, [axis], indices),
     )
+
+
+def element_sizes(x: Tensor, axes: Sequence[int], indices: Tensor) -> Dims:
+    """Slice sizes of a gather that takes single elements of `axes` and all of the other axes of `x`.
+
+    An empty axis has no element to take; that can be only where `indices`, one per place taken, is empty too.
+    """
+    return tuple(_element(dim, product(indices.dims)) if axis in axes else dim for axis, dim in enumerate(x.dims))
+
+
+def _element(size: Dim, count: Dim) -> Dim:
+    return 1 if (bounds(size)[0] or 0) >= 1 or (bounds(count)[0] or 0) >= 1 else minimum(size, 1)
 
 
 def put(x: Tensor, indices: Tensor, updates: Tensor, axis: int, combiner: Combiner) -> Tensor:

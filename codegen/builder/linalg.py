@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dims import minimum
 from .control import call, while_loop
-from .core import BOOL, INT64, Dims, Tensor
+from .core import INT32, INT64, Dims, DType, Tensor
 from .elementwise import abs as abs_
-from .elementwise import add, and_, compare, convert, divide, multiply, select, subtract
-from .indexing import take
+from .elementwise import add, and_, compare, divide, multiply, select, subtract
+from .indexing import gather
 from .reduce import arg_reduce, reduce_monoid
-from .shape import broadcast_in_dim, iota, reshape
+from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
+from .shape import slice as slice_
 
 
 def flag(value: bool) -> str:
@@ -53,94 +55,132 @@ def triangular_solve(
     left_side: bool = True,
     unit_diagonal: bool = False,
     transpose: bool = False,
+    adjoint: bool = False,
 ) -> Tensor:
-    """`stablehlo.triangular_solve`: x with `op(a) x = b`, or `x op(a) = b`; `a` (..., n, n), `b` (..., n, k)."""
+    """`stablehlo.triangular_solve`: x with `op(a) x = b`, or `x op(a) = b`; `a` (..., n, n), `b` (..., n, k).
+
+    `op` is nothing, the transpose, or the adjoint (conjugate transpose).
+    """
     builder = a.builder
     builder.equate(a.dims[-2], a.dims[-1], "triangular_solve")
     builder.equate(a.dims[-1], b.dims[-2 if left_side else -1], "triangular_solve, right-hand side")
+    op = "ADJOINT" if adjoint else "TRANSPOSE" if transpose else "NO_TRANSPOSE"
     attributes = (
         ("left_side", flag(left_side)),
         ("lower", flag(lower)),
         ("unit_diagonal", flag(unit_diagonal)),
-        ("transpose_a", f"#stablehlo<transpose {'TRANSPOSE' if transpose else 'NO_TRANSPOSE'}>"),
+        ("transpose_a", f"#stablehlo<transpose {op}>"),
     )
     return builder.op("stablehlo.triangular_solve", [a, b], b.dims, b.dtype, attributes)
 
 
 def lu(a: Tensor) -> tuple[Tensor, Tensor]:
-    """LU with partial pivoting of one matrix `a` (n, n).
+    """LU with partial pivoting of `a` (..., n, n).
 
     Returns:
-        The packed factors (n, n), unit lower and upper, and the row permutation (n,) int32, such that
+        The packed factors (..., n, n), unit lower and upper, and the row permutation (..., n) int32, such that
         `a[permutation] = L U`. A zero pivot leaves zero below it, as LAPACK's getrf does.
     """
     builder = a.builder
-    builder.equate(a.dims[0], a.dims[1], "lu")
-    factors, permutation = call(
-        f"lu_{a.dtype.name}",
-        [a],
-        lambda x: _lu(x),
-        key=a.dims,
-        attributes={"hlograph.implements": '"lu"'},
-    )
+    builder.equate(a.dims[-2], a.dims[-1], "lu")
+    factors, permutation = call(f"lu_{a.dtype.name}", [a], _lu, attributes={"hlograph.implements": '"lu"'})
     return factors, permutation
 
 
 def _lu(a: Tensor) -> list[Tensor]:
-    builder = a.builder
-    n = a.dims[0]
-    int32 = np.dtype(np.int32)
-    size = builder.size(n)
-    rows = iota(builder, (n,), 0, INT64)
-    permutation = iota(builder, (n,), 0, int32)
+    """One column a step, on whole matrices through masks, so that batch axes need no thought."""
+    builder, rank = a.builder, a.ndim
     zero = builder.constant(np.zeros((), a.dtype))
+    rows, columns = iota(builder, a.dims, rank - 2, INT64), iota(builder, a.dims, rank - 1, INT64)
+    places = iota(builder, a.dims[:-1], rank - 2, INT64)
 
-    def along(vector: Tensor, axis: int) -> Tensor:
-        return broadcast_in_dim(vector, a.dims, (axis,))
+    def along_row(x: Tensor) -> Tensor:
+        """One number for each row, in all its columns."""
+        return broadcast_in_dim(x, a.dims, range(rank - 1))
+
+    def along_column(x: Tensor) -> Tensor:
+        """One number for each column, in all its rows."""
+        return broadcast_in_dim(x, a.dims, [*range(rank - 2), rank - 1])
+
+    def pick(x: Tensor, chosen: Tensor, axis: int) -> Tensor:
+        return reduce_monoid(select(chosen, x, builder.constant(np.zeros((), x.dtype))), [axis], "add")
+
+    def swapped(x: Tensor, k: Tensor, pivot: Tensor, index: Tensor) -> Tensor:
+        """Rows `k` and `pivot` (one for each matrix) of `x` exchanged; `index` numbers the rows."""
+        at_k = compare("EQ", index, k)
+        at_pivot = compare("EQ", index, broadcast_in_dim(pivot, x.dims, range(rank - 2)))
+        kept = [axis for axis in range(x.ndim) if axis != rank - 2]
+        row_k, row_pivot = (
+            broadcast_in_dim(pick(x, chosen, rank - 2), x.dims, kept) for chosen in (at_k, at_pivot)
+        )
+        return select(at_k, row_pivot, select(at_pivot, row_k, x))
 
     def body(k: Tensor, matrix: Tensor, order: Tensor) -> list[Tensor]:
-        column = take(matrix, k, 1)
-        lowest = builder.constant(np.array(-1, a.dtype))
-        candidates = select(compare("GE", rows, k), abs_(column), lowest)
-        pivot_row = arg_reduce(candidates, 0, "maximum")
-        swap = select(compare("EQ", rows, k), pivot_row, select(compare("EQ", rows, pivot_row), k, rows))
-        matrix, order = take(matrix, swap, 0), take(order, swap, 0)
-        column, row = take(matrix, k, 1), take(matrix, k, 0)
-        pivot = take(row, k, 0)
-        below = compare("GT", rows, k)
-        usable = broadcast_in_dim(compare("NE", pivot, zero), (n,), ())
-        multipliers = select(and_(below, usable), divide(column, pivot), zero)
-        update = multiply(along(multipliers, 0), along(select(below, row, zero), 1))
-        at_column = and_(along(compare("EQ", rows, k), 1), along(and_(below, usable), 0))
-        return [add(k, 1), select(at_column, along(multipliers, 0), subtract(matrix, update)), order]
+        at_column = compare("EQ", columns, k)
+        size = abs_(pick(matrix, at_column, rank - 1))
+        size = select(compare("GE", places, k), size, builder.constant(np.array(-1, size.dtype)))
+        pivot_row = arg_reduce(size, rank - 2, "maximum")
+        matrix, order = swapped(matrix, k, pivot_row, rows), swapped(order, k, pivot_row, places)
+        column = pick(matrix, at_column, rank - 1)
+        row = pick(matrix, compare("EQ", rows, k), rank - 2)
+        pivot = broadcast_in_dim(pick(row, compare("EQ", places, k), rank - 2), a.dims[:-1], range(rank - 2))
+        later = compare("GT", places, k)
+        usable = and_(later, compare("NE", pivot, zero))
+        multipliers = select(usable, divide(column, pivot), zero)
+        update = multiply(along_row(multipliers), along_column(select(later, row, zero)))
+        replaced = and_(at_column, along_row(usable))
+        return [add(k, 1), select(replaced, along_row(multipliers), subtract(matrix, update)), order]
 
-    start = builder.constant(0, np.int64)
+    start, size = builder.constant(0, np.int64), builder.size(a.dims[-1])
+    permutation = iota(builder, a.dims[:-1], rank - 2, INT32)
     _, factors, order = while_loop([start, a, permutation], lambda k, m, o: compare("LT", k, size), body)
     return [factors, order]
 
 
 def lu_solve(factors: Tensor, permutation: Tensor, b: Tensor) -> Tensor:
-    """x with `a x = b` from `lu(a)`; `b` (n, k)."""
-    y = take(b, permutation, 0)
+    """x with `a x = b` from `lu(a)`; `b` (..., n, k)."""
+    y = _permuted(b, permutation)
     y = triangular_solve(factors, y, lower=True, unit_diagonal=True)
     return triangular_solve(factors, y, lower=False)
 
 
-def permutation_sign(permutation: Tensor, dtype: np.dtype) -> Tensor:
-    """+1 or -1 (scalar): the parity of a permutation (n,), from its number of inversions."""
-    builder = permutation.builder
-    n = permutation.dims[0]
-    dims: Dims = (n, n)
-    left, right = broadcast_in_dim(permutation, dims, (0,)), broadcast_in_dim(permutation, dims, (1,))
-    before = compare("LT", iota(builder, dims, 0, INT64), iota(builder, dims, 1, INT64))
+def _permuted(b: Tensor, permutation: Tensor) -> Tensor:
+    """Row `permutation[..., i]` of `b` (..., n, k) as row i."""
+    rank = b.ndim
+    axes = list(range(rank - 1))
+    batch = [iota(b.builder, permutation.dims, axis, permutation.dtype) for axis in axes[:-1]]
+    places = concatenate([expand_dims(x, [rank - 1]) for x in (*batch, permutation)], rank - 1)
+    return gather(
+        b,
+        places,
+        offset_dims=[rank - 1],
+        collapsed_slice_dims=axes,
+        start_index_map=axes,
+        index_vector_dim=rank - 1,
+        slice_sizes=(*[minimum(dim, 1) for dim in b.dims[:-1]], b.dims[-1]),  # n may be 0
+    )
+
+
+def permutation_sign(permutation: Tensor, dtype: DType) -> Tensor:
+    """+1 or -1: the parity of each permutation (..., n), from its number of inversions. Shape (...)."""
+    builder, rank = permutation.builder, permutation.ndim
+    dims: Dims = (*permutation.dims, permutation.dims[-1])
+    left = broadcast_in_dim(permutation, dims, range(rank))
+    right = broadcast_in_dim(permutation, dims, [*range(rank - 1), rank])
+    before = compare("LT", iota(builder, dims, rank - 1, INT64), iota(builder, dims, rank, INT64))
     inverted = and_(before, compare("GT", left, right))
-    odd = reduce_monoid(convert(inverted, BOOL), (0, 1), "xor")
+    odd = reduce_monoid(inverted, (rank - 1, rank), "xor")
     return select(odd, builder.constant(np.array(-1, dtype)), builder.constant(np.array(1, dtype)))
 
 
 def diagonal(a: Tensor) -> Tensor:
-    """The main diagonal of a square matrix (n, n), shape (n,)."""
-    n = a.builder.equate(a.dims[0], a.dims[1], "diagonal")
-    eye = compare("EQ", iota(a.builder, a.dims, 0, INT64), iota(a.builder, a.dims, 1, INT64))
-    picked = select(eye, a, a.builder.constant(np.zeros((), a.dtype)))
-    return reshape(reduce_monoid(picked, (1,), "or" if a.dtype == BOOL else "add"), (n,))
+    """The main diagonals of square matrices (..., n, n), shape (..., n): every (n + 1)-th element."""
+    builder, batch = a.builder, a.dims[:-2]
+    n = builder.equate(a.dims[-2], a.dims[-1], "diagonal")
+    flat = reshape(a, (*batch, n * n))
+    if all_static(flat.dims):
+        return slice_(flat, [0] * flat.ndim, flat.dims, [*[1] * len(batch), int(n) + 1])  # type: ignore[arg-type]
+    start, limit, stride = (
+        builder.size_vector(sizes) for sizes in ([0] * flat.ndim, flat.dims, (*[1] * len(batch), n + 1))
+    )
+    return builder.op("stablehlo.real_dynamic_slice", [flat, start, limit, stride], (*batch, n), a.dtype)

@@ -7,7 +7,7 @@ sizes that it needs are ints, in its dynamic form (`dynamic_*`, `real_dynamic_sl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -37,6 +37,15 @@ def _product(dims: Sequence[Dim]) -> Dim:
     return total
 
 
+def _same(x: Tensor, dims: Dims) -> bool:
+    """Whether `dims` is the shape of `x`, by what is known to be equal, and gives the same type."""
+    canonical = x.builder.constraints.canonical
+    return len(dims) == x.ndim and all(
+        a == b or (type(a) is not int and type(b) is not int and canonical(a) == canonical(b))
+        for a, b in zip(x.dims, dims, strict=True)
+    )
+
+
 def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int]) -> Tensor:
     """Stretches `x` to `dims`; axis i of `x` becomes axis `broadcast_dimensions[i]`.
 
@@ -49,6 +58,8 @@ def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int])
     for axis, target in enumerate(broadcast_dimensions):
         if x.dims[axis] != 1:
             builder.equate(dims[target], x.dims[axis], "broadcast")
+    if tuple(broadcast_dimensions) == tuple(range(len(dims))) and _same(x, dims):
+        return with_dims(x, dims)
     scalar = x.literal is not None and x.literal.size == 1
     if scalar and x.ndim:
         x, broadcast_dimensions = builder.constant(x.literal.reshape(())), ()  # type: ignore[union-attr]
@@ -78,6 +89,8 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
     builder = x.builder
     if x.dims == dims:
         return x
+    if _same(x, dims):
+        return with_dims(x, dims)
     builder.equate(product(dims), product(x.dims), "reshape")
     if x.literal is not None and x._value is None and all_static(dims) and x.literal.size <= 64:
         return builder.constant(x.literal.reshape(dims))
@@ -168,6 +181,10 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
             ("strides", i64_array(steps)),
         )
         return builder.op("stablehlo.slice", [x], dims, x.dtype, attributes)
+    if all_static(dims) and steps == [1] * x.ndim:
+        starts = [builder.size(value) for value in start]
+        sizes = (("slice_sizes", i64_array(dims)),)  # type: ignore[arg-type]
+        return builder.op("stablehlo.dynamic_slice", [x, *starts], dims, x.dtype, sizes)
     vectors = [builder.size_vector(values) for values in (start, limit, steps)]
     return builder.op("stablehlo.real_dynamic_slice", [x, *vectors], dims, x.dtype)
 
@@ -182,14 +199,16 @@ def slice_axis(x: Tensor, axis: int, start: Dim, length: Dim, step: int = 1) -> 
         # must not start below 0 or above the size.
         low = _zero_if_empty(start + (length - 1) * step, length)
         return reverse(slice_axis(x, axis, low, length, -step), [axis])
-    starts: list[Dim] = [0] * x.ndim
-    limits = list(x.dims)
-    steps = [1] * x.ndim
-    starts[axis] = start
-    limits[axis] = start + _span(length, step)
-    steps[axis] = step
-    result = slice(x, starts, limits, steps)
-    return with_dims(result, (*x.dims[:axis], length, *x.dims[axis + 1 :]))
+    return slice_axes(x, {axis: (start, length, step)})
+
+
+def slice_axes(x: Tensor, parts: Mapping[int, tuple[Dim, Dim, int]]) -> Tensor:
+    """Slices of several axes at once: axis -> (start, length, positive step). The caller sees to it that they exist."""
+    whole: list[tuple[Dim, Dim, int]] = [(0, size, 1) for size in x.dims]
+    chosen = [parts.get(axis, each) for axis, each in enumerate(whole)]
+    starts, lengths, steps = ([part[i] for part in chosen] for i in range(3))
+    limits = [start + _span(length, step) for start, length, step in chosen]
+    return with_dims(slice(x, starts, limits, steps), tuple(lengths))
 
 
 def _span(length: Dim, step: int) -> Dim:

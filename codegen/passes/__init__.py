@@ -42,10 +42,6 @@ _PIPELINES: dict[str, tuple[str, str]] = {
         "func.func(stablehlo-canonicalize-dynamism)",
         "StableHLO: dynamic ops with constant sizes become static ones",
     ),
-    "stablehlo-aggressive-simplification": (
-        "func.func(stablehlo-aggressive-simplification)",
-        "StableHLO: algebraic simplification",
-    ),
 }
 
 

@@ -23,6 +23,9 @@ from ..mlir import ir
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
+# A module without any of these is left as it is; callers may then save themselves a copy.
+OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
+
 
 def run(module: ir.Module, options: Mapping[str, str]) -> None:
     """The pass; `platform` is JAX's name of the platform."""
@@ -95,6 +98,7 @@ def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable
         "lower": flag_of(operation, "lower", False),
         "unit_diagonal": flag_of(operation, "unit_diagonal", False),
         "transpose_a": "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]),
+        "conjugate_a": "ADJOINT" in str(operation.attributes["transpose_a"]),
     }
     return (kind, *options.values(), types), lambda a, b: linalg.triangular_solve(a, b, **options)
 

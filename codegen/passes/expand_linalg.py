@@ -53,6 +53,10 @@ def _swap(a: Tensor) -> Tensor:
     return hlo.transpose(a, [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
 
 
+def _adjoint(a: Tensor) -> Tensor:
+    return _swap(hlo.conj(a) if a.dtype.kind == "c" else a)
+
+
 def _spread(x: Tensor, like: Tensor, axis: int) -> Tensor:
     """A tensor without one of the last two axes stretched along it."""
     dropped = like.ndim + axis
@@ -76,23 +80,28 @@ def _loop(n: int, carries: Sequence[Tensor], body: Callable[..., Sequence[Tensor
 
 
 def _cholesky(a: Tensor, *, lower: bool) -> Tensor:
-    """Right-looking: column k over the root of its pivot; its outer product leaves the rest."""
-    a = a if lower else _swap(a)
+    """Right-looking: column k over the root of its pivot; its outer product leaves the rest.
+
+    A pivot that is not positive makes the matrix's factor NaN, as LAPACK's potrf is read.
+    """
+    a = a if lower else _adjoint(a)
     strict = hlo.triangle(a, lower=True, diagonal=-1)
-    rest = hlo.add(hlo.triangle(a, lower=True), _swap(strict))
+    rest = hlo.add(hlo.triangle(a, lower=True), _adjoint(strict))
     rows, columns = _places(a, -2), _places(a, -1)
-    zero = hlo.full_like(a, 0)
+    zero, nan = hlo.full_like(a, 0), hlo.full_like(a, np.nan)
 
     def body(k: Tensor, rest: Tensor, factor: Tensor) -> list[Tensor]:
         at_column, at_row = hlo.compare("EQ", columns, k), hlo.compare("EQ", rows, k)
         column = _spread(_pick(rest, at_column, -1), rest, -1)
         pivot = _spread(_pick(rest, at_row, -2), rest, -2)
         pivot = _spread(_pick(pivot, at_column, -1), rest, -1)
+        positive = hlo.compare("GT", hlo.real(pivot) if pivot.dtype.kind == "c" else pivot, 0)
         scaled = hlo.select(hlo.compare("GE", rows, k), hlo.divide(column, hlo.sqrt(pivot)), zero)
-        return [hlo.subtract(rest, hlo.multiply(scaled, _swap(scaled))), hlo.select(at_column, scaled, factor)]
+        rest = hlo.subtract(rest, hlo.multiply(scaled, _adjoint(scaled)))
+        return [rest, hlo.select(positive, hlo.select(at_column, scaled, factor), nan)]
 
     factor = _loop(int(a.dims[-1]), [rest, zero], body)[1]  # type: ignore[arg-type]
-    return factor if lower else _swap(factor)
+    return factor if lower else _adjoint(factor)
 
 
 def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
@@ -100,8 +109,9 @@ def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
     lower = flag_of(operation, "lower", False)
     unit = flag_of(operation, "unit_diagonal", False)
     a = hlo.triangle(a, lower=lower)
-    if "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]):
-        a, lower = _swap(a), not lower
+    kind = str(operation.attributes["transpose_a"])
+    if "NO_TRANSPOSE" not in kind:
+        a, lower = _adjoint(a) if "ADJOINT" in kind else _swap(a), not lower
     if not flag_of(operation, "left_side", True):
         # x a = b is a^T x^T = b^T.
         return _swap(_substitute(_swap(a), _swap(b), lower=not lower, unit=unit))

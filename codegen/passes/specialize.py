@@ -4,14 +4,17 @@
     after   func.func @main(%x: tensor<3x8xf64> {hlograph.dims = ["3", "8"]}) -> (tensor<3xf64> ...)    specialize{n=3}
 
 Preconditions: the sizes satisfy the signature's constraints. Rounding: none; no arithmetic on data changes. An argument
-whose value is a root stays in the signature, and a constant takes its place in the body. Types are refined by
-StableHLO's own passes; what they leave dynamic although every size is known is an error, named.
+whose value is a root stays in the signature, and a constant takes its place in the body. When every root is given,
+types are refined by StableHLO's own passes; what they leave dynamic is an error, named. When some are not, the given
+sizes go into the signature alone (refinement has no partial form), and types follow once the rest is given. Checks that
+turn out true for the given sizes are dropped when all of them do: such a module returns no flags.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -54,21 +57,23 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     """
     before = signatures.read(module)
     _check(before, sizes)
-    if not sizes:
+    function = signatures.main_function(module)
+    if not sizes and "?" not in str(function.attributes["function_type"]):
         return
     after = _substitute(before, sizes)
-    function = signatures.main_function(module)
     _fix_values(function, before, sizes)
+    if not all(root.name in sizes for root in before.roots):
+        signatures.write(function, after)
+        return
     with module.context:
         types = ",".join(_type_text(argument) for argument in after.arguments)
     mlir.run_pipeline(module, _REFINE.format(types=types), name="specialize")
     function = signatures.main_function(module)
-    signatures.write(function, _with_refined_results(after, function))
-    if all(root.name in sizes for root in before.roots):
-        if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
-            # What JAX's export demands of symbolic sizes; the pass checks and drops it.
-            mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
-        _all_static(module)
+    signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
+    if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
+        # What JAX's export demands of symbolic sizes; the pass checks and drops it.
+        mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
+    _all_static(module)
 
 
 def _custom_calls(module: ir.Module) -> list[ir.Operation]:
@@ -121,6 +126,29 @@ def _with_refined_results(signature: Signature, function: ir.Operation) -> Signa
         )
         results.append(replace(result, dims=dims))
     return replace(signature, results=tuple(results))
+
+
+def _without_decided_checks(signature: Signature, function: ir.Operation) -> Signature:
+    """Drops the flags from the function's results, and the checks, where refinement found all of them true."""
+    if not signature.checks:
+        return signature
+    block = function.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    flags = terminator.operands[len(terminator.operands) - 1].owner
+    if isinstance(flags, ir.Block) or flags.operation.name != "stablehlo.constant":
+        return signature
+    values: Any = ir.DenseIntElementsAttr(flags.operation.attributes["value"])
+    if not all(values):
+        return signature
+    with function.context, ir.InsertionPoint(terminator):
+        results = list(terminator.operands)[:-1]
+        ir.Operation.create("func.return", operands=results, loc=terminator.location)
+        terminator.erase()
+        inputs, outputs = [x.type for x in block.arguments], [x.type for x in results]
+        function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, outputs, context=function.context)
+        )
+    return replace(signature, checks=())
 
 
 def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str, int]) -> None:

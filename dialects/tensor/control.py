@@ -25,10 +25,13 @@ def if_else(ctx: Context, node: Any, condition: Tensor) -> list[Tensor]:
 
 
 def exception_name(exception: type[BaseException]) -> str:
-    """`ValueError`, or `package.module.Name(ValueError)` with the built-in class that it derives from."""
-    if getattr(builtins, exception.__name__, None) is exception:
-        return exception.__name__
+    """`ValueError`, or `package.module.Name(ValueError)` with the built-in class that it derives from.
+
+    A class made inside a function has no place to be found again: its built-in base stands for it.
+    """
     base = next(b.__name__ for b in exception.__mro__ if getattr(builtins, b.__name__, None) is b)
+    if exception is getattr(builtins, base) or "<locals>" in exception.__qualname__:
+        return base
     return f"{exception.__module__}.{exception.__qualname__}({base})"
 
 
@@ -55,42 +58,46 @@ def op_from_graph(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
 
 
 def _unsupported_core(op: Any) -> Sequence[str]:
-    return [] if find(op.core_op) is not None else [f"Blockwise of {op.core_op}"]
+    core = find(op.core_op)
+    if core is None:
+        return [f"Blockwise of {op.core_op}"]
+    return core.unsupported(op.core_op) if core.unsupported is not None else []
 
 
-@lowers("Blockwise", unsupported=_unsupported_core)
+@lowers("Blockwise", inner=True, unsupported=_unsupported_core)
 def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     """A core op over leading batch axes: handed to the core op's rule, which knows batches or needs none."""
     op = node.op
     counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
+    rank = max(counts, default=0)
+    core_node = _CoreNode(node, op.core_op, rank)
+    if not rank:
+        return ctx.lower_op(op.core_op, core_node, operands)
     lowering = find(op.core_op)
-    assert lowering is not None
-    if not any(counts):
-        return ctx.lower_op(op.core_op, _CoreNode(node, op.core_op), operands)
-    if not lowering.batched:
+    if lowering is None or not lowering.batched:
         raise UnsupportedGraphError(
-            f"{type(op.core_op).__name__} over batch axes (inputs {[str(v.type) for v in node.inputs]}) has no lowering; "
-            "apply it to one matrix at a time"
+            f"{type(op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) has "
+            "no lowering; apply it to one core input at a time"
         )
-    rank = max(counts)
+    # As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
     batch: list[Dim] = [1] * rank
-    for x, count in zip(operands, counts, strict=True):
-        for axis, size in enumerate(x.dims[:count], start=rank - count):
-            if not (isinstance(size, int) and size == 1):
-                known = batch[axis]
-                stretched = isinstance(known, int) and known == 1
-                batch[axis] = size if stretched else ctx.equate(known, size, f"batch axis {axis}")
-    stretched_operands = []
-    for x, count in zip(operands, counts, strict=True):
-        dims = (*batch, *x.dims[count:])
-        stretched_operands.append(hlo.broadcast(x, dims))
-    return ctx.lower_op(op.core_op, _CoreNode(node, op.core_op), stretched_operands)
+    found = [False] * rank
+    for variable, x, count in zip(node.inputs, operands, counts, strict=True):
+        for axis in range(count):
+            place = rank - count + axis
+            if not variable.type.broadcastable[axis]:
+                known = batch[place] if found[place] else x.dims[axis]
+                batch[place] = ctx.equate(known, x.dims[axis], f"batch axis {place}")
+                found[place] = True
+    stretched = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
+    return ctx.lower_op(op.core_op, core_node, stretched)
 
 
 class _CoreNode:
-    """A `Blockwise` node as the core op's rule sees it."""
+    """A `Blockwise` node as the core op's rule sees it: the operands have `batch_ndim` leading batch axes."""
 
-    def __init__(self, node: Any, op: Any) -> None:
+    def __init__(self, node: Any, op: Any, batch_ndim: int) -> None:
         self.op = op
         self.inputs = node.inputs
         self.outputs = node.outputs
+        self.batch_ndim = batch_ndim

@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
+from ...codegen.builder import Dims, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
-from ...codegen.errors import UnsupportedOpError
+from ...codegen.errors import UnsupportedGraphError, UnsupportedOpError
 from ..registry import lowers
-from .scalar import TABLE
+from . import special as special  # its rules join the table
+from .scalar import TABLE, refusal
 
 
 def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
-    """Operands stretched to one shape, by the broadcast patterns of their types."""
+    """Operands stretched to one shape, by the broadcast patterns of their types.
+
+    A constant of one element becomes a scalar: it is stretched where it is used, in the dtype that it is used in.
+    """
     first = operands[0].dims
     if all(x.dims == first for x in operands):
         return list(operands)
@@ -41,6 +45,9 @@ def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequenc
     target = tuple(dims)
     stretched = []
     for x, pattern in zip(operands, patterns, strict=True):
+        if x.literal is not None and x.literal.size == 1 and any(dim != 1 for dim in target):
+            stretched.append(ctx.constant(x.literal.reshape(())))
+            continue
         grows = any(pattern[axis] and target[axis] != 1 for axis in range(rank))
         stretched.append(hlo.broadcast_in_dim(x, target, range(rank)) if grows else x)
     return stretched
@@ -51,10 +58,53 @@ def apply_scalar(ctx: Context, op: Any, node: Any, operands: Sequence[Tensor], d
     fgraph = getattr(op, "fgraph", None)
     if fgraph is not None and type(op).__name__ == "Composite":
         return ctx.lower_inner(fgraph.inputs, fgraph.outputs, operands)
+    if _is_loop(op):
+        return _scalar_loop(ctx, op, operands)
     rule = scalar_rule(op)
     if rule is None:
         raise UnsupportedOpError(f"scalar op {op} ({type(op).__name__}) has no lowering")
+    refused = refusal(type(op).__name__, np.dtype(dtypes[0]), [x.dtype for x in operands])
+    if refused is not None:
+        raise UnsupportedGraphError(f"scalar op {op}: {refused}")
     return [rule(np.dtype(dtypes[0]), *operands)]
+
+
+def _is_loop(op: Any) -> bool:
+    return any(base.__name__ == "ScalarLoop" for base in type(op).__mro__)
+
+
+def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tensor]:
+    """`ScalarLoop(steps, *states, *constants)`: each element repeats the inner graph until its own end.
+
+    One loop over whole tensors runs as long as any element goes on; the states of the others stay as they are.
+    """
+    steps, *rest = hlo.align(*operands)
+    graph = op.fgraph
+    count = len(graph.outputs) - bool(op.is_while)
+    dtypes = [np.dtype(variable.type.dtype) for variable in graph.inputs[:count]]
+    states = [hlo.convert(x, dtype) for x, dtype in zip(rest, dtypes, strict=False)]
+
+    def runs(index: Tensor, done: Tensor) -> Tensor:
+        return hlo.and_(hlo.not_(done), hlo.compare("LT", hlo.convert(index, steps.dtype), steps))
+
+    def goes_on(index: Tensor, done: Tensor, *states: Tensor) -> Tensor:
+        return hlo.reduce_monoid(runs(index, done), range(done.ndim), "or")
+
+    def step(index: Tensor, done: Tensor, *states: Tensor) -> list[Tensor]:
+        active = runs(index, done)
+        new = ctx.lower_inner(graph.inputs, graph.outputs, [*states, *rest[count:]])
+        kept = [
+            hlo.select(active, hlo.convert(x, dtype), old)
+            for x, dtype, old in zip(new, dtypes, states, strict=False)
+        ]
+        if op.is_while:
+            done = hlo.or_(done, hlo.and_(active, hlo.convert(new[-1], bool)))
+        return [hlo.add(index, 1), done, *kept]
+
+    start = ctx.constant(np.zeros((), np.int64))
+    never = hlo.broadcast_in_dim(ctx.constant(False), steps.dims, ())
+    _, done, *states = hlo.while_loop([start, never, *states], goes_on, step)
+    return [*states, done] if op.is_while else states
 
 
 def scalar_rule(op: Any) -> Any:
@@ -70,7 +120,7 @@ def _unsupported(op: Any) -> Sequence[str]:
     pending, found = [op.scalar_op], []
     while pending:
         scalar = pending.pop()
-        if type(scalar).__name__ == "Composite":
+        if type(scalar).__name__ == "Composite" or _is_loop(scalar):
             pending.extend(node.op for node in scalar.fgraph.toposort())
         elif scalar_rule(scalar) is None:
             found.append(f"scalar op {scalar}")
@@ -84,10 +134,10 @@ def elemwise(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
         operands = tuple(broadcast_operands(ctx, node.inputs, operands))
     dtypes = [output.type.dtype for output in node.outputs]
     results = apply_scalar(ctx, node.op.scalar_op, node, operands, dtypes)
-    shaped = operands[0].dims if operands else ()
+    shaped: Dims = max((x.dims for x in operands), key=len, default=())
     # A composite's output may be a constant, or an input's value alone.
     return [
-        hlo.broadcast_in_dim(x, shaped, ()) if shaped and not x.ndim else hlo.convert(x, dtype)
+        hlo.broadcast_in_dim(hlo.convert(x, dtype), shaped if not x.ndim else x.dims, range(x.ndim))
         for x, dtype in zip(results, dtypes, strict=True)
     ]
 

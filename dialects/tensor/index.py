@@ -74,8 +74,8 @@ def _bound(ctx: Context, entry: Any, size: Dim, axis: int, what: str) -> Dim | N
         return None
     dim = ctx.dim(entry, f"the {what} of a slice of axis {axis}")
     if isinstance(dim, int):
-        if dim >= _HUGE:
-            return size + _HUGE if what != "stop" else None
+        if dim >= _HUGE:  # past the end, as the size itself is; arithmetic on the number could overflow
+            return size
         return dim + size if dim < 0 else dim
     low, _ = dimension.bounds(dim)
     if low is not None and low >= 0:
@@ -89,7 +89,7 @@ def _slice_window(ctx: Context, entry: slice, size: Dim, axis: int) -> Window:
     stop = _bound(ctx, entry.stop, size, axis, "stop")
     if isinstance(step, int):
         if step == 0:
-            raise UnsupportedGraphError(f"slice step 0 of axis {axis}")
+            raise UnsupportedGraphError(f"a slice of axis {axis} has step 0 ({ctx.builder.where}); use another step")
         return Window(*_clamped(start, stop, step, size), step)
     # A runtime step: both signs are worked out and the right one is chosen by arithmetic on 0 and 1.
     width = maximum(step, -step)
@@ -145,11 +145,18 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
     message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
     if index.literal is not None:
         return _literal_in_range(ctx, index, size, axis)
-    if index.dtype.kind == "u" or index.dtype.itemsize < 4:
+    ctx.at_least(size, minimum(hlo.product(index.dims), 1), f"index of axis {axis}")
+    if index.sizes is not None:  # as data: the arithmetic below would be longer on what is known of it as a size
+        value = index.value
+        index = Tensor(ctx.builder, value, index.dims, index.dtype, uid=index.uid)
+    unsigned = index.dtype.kind == "u"
+    if unsigned or index.dtype.itemsize < 4:
         index = hlo.convert(index, INT64)
     limit = ctx.builder.size(size, index.dtype)
-    below = hlo.compare("LT", index, hlo.full_like(index, 0))
-    shifted = hlo.select(below, hlo.add(index, limit), index)
+    shifted = index
+    if not unsigned:  # an unsigned one that is negative now was past every end
+        below = hlo.compare("LT", index, hlo.full_like(index, 0))
+        shifted = hlo.select(below, hlo.add(index, limit), index)
     inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, limit))
     ctx.check(hlo.reduce_monoid(inside, range(inside.ndim), "and"), "IndexError", message)
     return shifted
@@ -161,7 +168,7 @@ def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tens
     if values.size == 0:
         return hlo.convert(index, INT64)
     low, high = int(values.min()), int(values.max())
-    ctx.at_least(size, max(high + 1, -low), f"a constant index of axis {axis}")
+    ctx.at_least(size, max(high + 1, -low), f"index {high if high + 1 >= -low else low} of axis {axis}")
     if low >= 0:
         return index if index.dtype.itemsize >= 4 and index.dtype.kind == "i" else ctx.constant(values.astype(np.int64))
     values = values.astype(np.int64)
@@ -174,25 +181,30 @@ def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tens
 
 def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
     """The elements that windows select, all axes kept."""
-    plain = [
-        (w.start, w.length, w.step)
+    plain = {
+        axis: (w.start, w.length, w.step)
+        for axis, w in enumerate(windows)
         if w.index is None and isinstance(w.step, int) and w.step > 0
-        else (0, size, 1)
-        for w, size in zip(windows, x.dims, strict=True)
-    ]
-    for axis, (start, length, step) in enumerate(plain):
-        if step != 1 or start != 0 or length != x.dims[axis]:
-            x = hlo.slice_axis(x, axis, start, length, step)
+    }
+    x = hlo.slice_axes(x, plain)
+    indices = [w.index for w in windows]
+    if any(index is not None for index in indices):
+        starts = [ctx.builder.size(0) if index is None else hlo.convert(index, INT64) for index in indices]
+        sizes = (size if index is None else 1 for index, size in zip(indices, x.dims, strict=True))
+        x = hlo.dynamic_slice(x, starts, tuple(sizes))
     for axis, w in enumerate(windows):
-        if w.index is not None:
-            dims = (*x.dims[:axis], 1, *x.dims[axis + 1 :])
-            x = hlo.reshape(hlo.index_axis(x, w.index, axis), dims)
-        elif isinstance(w.step, Tensor):
-            places = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
-            x = hlo.take(x, hlo.add(places, ctx.builder.size(w.start)), axis)
+        if isinstance(w.step, Tensor):
+            x = hlo.take(x, _places(ctx, w), axis)
         elif w.step < 0:
             x = hlo.slice_axis(x, axis, w.start, w.length, w.step)
     return x
+
+
+def _places(ctx: Context, w: Window) -> Tensor:
+    """The indices that a window selects, for a step that is known only at run time."""
+    assert isinstance(w.step, Tensor)
+    steps = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
+    return hlo.add(steps, ctx.builder.size(w.start))
 
 
 def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
@@ -208,34 +220,43 @@ def _drop(x: Tensor, windows: Sequence[Window]) -> Tensor:
 def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     """`x[i, a:b:c, ...]`."""
     entries = unflatten(node.op.idx_list, indices)
-    if x.ndim == 1 and isinstance(x.sizes, tuple):
-        known = _known_part(ctx, x, entries)
-        if known is not None:
-            return known
+    known = _known_part(ctx, x, entries)
+    if known is not None:
+        return known
     windows = _windows(ctx, x, entries)
     return _drop(read_windows(ctx, x, windows), windows)
 
 
 def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | None:
-    """An element or a part of a vector of known sizes, such as `x.shape[0]`."""
-    sizes = x.sizes
-    assert isinstance(sizes, tuple)
-
-    def number(entry: Any) -> int | None:
-        return entry.sizes if isinstance(entry, Tensor) and isinstance(entry.sizes, int) else None
-
-    if not entries or x.literal is not None:
+    """An element or a part of a vector of known sizes, such as `x.shape[0]`, or of a small integer constant."""
+    if x.literal is not None and x.dtype.kind in "iub" and x.literal.size <= 64:
+        source: Any = x.literal
+    elif x.ndim == 1 and isinstance(x.sizes, tuple):
+        source = np.empty(len(x.sizes), object)
+        source[:] = x.sizes
+    else:
         return None
-    entry = entries[0]
-    if isinstance(entry, slice):
-        parts = (entry.start, entry.stop, entry.step)
-        if any(isinstance(part, Tensor) and number(part) is None for part in parts):
-            return None
-        return ctx.builder.size_vector(sizes[slice(*map(number, parts))], x.dtype)
-    place = number(entry)
-    if place is None or not -len(sizes) <= place < len(sizes):
+    place = tuple(map(_fixed, entries))
+    if None in place:
         return None
-    return ctx.builder.size(sizes[place], x.dtype)
+    try:
+        part = source[place]
+    except (IndexError, ValueError):  # out of range, or step 0: the caller says what is wrong
+        return None
+    if source is x.literal:
+        return ctx.constant(part, x.dtype)
+    if isinstance(part, np.ndarray):
+        return ctx.builder.size_vector(list(part), x.dtype)
+    return ctx.builder.size(part, x.dtype)
+
+
+def _fixed(entry: Any) -> int | slice | None:
+    """An index as Python writes it, if all its parts are constant integers; None if not."""
+    parts = (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
+    numbers = [part.sizes if isinstance(part, Tensor) and isinstance(part.sizes, int) else None for part in parts]
+    if any(isinstance(part, Tensor) and n is None for part, n in zip(parts, numbers, strict=True)):
+        return None
+    return slice(*numbers) if isinstance(entry, slice) else numbers[0]
 
 
 @lowers("IncSubtensor")
@@ -251,10 +272,11 @@ def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tenso
 
 def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
     """`x` with `y` (all axes kept) written to, or added at, what the windows select."""
-    if any(isinstance(w.step, Tensor) for w in windows):
-        raise UnsupportedGraphError(f"writing to a slice whose step is known only at run time ({ctx.builder.where})")
-    if all(w.is_full(size) or (w.dropped and size == 1) for w, size in zip(windows, x.dims, strict=True)):
-        return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
+    for axis, w in enumerate(windows):
+        if isinstance(w.step, Tensor):
+            rest = [Window(0, x.dims[axis]) if other == axis else w for other, w in enumerate(windows)]
+            region = hlo.put(read_windows(ctx, x, rest), _places(ctx, w), y, axis, "add" if increment else "set")
+            return write_windows(ctx, x, region, rest, increment=False)
     backward = [axis for axis, w in enumerate(windows) if isinstance(w.step, int) and w.step < 0]
     if backward:
         y = hlo.reverse(y, backward)
@@ -264,6 +286,8 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
             else w
             for w in windows
         ]
+    if all(w.is_full(size) or (w.dropped and size == 1) for w, size in zip(windows, x.dims, strict=True)):
+        return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
     if all(w.step == 1 for w in windows):
         if increment:
             y = hlo.add(read_windows(ctx, x, windows), y)
@@ -275,37 +299,49 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
 
 def _write_strided(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
     """Through padding: `y` spread to the places that the windows select, and a mask of these places."""
+    indexed = any(w.index is not None for w in windows)
     zero = ctx.constant(0, x.dtype)
     low: list[Dim] = []
     high: list[Dim] = []
     gaps: list[int] = []
-    mask: Tensor | None = None
+    masks: list[Tensor] = []
     for axis, (w, size) in enumerate(zip(windows, x.dims, strict=True)):
         step = w.step
         assert isinstance(step, int)
-        if w.index is not None:
-            raise UnsupportedGraphError("writing to a strided slice together with a runtime index")
         span = w.length if step == 1 else maximum((w.length - 1) * step + 1, 0)
+        if w.index is not None:
+            low.append(0)
+            high.append(0)
+            gaps.append(0)
+            hit = hlo.compare("EQ", hlo.iota(ctx.builder, (size,), 0, INT64), hlo.convert(w.index, INT64))
+            masks.append(hlo.broadcast_in_dim(hit, x.dims, (axis,)))
+            continue
         low.append(w.start)
         high.append(size - w.start - span)
         gaps.append(step - 1)
         if not w.is_full(size):
-            offset = hlo.subtract(hlo.iota(ctx.builder, (size,), 0, INT64), ctx.builder.size(w.start))
-            inside = hlo.and_(
-                hlo.compare("GE", offset, hlo.full_like(offset, 0)),
-                hlo.compare("LT", offset, ctx.builder.size(span)),
-            )
+            offset = hlo.iota(ctx.builder, (size,), 0, INT64)
+            inside = []
+            if w.start != 0:
+                offset = hlo.subtract(offset, ctx.builder.size(w.start))
+                inside.append(hlo.compare("GE", offset, hlo.full_like(offset, 0)))
+            if w.start + span != size:
+                inside.append(hlo.compare("LT", offset, ctx.builder.size(span)))
             if step != 1:
-                on_step = hlo.compare("EQ", hlo.remainder(offset, hlo.full_like(offset, step)), hlo.full_like(offset, 0))
-                inside = hlo.and_(inside, on_step)
-            inside = hlo.broadcast_in_dim(inside, x.dims, (axis,))
-            mask = inside if mask is None else hlo.and_(mask, inside)
-    spread = hlo.with_dims(hlo.pad(y, zero, low, high, gaps), x.dims)
-    assert mask is not None
-    return hlo.select(mask, hlo.add(x, spread) if increment else spread, x)
+                inside.append(hlo.compare("EQ", hlo.remainder(offset, hlo.full_like(offset, step)), 0))
+            masks.append(hlo.broadcast_in_dim(hlo.all_true(inside), x.dims, (axis,)))
+    spread = hlo.pad(y, zero, low, high, gaps)
+    spread = hlo.broadcast_in_dim(spread, x.dims, range(x.ndim)) if indexed else hlo.with_dims(spread, x.dims)
+    return hlo.select(hlo.all_true(masks), hlo.add(x, spread) if increment else spread, x)
 
 
 # ---- index tensors --------------------------------------------------------------------------------------------------
+
+
+@lowers("MakeSlice")
+def make_slice(ctx: Context, node: Any, start: Any, stop: Any, step: Any) -> list[slice]:
+    """A slice as a value, an operand of advanced indexing before PyTensor 3."""
+    return [slice(start, stop, step)]
 
 
 @lowers("AdvancedSubtensor1")
@@ -342,6 +378,7 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
     new_axes: list[int] = []
     for entry in entries:
         if isinstance(entry, Tensor) and entry.dtype.kind == "b":
+            _check_mask(ctx, x.dims[len(expanded) - len(new_axes) :], entry)
             expanded.extend(_nonzero(ctx, entry))
         elif isinstance(entry, Tensor | slice):
             expanded.append(entry)
@@ -363,6 +400,12 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
             windows.append(_slice_window(ctx, parts, x.dims[axis], axis))
     separated = bool(axes) and axes[-1] - axes[0] + 1 != len(axes)
     return x, _Selection(windows, axes, _common_shape(ctx, indices), separated)
+
+
+def _check_mask(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> None:
+    """A mask has the size of each axis that it stands for."""
+    for axis, size in enumerate(mask.dims):
+        ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}")
 
 
 def _nonzero(ctx: Context, mask: Tensor) -> list[Tensor]:
@@ -414,7 +457,7 @@ def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Ten
         collapsed_slice_dims=chosen.axes,
         start_index_map=chosen.axes,
         index_vector_dim=rank,
-        slice_sizes=tuple(1 if axis in chosen.axes else dim for axis, dim in enumerate(x.dims)),
+        slice_sizes=hlo.element_sizes(x, chosen.axes, chosen.indices[0]),
     )
 
 
@@ -433,14 +476,11 @@ def advanced_inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indic
     masked = _masked_write(ctx, x, y, entries, set_=op.set_instead_of_inc)
     if masked is not None:
         return masked
-    expanded, chosen = _select(ctx, x, entries)
-    if expanded is not x:
-        raise UnsupportedGraphError("writing through an index with new axes")
+    dims = x.dims
+    x, chosen = _select(ctx, x, entries)
     region = read_windows(ctx, x, chosen.windows)
     updated = _scatter(ctx, region, y, chosen, op)
-    if all(w.is_full(size) for w, size in zip(chosen.windows, x.dims, strict=True)):
-        return updated
-    return write_windows(ctx, x, updated, chosen.windows, increment=False)
+    return hlo.reshape(write_windows(ctx, x, updated, chosen.windows, increment=False), dims)
 
 
 def _scatter(ctx: Context, x: Tensor, y: Tensor, chosen: _Selection, op: Any) -> Tensor:
@@ -463,7 +503,7 @@ def _scatter(ctx: Context, x: Tensor, y: Tensor, chosen: _Selection, op: Any) ->
             collapsed_slice_dims=chosen.axes,
             start_index_map=chosen.axes,
             index_vector_dim=rank,
-            slice_sizes=tuple(1 if axis in chosen.axes else dim for axis, dim in enumerate(x.dims)),
+            slice_sizes=hlo.element_sizes(x, chosen.axes, chosen.indices[0]),
         )
         return hlo.scatter(x, vectors, hlo.add(old, y), "set", update_window_dims=windows, **numbers)
     combiner: Any = "set" if op.set_instead_of_inc else "add"
@@ -478,7 +518,6 @@ def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *,
     if mask.literal is not None or any(dim != 1 for dim in y.dims):
         return None
     y = hlo.reshape(y, ())
-    for axis, size in enumerate(mask.dims):
-        ctx.equate(x.dims[axis], size, f"the boolean mask, axis {axis}")
+    _check_mask(ctx, x.dims, mask)
     mask = hlo.broadcast_in_dim(mask, x.dims, range(mask.ndim))
     return hlo.select(mask, y if set_ else hlo.add(x, y), x)

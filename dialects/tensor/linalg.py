@@ -9,28 +9,24 @@ import numpy as np
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.emit import Context
-from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 
 
-def _matmul(x: Tensor, y: Tensor, dtype: Any) -> Tensor:
-    """`numpy.dot` for vectors and matrices; equal leading axes are batches."""
+def _matmul(x: Tensor, y: Tensor, dtype: Any, batch: int = 0) -> Tensor:
+    """`numpy.dot` of vectors and matrices, over `batch` leading axes that both have."""
     x, y = hlo.convert(x, dtype), hlo.convert(y, dtype)
     if x.dtype.kind == "b":
-        return hlo.convert(_matmul(hlo.convert(x, np.int32), hlo.convert(y, np.int32), np.int32), bool)
+        return hlo.convert(_matmul(hlo.convert(x, np.int32), hlo.convert(y, np.int32), np.int32, batch), bool)
     if x.ndim == 0 or y.ndim == 0:
         return hlo.multiply(x, y)
-    batch = max(x.ndim, y.ndim) - 2
-    if batch <= 0:
-        return hlo.dot_general(x, y, contracting=([x.ndim - 1], [max(y.ndim - 2, 0)]))
     axes = list(range(batch))
-    return hlo.dot_general(x, y, contracting=([x.ndim - 1], [batch]), batching=(axes, axes))
+    return hlo.dot_general(x, y, contracting=([x.ndim - 1], [max(y.ndim - 2, batch)]), batching=(axes, axes))
 
 
 @lowers("Dot", "Dot22", batched=True)
 def dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
     """Matrix and vector products."""
-    return _matmul(x, y, ctx.out_dtype())
+    return _matmul(x, y, ctx.out_dtype(), getattr(node, "batch_ndim", 0))
 
 
 @lowers("Dot22Scalar")
@@ -103,7 +99,8 @@ def cholesky(ctx: Context, node: Any, a: Tensor) -> Tensor:
 def _as_columns(ctx: Context, node: Any, b: Tensor) -> tuple[Tensor, bool]:
     """Right-hand sides as columns; whether they were one vector."""
     b = hlo.convert(b, ctx.out_dtype())
-    vector = node.op.b_ndim == 1
+    # Aesara's solvers have no `b_ndim`; they know no batches either.
+    vector = getattr(node.op, "b_ndim", b.ndim) == 1
     return (hlo.expand_dims(b, [b.ndim]), True) if vector else (b, False)
 
 
@@ -111,20 +108,36 @@ def _uncolumn(x: Tensor, vector: bool) -> Tensor:
     return hlo.squeeze(x, [x.ndim - 1]) if vector else x
 
 
+def _nan_if_singular(x: Tensor, pivots: Tensor) -> Tensor:
+    """x (..., n, k), or NaN where one of the pivots (..., n) is zero, as PyTensor fills it where LAPACK reports one."""
+    batch = list(range(x.ndim - 2))
+    zero, nan = (x.builder.constant(np.array(value, x.dtype)) for value in (0, np.nan))
+    singular = hlo.reduce_monoid(hlo.compare("EQ", pivots, zero), [x.ndim - 2], "or")
+    return hlo.select(hlo.broadcast_in_dim(singular, x.dims, batch), nan, x)
+
+
 @lowers("SolveTriangular", batched=True)
 def solve_triangular(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
-    """x with `op(A) x = b`, reading one triangle of A."""
+    """x with `op(A) x = b`, reading one triangle of A; NaN where A is singular."""
     op = node.op
     columns, vector = _as_columns(ctx, node, b)
-    transposed = getattr(op, "trans", 0) in (1, "T", 2, "C", True)
-    x = hlo.triangular_solve(
-        hlo.convert(a, ctx.out_dtype()),
-        columns,
-        lower=op.lower,
-        unit_diagonal=op.unit_diagonal,
-        transpose=transposed,
+    kind = getattr(op, "trans", 0)  # PyTensor transposes in the graph, its predecessors in the op
+    return _uncolumn(
+        _triangular(
+            hlo.convert(a, ctx.out_dtype()),
+            columns,
+            lower=op.lower,
+            unit_diagonal=op.unit_diagonal,
+            transpose=kind in (1, "T", True),
+            adjoint=kind in (2, "C"),
+        ),
+        vector,
     )
-    return _uncolumn(x, vector)
+
+
+def _triangular(a: Tensor, b: Tensor, *, unit_diagonal: bool = False, **options: bool) -> Tensor:
+    x = hlo.triangular_solve(a, b, unit_diagonal=unit_diagonal, **options)
+    return x if unit_diagonal else _nan_if_singular(x, hlo.diagonal(a))
 
 
 @lowers("CholeskySolve", batched=True)
@@ -136,20 +149,29 @@ def cholesky_solve(ctx: Context, node: Any, c: Tensor, b: Tensor) -> Tensor:
 
 
 def _cholesky_solve(c: Tensor, b: Tensor, lower: bool) -> Tensor:
-    y = hlo.triangular_solve(c, b, lower=lower, transpose=not lower)
-    return hlo.triangular_solve(c, y, lower=lower, transpose=lower)
+    y = hlo.triangular_solve(c, b, lower=lower, adjoint=not lower)
+    return hlo.triangular_solve(c, y, lower=lower, adjoint=lower)
 
 
-def _symmetric(a: Tensor, lower: bool) -> Tensor:
-    """The symmetric matrix of which `a` holds one triangle."""
+def _transposed(a: Tensor) -> Tensor:
+    return hlo.transpose(a, [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
+
+
+def _from_triangle(a: Tensor, lower: bool, kind: str) -> Tensor:
+    """The symmetric ("sym") or Hermitian ("her") matrix of which `a` (..., n, n) holds one triangle."""
     kept = hlo.triangle(a, lower=lower)
-    strict = hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1)
-    return hlo.add(kept, hlo.transpose(strict, (1, 0)))
+    mirrored = _transposed(hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1))
+    return hlo.add(kept, hlo.conj(mirrored) if kind == "her" and a.dtype.kind == "c" else mirrored)
 
 
-@lowers("Solve")
+def _lu_solve(a: Tensor, b: Tensor) -> Tensor:
+    factors, permutation = hlo.lu(a)
+    return _nan_if_singular(hlo.lu_solve(factors, permutation, b), hlo.diagonal(factors))
+
+
+@lowers("Solve", batched=True)
 def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
-    """x with `A x = b`: LU with partial pivoting, Cholesky for positive definite A."""
+    """x with `A x = b`: LU with partial pivoting, Cholesky for positive definite A; NaN where A is singular."""
     op = node.op
     a = hlo.convert(a, ctx.out_dtype())
     columns, vector = _as_columns(ctx, node, b)
@@ -157,35 +179,35 @@ def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
     if kind == "pos":
         return _uncolumn(_cholesky_solve(hlo.cholesky(a, lower=op.lower), columns, op.lower), vector)
     if kind in ("lower triangular", "upper triangular"):
-        return _uncolumn(hlo.triangular_solve(a, columns, lower=kind.startswith("lower")), vector)
+        return _uncolumn(_triangular(a, columns, lower=kind.startswith("lower")), vector)
     if kind in ("sym", "her"):
-        if a.dtype.kind == "c":
-            raise UnsupportedGraphError(f"Solve with assume_a={kind!r} for complex matrices")
-        a = _symmetric(a, op.lower)
-    return _uncolumn(hlo.lu_solve(*hlo.lu(a), columns), vector)
+        a = _from_triangle(a, op.lower, kind)
+    elif kind == "tridiagonal":
+        a = hlo.triangle(hlo.triangle(a, lower=True, diagonal=1), lower=False, diagonal=-1)
+    return _uncolumn(_lu_solve(a, columns), vector)
 
 
-@lowers("MatrixInverse")
+@lowers("MatrixInverse", batched=True)
 def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
-    """The inverse, by LU."""
+    """The inverse, by LU; NaN where the matrix is singular, as `Solve` has it."""
     a = hlo.convert(a, ctx.out_dtype())
-    rows, columns = (hlo.iota(ctx.builder, a.dims, axis, hlo.INT64) for axis in (0, 1))
-    return hlo.lu_solve(*hlo.lu(a), hlo.convert(hlo.compare("EQ", rows, columns), a.dtype))
+    rows, columns = (hlo.iota(ctx.builder, a.dims, a.ndim - axis, hlo.INT64) for axis in (2, 1))
+    return _lu_solve(a, hlo.convert(hlo.compare("EQ", rows, columns), a.dtype))
 
 
-@lowers("Det")
+@lowers("Det", batched=True)
 def det(ctx: Context, node: Any, a: Tensor) -> Tensor:
     """The determinant, by LU."""
     factors, permutation = hlo.lu(hlo.convert(a, ctx.out_dtype()))
-    product = hlo.reduce_monoid(hlo.diagonal(factors), (0,), "multiply")
+    product = hlo.reduce_monoid(hlo.diagonal(factors), [a.ndim - 2], "multiply")
     return hlo.multiply(product, hlo.permutation_sign(permutation, product.dtype))
 
 
-@lowers("SLogDet")
+@lowers("SLogDet", batched=True)
 def slogdet(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, Tensor]:
     """Sign and log of the absolute value of the determinant, by LU."""
     factors, permutation = hlo.lu(hlo.convert(a, ctx.out_dtype()))
     pivots = hlo.diagonal(factors)
-    signs = hlo.reduce_monoid(hlo.sign(pivots), (0,), "multiply")
-    logs = hlo.reduce_monoid(hlo.log(hlo.abs(pivots)), (0,), "add")
+    signs = hlo.reduce_monoid(hlo.sign(pivots), [a.ndim - 2], "multiply")
+    logs = hlo.reduce_monoid(hlo.log(hlo.abs(pivots)), [a.ndim - 2], "add")
     return hlo.multiply(signs, hlo.permutation_sign(permutation, signs.dtype)), logs

@@ -10,6 +10,7 @@ import numpy as np
 from ...codegen import builder as hlo
 from ...codegen.builder import Monoid, Tensor
 from ...codegen.emit import Context
+from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 
 
@@ -50,6 +51,7 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
         return hlo.reduce_monoid(hlo.select(hlo.compare("EQ", x, hlo.full_like(x, 0)), one, x), axes, "multiply")
     monoid = _MONOIDS[name]
     if monoid in ("maximum", "minimum"):
+        _refuse_complex(monoid, x)
         for axis in axes:
             ctx.at_least(x.dims[axis], 1, f"{monoid} over axis {axis} of no elements")
         return hlo.convert(hlo.reduce_monoid(x, axes, monoid), dtype)
@@ -57,6 +59,11 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
         accumulator = _accumulator(op, x.dtype, dtype)
         return hlo.convert(hlo.reduce_monoid(hlo.convert(x, accumulator), axes, monoid), dtype)
     return hlo.reduce_monoid(hlo.convert(x, dtype), axes, monoid)
+
+
+def _refuse_complex(name: str, x: Tensor) -> None:
+    if x.dtype.kind == "c":
+        raise UnsupportedGraphError(f"{name} is not defined for complex numbers; reduce abs, real or imag instead")
 
 
 def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> np.dtype[Any]:
@@ -73,14 +80,18 @@ def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> 
 def argmax(ctx: Context, node: Any, x: Tensor) -> Any:
     """Index of the first largest element (NaN counts as largest) over one or several axes, flattened in order."""
     axes = sorted(_axes(node.op.axis, x.ndim))
+    _refuse_complex("argmax", x)
     for axis in axes:
         ctx.at_least(x.dims[axis], 1, f"argmax over axis {axis} of no elements")
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    moved = hlo.transpose(x, [*kept, *axes])
-    flat = hlo.reshape(moved, (*moved.dims[: len(kept)], hlo.product(moved.dims[len(kept) :])))
+    flat, place = x, axes[0] if axes else 0
+    if len(axes) != 1:
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = hlo.transpose(x, [*kept, *axes])
+        flat = hlo.reshape(moved, (*moved.dims[: len(kept)], hlo.product(moved.dims[len(kept) :])))
+        place = len(kept)
     if flat.dtype.kind == "b":
         flat = hlo.convert(flat, np.int8)
-    index = hlo.convert(hlo.arg_reduce(flat, flat.ndim - 1, "maximum"), node.outputs[-1].type.dtype)
+    index = hlo.convert(hlo.arg_reduce(flat, place, "maximum"), node.outputs[-1].type.dtype)
     if len(node.outputs) == 1:
         return index
     return hlo.reduce_monoid(x, axes, "maximum"), index
@@ -101,8 +112,6 @@ def _restored(ctx: Context, reduced: Tensor, like: Tensor, axes: Sequence[int]) 
 
 
 def _shifted(ctx: Context, x: Tensor, axes: Sequence[int]) -> Tensor:
-    for axis in axes:
-        ctx.at_least(x.dims[axis], 1, f"softmax over axis {axis} of no elements")
     return hlo.subtract(x, _restored(ctx, hlo.reduce_monoid(x, axes, "maximum"), x, axes))
 
 
@@ -129,6 +138,7 @@ def log_softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
 def softmax_grad(ctx: Context, node: Any, gradient: Tensor, value: Tensor) -> Tensor:
     """dy * sm - sm * sum(dy * sm) over the op's axes."""
     axes = _axes(node.op.axis, value.ndim)
+    gradient, value = hlo.convert(gradient, ctx.out_dtype()), hlo.convert(value, ctx.out_dtype())
     product = hlo.multiply(gradient, value)
     total = _restored(ctx, hlo.reduce_monoid(product, axes, "add"), value, axes)
     return hlo.subtract(product, hlo.multiply(value, total))

@@ -4,14 +4,13 @@ In: handles of one shape, in the dtypes of the graph. Out: a handle in the outpu
 *operands)`; the wrappers below say how operands are converted first:
 
 * `to_output`: operands are converted to the output's dtype (arithmetic, and functions that turn integers into floats).
-* `to_common`: operands are converted to their common dtype (comparisons, whose output is boolean).
 * `as_is`: operands as they come.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from typing import Any
 
@@ -19,7 +18,6 @@ import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
-from ...codegen.errors import UnsupportedGraphError
 
 ScalarRule = Callable[..., Tensor]
 DType = np.dtype[Any]
@@ -40,20 +38,6 @@ def to_output(*names: str) -> Callable[[ScalarRule], ScalarRule]:
     return register
 
 
-def to_common(*names: str) -> Callable[[ScalarRule], ScalarRule]:
-    """Registers a rule whose operands are converted to their common dtype."""
-
-    def register(rule: ScalarRule) -> ScalarRule:
-        def converted(dtype: DType, *operands: Tensor) -> Tensor:
-            common = np.result_type(*[x.dtype for x in operands])
-            return rule(dtype, *[hlo.convert(x, common) for x in operands])
-
-        TABLE.update(dict.fromkeys(names, converted))
-        return rule
-
-    return register
-
-
 def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
     """Registers a rule that takes operands as they come."""
 
@@ -64,16 +48,55 @@ def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
     return register
 
 
+# Ops without a meaning for complex numbers, or with one in NumPy alone (an order of pairs).
+_REAL_ONLY = frozenset(
+    (
+        "LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv Mod Sign Sgn Softplus Log1mexp Deg2Rad "
+        "Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc GammaIncC "
+        "GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1"
+    ).split()
+)
+
+
+def refusal(name: str, dtype: DType, operands: Sequence[DType]) -> str | None:
+    """Why the op of that class cannot be applied to operands of these dtypes, or None where it can."""
+    if name in _REAL_ONLY and any(x.kind == "c" for x in operands):
+        return "it is not defined for complex numbers"
+    if name in ("AND", "OR", "XOR") and dtype.kind not in "iub":
+        return f"no integer dtype holds both {' and '.join(map(str, operands))}; cast one of them"
+    return None
+
+
 def _elementwise(name: str, function: Callable[..., Tensor]) -> None:
     to_output(name)(lambda dtype, *operands: function(*operands))
 
 
 def _comparison(name: str, direction: str) -> None:
-    to_common(name)(lambda dtype, x, y: hlo.compare(direction, x, y))
+    as_is(name)(lambda dtype, x, y: _compare(direction, x, y))
 
 
-def _number(x: Tensor, value: float) -> Tensor:
+def _compare(direction: str, x: Tensor, y: Tensor) -> Tensor:
+    """Comparison in the operands' common dtype; of signed with unsigned integers exactly, as NumPy does."""
+    common = np.result_type(x.dtype, y.dtype)
+    if common.kind != "f" or "f" in (x.dtype.kind, y.dtype.kind):
+        return hlo.compare(direction, hlo.convert(x, common), hlo.convert(y, common))
+    # NumPy's common dtype of int64 and uint64 is float64, which rounds. What is negative is less than any unsigned.
+    unsigned = hlo.compare(direction, hlo.convert(x, np.uint64), hlo.convert(y, np.uint64))
+    signed, when_negative = (x, ("LT", "LE", "NE")) if x.dtype.kind == "i" else (y, ("GT", "GE", "NE"))
+    negative = hlo.compare("LT", signed, number(signed, 0))
+    return hlo.select(negative, hlo.full_like(negative, direction in when_negative), unsigned)
+
+
+def number(x: Tensor, value: float) -> Tensor:
+    """A number in every place of x's shape, in its dtype."""
     return hlo.full_like(x, value)
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    """`x` times a real number, part by part: the complex product would make NaN of an infinite part."""
+    if x.dtype.kind == "c":
+        return hlo.complex(_scaled(hlo.real(x), factor), _scaled(hlo.imag(x), factor))
+    return hlo.multiply(x, number(x, factor))
 
 
 def is_nan(x: Tensor) -> Tensor:
@@ -108,10 +131,10 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Erfc": hlo.erfc,
     "Erfinv": hlo.erf_inv,
     "GammaLn": hlo.lgamma,
-    "Psi": hlo.digamma,
     "PolyGamma": hlo.polygamma,
     "Sub": hlo.subtract,
     "TrueDiv": hlo.divide,
+    "TrueDivide": hlo.divide,  # Aesara's name
     "Neg": hlo.negate,
     "Maximum": hlo.maximum_,
     "ScalarMaximum": hlo.maximum_,
@@ -124,12 +147,12 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Identity": lambda x: x,
     "Cast": lambda x: x,
     "Conj": lambda x: hlo.conj(x) if x.dtype.kind == "c" else x,
-    "Reciprocal": lambda x: hlo.divide(_number(x, 1), x),
-    "Deg2Rad": lambda x: hlo.multiply(x, _number(x, math.pi / 180)),
-    "Rad2Deg": lambda x: hlo.multiply(x, _number(x, 180 / math.pi)),
-    "Log2": lambda x: hlo.multiply(hlo.log(x), _number(x, 1 / math.log(2))),
-    "Log10": lambda x: hlo.multiply(hlo.log(x), _number(x, 1 / math.log(10))),
-    "Exp2": lambda x: hlo.power(_number(x, 2), x),
+    "Reciprocal": lambda x: hlo.divide(number(x, 1), x),
+    "Deg2Rad": lambda x: hlo.multiply(x, number(x, math.pi / 180)),
+    "Rad2Deg": lambda x: hlo.multiply(x, number(x, 180 / math.pi)),
+    "Log2": lambda x: _scaled(hlo.log(x), 1 / math.log(2)),
+    "Log10": lambda x: _scaled(hlo.log(x), 1 / math.log(10)),
+    "Exp2": lambda x: hlo.power(number(x, 2), x),
     "Add": lambda *xs: fold(hlo.add, xs),
     "Mul": lambda *xs: fold(hlo.multiply, xs),
 }
@@ -161,7 +184,7 @@ _rounding("RoundHalfAwayFromZero")(hlo.round_nearest_afz)
 
 @_rounding("Trunc")
 def _trunc(x: Tensor) -> Tensor:
-    return hlo.select(hlo.compare("LT", x, _number(x, 0)), hlo.ceil(x), hlo.floor(x))
+    return hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.ceil(x), hlo.floor(x))
 
 
 @as_is("Abs")
@@ -172,7 +195,7 @@ def _abs(dtype: DType, x: Tensor) -> Tensor:
 @to_output("Sign", "Sgn")
 def _sign(dtype: DType, x: Tensor) -> Tensor:
     if dtype.kind in "ub":
-        return hlo.convert(hlo.compare("NE", x, _number(x, 0)), dtype)
+        return hlo.convert(hlo.compare("NE", x, number(x, 0)), dtype)
     return hlo.sign(x)
 
 
@@ -197,17 +220,17 @@ def _is_inf(dtype: DType, x: Tensor) -> Tensor:
 # ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
 
 
-@to_output("IntDiv")
+@to_output("IntDiv", "FloorDivide")
 def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.floor_divide`: rounds down; an integer divided by 0 is 0."""
     if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
         if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
             return x.builder.size(x.sizes // y.sizes, dtype)
-    zero = _number(x, 0)
-    if dtype.kind in "iub":
-        if dtype.kind == "b":
-            raise UnsupportedGraphError("floor division of booleans")
-        safe = hlo.select(hlo.compare("EQ", y, zero), _number(y, 1), y)
+    zero = number(x, 0)
+    if dtype.kind == "b":
+        return hlo.and_(x, y)
+    if dtype.kind in "iu":
+        safe = hlo.select(hlo.compare("EQ", y, zero), number(y, 1), y)
         quotient = hlo.divide(x, safe)
         if dtype.kind == "i":
             rest = hlo.remainder(x, safe)
@@ -215,17 +238,17 @@ def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
                 hlo.compare("NE", rest, zero),
                 hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero)),
             )
-            quotient = hlo.select(down, hlo.subtract(quotient, _number(x, 1)), quotient)
+            quotient = hlo.select(down, hlo.subtract(quotient, number(x, 1)), quotient)
         return hlo.select(hlo.compare("EQ", y, zero), zero, quotient)
     rest = hlo.remainder(x, y)
     down = hlo.and_(
         hlo.compare("NE", rest, zero), hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", y, zero))
     )
     quotient = hlo.divide(hlo.subtract(x, rest), y)
-    quotient = hlo.select(down, hlo.subtract(quotient, _number(x, 1)), quotient)
+    quotient = hlo.select(down, hlo.subtract(quotient, number(x, 1)), quotient)
     whole = hlo.floor(quotient)
-    near = hlo.compare("GT", hlo.subtract(quotient, whole), _number(x, 0.5))
-    whole = hlo.select(near, hlo.add(whole, _number(x, 1)), whole)
+    near = hlo.compare("GT", hlo.subtract(quotient, whole), number(x, 0.5))
+    whole = hlo.select(near, hlo.add(whole, number(x, 1)), whole)
     return hlo.select(hlo.compare("EQ", y, zero), hlo.divide(x, y), whole)
 
 
@@ -235,9 +258,11 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
         if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
             return x.builder.size(x.sizes % y.sizes, dtype)
-    zero = _number(x, 0)
+    zero = number(x, 0)
+    if dtype.kind == "b" or (dtype.kind in "iu" and y.sizes == 0):
+        return zero
     if dtype.kind in "iu":
-        safe = hlo.select(hlo.compare("EQ", y, zero), _number(y, 1), y)
+        safe = hlo.select(hlo.compare("EQ", y, zero), number(y, 1), y)
         rest = hlo.remainder(x, safe)
     else:
         safe = y
@@ -248,7 +273,7 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     if dtype.kind == "i":
         return hlo.select(hlo.and_(hlo.compare("NE", rest, zero), opposite), hlo.add(rest, safe), rest)
     adjusted = hlo.select(opposite, hlo.add(rest, safe), rest)
-    signed_zero = hlo.select(hlo.compare("LT", y, zero), _number(x, -0.0), zero)
+    signed_zero = hlo.select(hlo.compare("LT", y, zero), number(x, -0.0), zero)
     return hlo.select(hlo.compare("EQ", rest, zero), signed_zero, adjusted)
 
 
@@ -256,7 +281,9 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 def _power(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     exponent = y.literal if y.literal is not None and y.literal.ndim == 0 else _splat(y)
     x = hlo.convert(x, dtype)
-    if exponent is not None and dtype.kind in "fc":
+    if dtype.kind in "iu":
+        return _integer_power(x, hlo.convert(y, dtype), None if exponent is None else int(exponent.item()))
+    if exponent is not None:
         # Powers that a multiplication or a square root gives exactly; `pow` itself is the slowest of ops.
         value = exponent.item()
         if value == 2:
@@ -264,10 +291,53 @@ def _power(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
         if value == 1:
             return x
         if value == 0:
-            return _number(x, 1)
+            return number(x, 1)
         if value == -1:
-            return hlo.divide(_number(x, 1), x)
-    return hlo.power(x, hlo.convert(y, dtype))
+            return hlo.divide(number(x, 1), x)
+    y = hlo.convert(y, dtype)
+    result = hlo.power(x, y)
+    if dtype.kind != "c":
+        return result
+    # XLA's 0 ** y is NaN, or 1 for y = 0 in some releases.
+    zero, one = number(x, 0), number(x, 1)
+    vanishes = hlo.compare("GT", hlo.real(y), hlo.real(zero))
+    at_zero = hlo.select(hlo.compare("EQ", y, zero), one, hlo.select(vanishes, zero, result))
+    return hlo.select(hlo.compare("EQ", x, zero), at_zero, result)
+
+
+def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
+    """`x ** y` by repeated squaring, wrapping around as NumPy's; XLA's own reads six bits of the exponent.
+
+    A negative exponent, which NumPy refuses, gives the power rounded to 0 (1 and -1 are exact).
+    """
+    if exponent is not None and exponent > 0:
+        factors = [x] if exponent & 1 else []
+        while exponent := exponent >> 1:
+            x = hlo.multiply(x, x)
+            factors += [x] if exponent & 1 else []
+        return fold(hlo.multiply, factors)
+    x, y = hlo.align(x, y)
+    x, y = hlo.align(x, y)
+    one, zero = number(x, 1), number(x, 0)
+    if exponent == 0:
+        return one
+
+    def rest(power: Tensor, square: Tensor, result: Tensor) -> Tensor:
+        return hlo.reduce_monoid(hlo.compare("GT", power, zero), range(power.ndim), "or")
+
+    def step(power: Tensor, square: Tensor, result: Tensor) -> list[Tensor]:
+        odd = hlo.compare("EQ", hlo.and_(power, one), one)
+        result = hlo.select(odd, hlo.multiply(result, square), result)
+        return [hlo.shift_right_logical(power, one), hlo.multiply(square, square), result]
+
+    result = hlo.while_loop([hlo.maximum_(y, zero), x, one], rest, step)[2]
+    if x.dtype.kind == "u":
+        return result
+    minus = hlo.negate(one)
+    odd = hlo.compare("EQ", hlo.and_(y, one), one)
+    unit = hlo.select(hlo.compare("EQ", x, one), one, zero)
+    unit = hlo.select(hlo.compare("EQ", x, minus), hlo.select(odd, minus, one), unit)
+    return hlo.select(hlo.compare("LT", y, zero), unit, result)
 
 
 def _splat(x: Tensor) -> np.ndarray[Any, Any] | None:
@@ -294,7 +364,7 @@ def _second(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 
 @to_output("MulWithoutZeros")
 def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
-    zero = _number(x, 0)
+    zero = number(x, 0)
     both = hlo.multiply(x, y)
     return hlo.select(hlo.compare("EQ", x, zero), y, hlo.select(hlo.compare("EQ", y, zero), x, both))
 
@@ -306,7 +376,7 @@ def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 def _softplus(dtype: DType, x: Tensor) -> Tensor:
     """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
     tail = hlo.log_plus_one(hlo.exponential(hlo.negate(hlo.abs(x))))
-    return hlo.add(hlo.maximum_(x, _number(x, 0)), tail)
+    return hlo.add(hlo.maximum_(x, number(x, 0)), tail)
 
 
 @to_output("Log1mexp")
@@ -314,56 +384,7 @@ def _log1mexp(dtype: DType, x: Tensor) -> Tensor:
     """log(1 - exp(x)), by expm1 near 0 and by log1p far from it."""
     near = hlo.log(hlo.negate(hlo.exponential_minus_one(x)))
     far = hlo.log_plus_one(hlo.negate(hlo.exponential(x)))
-    return hlo.select(hlo.compare("LT", x, _number(x, -math.log(2))), far, near)
-
-
-@to_output("TriGamma")
-def _trigamma(dtype: DType, x: Tensor) -> Tensor:
-    return hlo.polygamma(_number(x, 1), x)
-
-
-@to_output("GammaU")
-def _gamma_upper(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
-    return hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k))
-
-
-@to_output("GammaL")
-def _gamma_lower(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
-    return hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k))
-
-
-@to_output("Erfcinv")
-def _erfcinv(dtype: DType, x: Tensor) -> Tensor:
-    """erfcinv(x) = -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not."""
-    return hlo.multiply(_jax("ndtri", hlo.multiply(x, _number(x, 0.5))), _number(x, -math.sqrt(0.5)))
-
-
-def _jax(name: str, *operands: Tensor) -> Tensor:
-    """A function of `jax.scipy.special`, imported as a private function of the module."""
-    import jax.scipy.special as special
-
-    function = getattr(special, name, None)
-    if function is None:
-        raise UnsupportedGraphError(f"jax.scipy.special has no {name} in this release of JAX; upgrade jax")
-    return hlo.import_elementwise(name, function, operands, operands[0].dtype)
-
-
-def _special(op: str, name: str) -> None:
-    to_output(op)(lambda dtype, *operands: _jax(name, *operands))
-
-
-for _op, _jax_name in {
-    "Gamma": "gamma",
-    "GammaInc": "gammainc",
-    "GammaIncC": "gammaincc",
-    "BetaInc": "betainc",
-    "I0": "i0",
-    "I1": "i1",
-    "Erfcx": "erfcx",
-    "Hyp2F1": "hyp2f1",
-    "Owens_t": "owens_t",
-}.items():
-    _special(_op, _jax_name)
+    return hlo.select(hlo.compare("LT", x, number(x, -math.log(2))), far, near)
 
 
 # ---- complex -----------------------------------------------------------------------------------------------------------
@@ -384,7 +405,7 @@ def _angle(dtype: DType, x: Tensor) -> Tensor:
     if x.dtype.kind == "c":
         return hlo.convert(hlo.atan2(hlo.imag(x), hlo.real(x)), dtype)
     x = hlo.convert(x, dtype)
-    return hlo.atan2(_number(x, 0), x)
+    return hlo.atan2(number(x, 0), x)
 
 
 @as_is("Complex")

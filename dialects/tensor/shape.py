@@ -82,26 +82,41 @@ def unbroadcast(ctx: Context, node: Any, x: Tensor) -> Tensor:
 @lowers("Reshape")
 def reshape(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Same elements in a new shape; one size may be -1."""
-    if target.dims != (node.outputs[0].type.ndim,):
-        if target.ndim == 1 and type(target.dims[0]) is not int:
-            raise DataDependentSizeError(
-                f"the target of Reshape is the vector input {node.inputs[1]} of unknown length; give its length, "
-                f"dims={{{str(node.inputs[1])!r}: ({node.outputs[0].type.ndim},)}}"
-            )
-    wanted = list(ctx.builder.dims_of(target, "the target of Reshape"))
+    wanted = _target(ctx, node.inputs[1], target, node.outputs[0].type.ndim, "the target of Reshape")
     static = node.outputs[0].type.shape
     wanted = [s if s is not None else w for s, w in zip(static, wanted, strict=True)]
-    open_axes = [axis for axis, dim in enumerate(wanted) if isinstance(dim, int) and dim == -1]
+    return hlo.reshape(x, _completed(ctx, x.dims, wanted, "Reshape"))
+
+
+def _target(ctx: Context, variable: Any, target: Tensor, length: int, what: str) -> list[Dim]:
+    """The sizes in a shape vector."""
+    if target.dims == (0,):
+        return []
+    while variable.owner is not None and type(variable.owner.op).__name__ == "SpecifyShape":
+        variable = variable.owner.inputs[0]
+    if variable.owner is None and target.sizes is None:
+        raise DataDependentSizeError(
+            f"{what} is the vector {variable}, whose length is not known when the program is emitted "
+            f"({ctx.builder.where}); give it, dims={{{str(variable)!r}: ({length},)}}, or use integer scalar inputs"
+        )
+    return list(ctx.builder.dims_of(target, what))
+
+
+def _completed(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: str) -> tuple[Dim, ...]:
+    """The sizes, none of them negative, with the one that is -1 inferred from the sizes before."""
+    dims = list(wanted)
+    open_axes = [axis for axis, dim in enumerate(dims) if isinstance(dim, int) and dim == -1]
     if len(open_axes) > 1:
-        raise UnsupportedGraphError(f"Reshape to {wanted}: only one size may be -1")
+        raise UnsupportedGraphError(f"{what} to {tuple(dims)} at {ctx.builder.where}: only one size may be -1")
+    for axis, dim in enumerate(dims):
+        if axis not in open_axes:
+            ctx.at_least(dim, 0, f"size {axis} of {what}")
     if open_axes:
-        wanted[open_axes[0]] = _inferred(ctx, x.dims, [d for a, d in enumerate(wanted) if a != open_axes[0]])
-    for axis, dim in enumerate(wanted):
-        ctx.at_least(dim, 0, f"size {axis} of Reshape")
-    return hlo.reshape(x, tuple(wanted))
+        dims[open_axes[0]] = _inferred(ctx, old, [dim for axis, dim in enumerate(dims) if axis != open_axes[0]], what)
+    return tuple(dims)
 
 
-def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim]) -> Dim:
+def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim], what: str) -> Dim:
     """The size that -1 stands for: what is left of the elements. Factors on both sides cancel."""
     canonical = ctx.builder.constraints.canonical
     left = [canonical(dim) for dim in old]
@@ -113,8 +128,10 @@ def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim]) -> Dim:
             divisors.append(dim)
     total, divisor = hlo.product(left), hlo.product(divisors)
     if isinstance(divisor, int) and divisor == 0:
-        raise UnsupportedGraphError("Reshape with sizes 0 and -1: the open size is not determined")
-    ctx.equate(total % divisor, 0, "Reshape, the open size")
+        raise UnsupportedGraphError(
+            f"{what} with sizes 0 and -1 at {ctx.builder.where}: the open size is not determined; write it out"
+        )
+    ctx.equate(total % divisor, 0, f"the open size of {what}")
     return total // divisor
 
 
@@ -130,17 +147,21 @@ def join_dims(ctx: Context, node: Any, x: Tensor) -> Tensor:
 def split_dims(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Splits one axis into several; one of their sizes may be -1."""
     axis = node.op.axis
-    sizes = list(ctx.builder.dims_of(target, "the target of SplitDims"))
-    if -1 in sizes:
-        place = sizes.index(-1)
-        sizes[place] = _inferred(ctx, [x.dims[axis]], [d for i, d in enumerate(sizes) if i != place])
+    length = node.outputs[0].type.ndim - x.ndim + 1
+    wanted = _target(ctx, node.inputs[1], target, length, "the target of SplitDims")
+    sizes = _completed(ctx, [x.dims[axis]], wanted, "SplitDims")
     return hlo.reshape(x, (*x.dims[:axis], *sizes, *x.dims[axis + 1 :]))
 
 
 @lowers("Alloc")
 def alloc(ctx: Context, node: Any, value: Tensor, *sizes: Tensor) -> Tensor:
-    """A value stretched to a shape."""
-    return broadcast_to(ctx, value, sizes_of(ctx, sizes, "Alloc"), "Alloc")
+    """A value stretched to a shape. A small integer constant stays one: it may hold sizes, such as widths of `pad`."""
+    dims = sizes_of(ctx, sizes, "Alloc")
+    result = broadcast_to(ctx, value, dims, "Alloc")
+    count = hlo.product(dims)
+    if value.literal is not None and value.dtype.kind in "iu" and isinstance(count, int) and count <= 16:
+        return ctx.constant(np.broadcast_to(value.literal, result.dims))  # type: ignore[arg-type]
+    return result
 
 
 @lowers("AllocEmpty")
@@ -164,21 +185,20 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     axis = getattr(node.op, "axis", None)
     parts = list(operands)
     if axis is None:
-        axis, parts = _static_int(parts[0], "the axis of Join"), parts[1:]
+        axis, parts = _static_int(ctx, parts[0], "the axis of Join"), parts[1:]
     axis %= parts[0].ndim
     dtype = ctx.out_dtype()
     known = [x.sizes for x in parts]
-    if parts[0].ndim == 1 and all(isinstance(s, tuple) and x.literal is None for s, x in zip(known, parts, strict=True)):
-        return ctx.builder.size_vector([dim for sizes in known for dim in sizes], dtype)  # type: ignore[union-attr]
-    if parts[0].ndim == 1 and all(isinstance(s, tuple) for s in known) and dtype == INT64:
+    computed = all(x.literal is None for x in parts)
+    if parts[0].ndim == 1 and all(isinstance(s, tuple) for s in known) and (computed or dtype == INT64):
         return ctx.builder.size_vector([dim for sizes in known for dim in sizes], dtype)  # type: ignore[union-attr]
     return hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis)
 
 
-def _static_int(x: Tensor, what: str) -> int:
+def _static_int(ctx: Context, x: Tensor, what: str) -> int:
     if isinstance(x.sizes, int):
         return x.sizes
-    raise UnsupportedGraphError(f"{what} must be a constant integer")
+    raise UnsupportedGraphError(f"{what} is computed at {ctx.builder.where}; it must be a constant integer")
 
 
 @lowers("Split")
@@ -186,7 +206,7 @@ def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor
     """Cuts an axis into pieces of given sizes."""
     axis = getattr(node.op, "axis", None)
     if axis is None:
-        axis = _static_int(operands[0], "the axis of Split")
+        axis = _static_int(ctx, operands[0], "the axis of Split")
     axis %= x.ndim
     sizes = ctx.builder.dims_of(operands[-1], "the sizes of Split")
     if len(sizes) != node.op.len_splits:
@@ -208,6 +228,17 @@ def range_length(start: Dim, stop: Dim, step: int) -> Dim:
     return maximum((span + (width - 1)) // width, 0)
 
 
+def _any_range_length(ctx: Context, start: Dim, stop: Dim, step: Dim) -> Dim:
+    """`len(range(start, stop, step))` for a step that may be known only at run time."""
+    if isinstance(step, int):
+        return range_length(start, stop, step)
+    width = maximum(step, -step)
+    ctx.at_least(width, 1, "the absolute step of ARange")
+    width, forward = maximum(width, 1), minimum(maximum(step, 0), 1)
+    up, down = (maximum((span + width - 1) // width, 0) for span in (stop - start, start - stop))
+    return down + (up - down) * forward
+
+
 @lowers("ARange")
 def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
     """`numpy.arange`; integer ends may be sizes or integer scalar inputs."""
@@ -219,15 +250,16 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
     for name, x in (("start", start), ("stop", stop), ("step", step)):
         if x.dtype.kind not in "iu":
             raise DataDependentSizeError(
-                f"ARange with a {x.dtype} {name} that is no constant: its length depends on data; use integer ends "
-                "and scale the result"
+                f"ARange with a {x.dtype} {name}, and not all of start, stop and step constants "
+                f"({ctx.builder.where}): its length depends on data; use integers and scale the result"
             )
     first, last = ctx.dim(start, "the start of ARange"), ctx.dim(stop, "the stop of ARange")
-    stride = _static_int(step, "the step of ARange")
-    length = range_length(first, last, stride)
-    places = hlo.iota(ctx.builder, (length,), 0, INT64)
+    stride = ctx.dim(step, "the step of ARange")
+    if isinstance(stride, int) and stride == 0:
+        raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
+    places = hlo.iota(ctx.builder, (_any_range_length(ctx, first, last, stride),), 0, INT64)
     if stride != 1:
-        places = hlo.multiply(places, stride)
+        places = hlo.multiply(places, ctx.builder.size(stride))
     if not (isinstance(first, int) and first == 0):
         places = hlo.add(places, ctx.builder.size(first))
     return hlo.convert(places, dtype)
@@ -238,7 +270,22 @@ def eye(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
     """Ones on the k-th diagonal."""
     dims = sizes_of(ctx, [n, m], "Eye")
     rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
-    return hlo.convert(hlo.compare("EQ", hlo.add(rows, hlo.convert(k, INT64)), columns), ctx.out_dtype())
+    return hlo.convert(hlo.compare("EQ", _moved(rows, k), columns), ctx.out_dtype())
+
+
+@lowers("Tri")
+def tri(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
+    """Ones at and below the k-th diagonal (an op in Aesara, a graph in PyTensor)."""
+    dims = sizes_of(ctx, [n, m], "Tri")
+    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
+    return hlo.convert(hlo.compare("GE", _moved(rows, k), columns), ctx.out_dtype())
+
+
+def _moved(places: Tensor, by: Tensor | int) -> Tensor:
+    """Indices moved by an integer scalar; by the constant 0 they stay as they are."""
+    if (by.sizes if isinstance(by, Tensor) else by) == 0:
+        return places
+    return hlo.add(places, hlo.convert(by, INT64) if isinstance(by, Tensor) else by)
 
 
 @lowers("ExtractDiag")
@@ -250,8 +297,7 @@ def extract_diag(ctx: Context, node: Any, x: Tensor) -> Tensor:
     rows, columns = x.dims[first], x.dims[second]
     length = maximum(minimum(rows - max(-offset, 0), columns - max(offset, 0)), 0)
     places = hlo.iota(ctx.builder, (length, 1), 0, INT64)
-    index = hlo.concatenate([hlo.add(places, max(-offset, 0)), hlo.add(places, max(offset, 0))], 1)
-    sizes = tuple(1 if axis in (first, second) else dim for axis, dim in enumerate(x.dims))
+    index = hlo.concatenate([_moved(places, max(-offset, 0)), _moved(places, max(offset, 0))], 1)
     return hlo.gather(
         x,
         index,
@@ -259,5 +305,5 @@ def extract_diag(ctx: Context, node: Any, x: Tensor) -> Tensor:
         collapsed_slice_dims=[first, second],
         start_index_map=[first, second],
         index_vector_dim=1,
-        slice_sizes=sizes,
+        slice_sizes=hlo.element_sizes(x, [first, second], places),
     )

@@ -7,16 +7,61 @@ from common import show
 x = pt.dvector("x")
 n = pt.lscalar("n")
 
+# CHECK-LABEL: module @ARange.static.short
+# CHECK-NOT: dynamic_
+# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<[0, 2, 4]> : tensor<3xi64>
+# CHECK-NEXT: return [[CONST]] : tensor<3xi64>
 show([], [pt.arange(0, 6, 2)], name="ARange.static.short")
 
+# CHECK-LABEL: module @ARange.static
+# CHECK-NOT: dynamic_
+# CHECK: [[IOTA:%\w+]] = stablehlo.iota dim = 0 : tensor<100xi64>
+# CHECK-NEXT: return [[IOTA]] : tensor<100xi64>
 show([], [pt.arange(100)], name="ARange.static")
 
+# CHECK-LABEL: module @ARange.static.float
+# CHECK-NOT: dynamic_
+# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<[0.000000e+00, 2.500000e-01, 5.000000e-01, 7.500000e-01]> : tensor<4xf32>
+# CHECK-NEXT: return [[CONST]] : tensor<4xf32>
 show([], [pt.arange(0.0, 1.0, 0.25)], name="ARange.static.float")
 
+# CHECK-LABEL: module @ARange.static.backward
+# CHECK-NOT: dynamic_
+# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<-2> : tensor<i64>
+# CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<300> : tensor<i64>
+# CHECK-NEXT: [[IOTA:%\w+]] = stablehlo.iota dim = 0 : tensor<150xi64>
+# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.broadcast_in_dim [[CONST]], dims = [] : (tensor<i64>) -> tensor<150xi64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[IOTA]], [[WIDE]] : tensor<150xi64>
+# CHECK-NEXT: [[WIDE2:%\w+]] = stablehlo.broadcast_in_dim [[CONST2]], dims = [] : (tensor<i64>) -> tensor<150xi64>
+# CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[PRODUCT]], [[WIDE2]] : tensor<150xi64>
+# CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[SUM]] : (tensor<150xi64>) -> tensor<150xi32>
+# CHECK-NEXT: return [[CONVERTED]] : tensor<150xi32>
 show([], [pt.arange(300, 0, -2, dtype="int32")], name="ARange.static.backward")
 
+# CHECK-LABEL: module @ARange.dynamic
+# CHECK: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf64>) -> tensor<i32>
+# CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
+# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: [[IOTA:%\w+]] = stablehlo.dynamic_iota [[SHAPED]], dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: return [[IOTA]] : tensor<?xi64>
 show([x], pt.arange(x.shape[0]), name="ARange.dynamic", dims={"x": ("n",)})
 
+# CHECK-LABEL: module @ARange.dynamic.runtime
+# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<2> : tensor<i64>
+# CHECK: [[CONST2:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
+# CHECK-NEXT: [[IOTA:%\w+]] = stablehlo.dynamic_iota %{{[0-9]+}}, dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST]], %{{[0-9]+}}, dims = [] : (tensor<i64>, tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[IOTA]], [[WIDE]] : tensor<?xi64>
+# CHECK-NEXT: [[WIDE2:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST2]], %{{[0-9]+}}, dims = [] : (tensor<i64>, tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[PRODUCT]], [[WIDE2]] : tensor<?xi64>
+# CHECK-NEXT: return [[SUM]] : tensor<?xi64>
 show([n], pt.arange(1, n, 2), name="ARange.dynamic.runtime")
 
+# CHECK-LABEL: module @ARange.dynamic.float
+# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<i64>
+# CHECK-NEXT: [[LARGER:%\w+]] = stablehlo.maximum %arg0, [[CONST]] : tensor<i64>
+# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[LARGER]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: [[IOTA:%\w+]] = stablehlo.dynamic_iota [[SHAPED]], dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[IOTA]] : (tensor<?xi64>) -> tensor<?xf64>
+# CHECK-NEXT: return [[CONVERTED]] : tensor<?xf64>
 show([n], pt.arange(n, dtype="float64"), name="ARange.dynamic.float")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,30 @@ def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None) ->
         raise SystemExit(f"{name}: the graph has no op that the rule {rule} lowers; it has {', '.join(sorted(used))}")
     program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name)
     check_kind(name, kind, program.text)
+    check_tidy(name, program)
     print(program.text)
+
+
+def check_tidy(name: str, program: hlograph.Program, *, imported: bool = False) -> None:
+    """Refuses ops that nobody uses, an op that stands twice in a block, and a reshape that changes nothing.
+
+    With `imported`, private functions come from elsewhere and are not looked at.
+    """
+    module = program.copy_module()
+    for block in (block for op in walk(module) for region in op.regions for block in region.blocks):
+        if imported and "private" in str(attributes_of(block.owner.attributes).get("sym_visibility")):
+            continue
+        seen = set()
+        for op in (op.operation for op in block.operations):
+            if not op.results:
+                continue
+            attributes = {key: str(value) for key, value in attributes_of(op.attributes).items()}
+            key = (op.name, *op.operands, str(attributes), *[str(result.type) for result in op.results])
+            unused = not any(True for result in op.results for _ in result.uses) and op.name != "func.func"
+            idle = op.name == "stablehlo.reshape" and op.operands[0].type == op.results[0].type
+            if unused or idle or (not op.regions and key in seen):
+                raise SystemExit(f"{name}: {'unused' if unused else 'idle' if idle else 'twice'}: {op}\n{program.text}")
+            seen.add(key)
 
 
 def check_kind(name: str, kind: str, text: str) -> None:
@@ -73,35 +97,43 @@ def show_scalar(op: Any, *dtypes: str, what: str = "") -> None:
     node: Apply = Elemwise(op).make_node(*variables)
     for kind, size in (("static", 4), ("dynamic", "n")):
         name = f"{type(op).__name__}.{kind}{what and '.' + what}"
-        program = hlograph.emit_stablehlo((variables, node.outputs), dims={v: (size,) for v in variables}, name=name)
+        program = hlograph.emit_stablehlo((variables, node.outputs), dims=dict.fromkeys(variables, (size,)), name=name)
         check_kind(name, kind, program.text)
+        check_tidy(name, program, imported=True)
         print(f"{name}: {formula(program, [v.name for v in variables])}")
 
 
 def formula(program: hlograph.Program, arguments: Sequence[str]) -> str:
     """The body of a one-result function as one expression; a value that is used twice gets a letter.
 
-    Dialects' names, sizes, and the stretching of scalar constants are left out.
+    Dialects' names, sizes, and the stretching of scalar constants are left out; of a long one all but the last op is.
     """
     module = program.copy_module()
     main = next(op for op in walk(module) if op.name == "func.func" and "main" in str(op.attributes["sym_name"]))
     block = main.regions[0].blocks[0]
-    text: dict[Any, str] = dict(zip(block.arguments, arguments, strict=True))
+    texts: dict[Any, str] = dict(zip(block.arguments, arguments, strict=True))
     uses: dict[Any, int] = {}
     for each in block.operations:
         for operand in each.operands:
             uses[operand] = uses.get(operand, 0) + 1
     lines: list[str] = []
     for operation in (op.operation for op in block.operations):
-        operands = [text[x] for x in operation.operands]
+        operands = [texts[x] for x in operation.operands]
         if operation.name == "func.return":
-            return "".join(f"{line}; " for line in lines) + f"{operands[0]} : {operation.operands[0].type}"
-        text[operation.result] = _call(operation, operands)
+            text = "".join(f"{line}; " for line in lines) + operands[0]
+            if len(text) > 300:  # checked by its values only
+                text = f"... {operands[0].partition('(')[0]}(...)"
+            return f"{text} : {operation.operands[0].type}"
+        if len(operation.results) > 1:
+            for number, result in enumerate(operation.results):
+                texts[result] = f"{_call(operation, operands)}#{number}"
+            continue
+        texts[operation.result] = _call(operation, operands)
         plain = operation.name.endswith(("constant", "broadcast_in_dim", "reshape"))
         if uses.get(operation.result, 0) != 1 and not plain and operation.result.type.rank:
-            letter = "abcdefgh"[len(lines)]
-            lines.append(f"{letter} = {text[operation.result]}")
-            text[operation.result] = letter
+            letter = ascii_lowercase[len(lines) % 23]
+            lines.append(f"{letter} = {texts[operation.result]}")
+            texts[operation.result] = letter
     raise SystemExit("a function without a return")
 
 

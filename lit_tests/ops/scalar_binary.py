@@ -26,11 +26,14 @@ show_scalar(ps.true_div, "float64", "float64")
 # CHECK-NEXT: TrueDiv.static.int64: divide(convert<f64>(x), convert<f64>(y)) : tensor<4xf64>
 # CHECK-NEXT: TrueDiv.dynamic.int64: divide(convert<f64>(x), convert<f64>(y)) : tensor<?xf64>
 show_scalar(ps.true_div, "int64", "int64", what="int64")
+# CHECK-NEXT: TrueDivide.static: divide(x, y) : tensor<4xf64>
+# CHECK-NEXT: TrueDivide.dynamic: divide(x, y) : tensor<?xf64>
+show_scalar(of_another_release(type(ps.true_div), "TrueDivide")(ps.upcast_out), "float64", "float64")
 # CHECK-NEXT: Pow.static: power(x, y) : tensor<4xf64>
 # CHECK-NEXT: Pow.dynamic: power(x, y) : tensor<?xf64>
 show_scalar(ps.pow, "float64", "float64")
-# CHECK-NEXT: Pow.static.int64: power(x, y) : tensor<4xi64>
-# CHECK-NEXT: Pow.dynamic.int64: power(x, y) : tensor<?xi64>
+# CHECK-NEXT: Pow.static.int64: a = negate(1); select(LT(y, 0), select(EQ(x, a), select(EQ(and(y, 1), 1), a, 1), select(EQ(x, 1), 1, 0)), while(maximum(y, 0), x, 1)#2) : tensor<4xi64>
+# CHECK-NEXT: Pow.dynamic.int64: a = negate(1); select(LT(y, 0), select(EQ(x, a), select(EQ(and(y, 1), 1), a, 1), select(EQ(x, 1), 1, 0)), while(maximum(y, 0), x, 1)#2) : tensor<?xi64>
 show_scalar(ps.pow, "int64", "int64", what="int64")
 # CHECK-NEXT: ArcTan2.static: atan2(x, y) : tensor<4xf64>
 # CHECK-NEXT: ArcTan2.dynamic: atan2(x, y) : tensor<?xf64>
@@ -39,22 +42,25 @@ show_scalar(ps.arctan2, "float64", "float64")
 # Division that rounds down: StableHLO's rounds towards zero. An integer divided by 0 gives 0, as in NumPy.
 
 # CHECK-NEXT: IntDiv.static: a = remainder(x, y); b = divide(subtract(x, a), y); c = select(and(NE(a, 0), NE(LT(a, 0), LT(y, 0))), subtract(b, 1), b); d = floor(c); select(EQ(y, 0), divide(x, y), select(GT(subtract(c, d), 0.5), add(d, 1), d)) : tensor<4xf64>
-# CHECK-NEXT: IntDiv.dynamic: a = reshape(convert<i64>(get_dimension_size(x))); b = remainder(x, y); c = divide(subtract(x, b), y); d = select(and(NE(b, 0), NE(LT(b, 0), LT(y, 0))), subtract(c, 1), c); e = floor(d); select(EQ(y, 0), divide(x, y), select(GT(subtract(d, e), 0.5), add(e, 1), e)) : tensor<?xf64>
+# CHECK-NEXT: IntDiv.dynamic: a = remainder(x, y); b = divide(subtract(x, a), y); c = select(and(NE(a, 0), NE(LT(a, 0), LT(y, 0))), subtract(b, 1), b); d = floor(c); select(EQ(y, 0), divide(x, y), select(GT(subtract(c, d), 0.5), add(d, 1), d)) : tensor<?xf64>
 show_scalar(ps.int_div, "float64", "float64")
 # CHECK-NEXT: IntDiv.static.int64: a = EQ(y, 0); b = select(a, 1, y); c = divide(x, b); d = remainder(x, b); select(a, 0, select(and(NE(d, 0), NE(LT(d, 0), LT(b, 0))), subtract(c, 1), c)) : tensor<4xi64>
-# CHECK-NEXT: IntDiv.dynamic.int64: a = reshape(convert<i64>(get_dimension_size(x))); b = EQ(y, 0); c = select(b, 1, y); d = divide(x, c); e = remainder(x, c); select(b, 0, select(and(NE(e, 0), NE(LT(e, 0), LT(c, 0))), subtract(d, 1), d)) : tensor<?xi64>
+# CHECK-NEXT: IntDiv.dynamic.int64: a = EQ(y, 0); b = select(a, 1, y); c = divide(x, b); d = remainder(x, b); select(a, 0, select(and(NE(d, 0), NE(LT(d, 0), LT(b, 0))), subtract(c, 1), c)) : tensor<?xi64>
 show_scalar(ps.int_div, "int64", "int64", what="int64")
 # CHECK-NEXT: IntDiv.static.uint32: a = EQ(y, 0); select(a, 0, divide(x, select(a, 1, y))) : tensor<4xui32>
-# CHECK-NEXT: IntDiv.dynamic.uint32: a = reshape(convert<i64>(get_dimension_size(x))); b = EQ(y, 0); select(b, 0, divide(x, select(b, 1, y))) : tensor<?xui32>
+# CHECK-NEXT: IntDiv.dynamic.uint32: a = EQ(y, 0); select(a, 0, divide(x, select(a, 1, y))) : tensor<?xui32>
 show_scalar(ps.int_div, "uint32", "uint32", what="uint32")
+# CHECK-NEXT: FloorDivide.static: a = EQ(y, 0); select(a, 0, divide(x, select(a, 1, y))) : tensor<4xui32>
+# CHECK-NEXT: FloorDivide.dynamic: a = EQ(y, 0); select(a, 0, divide(x, select(a, 1, y))) : tensor<?xui32>
+show_scalar(of_another_release(type(ps.int_div), "FloorDivide")(ps.upcast_out), "uint32", "uint32")
 # CHECK-NEXT: Mod.static: a = remainder(x, y); b = LT(y, 0); select(EQ(a, 0), select(b, -0, 0), select(NE(LT(a, 0), b), add(a, y), a)) : tensor<4xf64>
-# CHECK-NEXT: Mod.dynamic: a = reshape(convert<i64>(get_dimension_size(x))); b = remainder(x, y); c = LT(y, 0); select(EQ(b, 0), select(c, -0, 0), select(NE(LT(b, 0), c), add(b, y), b)) : tensor<?xf64>
+# CHECK-NEXT: Mod.dynamic: a = remainder(x, y); b = LT(y, 0); select(EQ(a, 0), select(b, -0, 0), select(NE(LT(a, 0), b), add(a, y), a)) : tensor<?xf64>
 show_scalar(ps.mod, "float64", "float64")
 # CHECK-NEXT: Mod.static.int64: a = select(EQ(y, 0), 1, y); b = remainder(x, a); select(and(NE(b, 0), NE(LT(b, 0), LT(a, 0))), add(b, a), b) : tensor<4xi64>
-# CHECK-NEXT: Mod.dynamic.int64: a = reshape(convert<i64>(get_dimension_size(x))); b = select(EQ(y, 0), 1, y); c = remainder(x, b); select(and(NE(c, 0), NE(LT(c, 0), LT(b, 0))), add(c, b), c) : tensor<?xi64>
+# CHECK-NEXT: Mod.dynamic.int64: a = select(EQ(y, 0), 1, y); b = remainder(x, a); select(and(NE(b, 0), NE(LT(b, 0), LT(a, 0))), add(b, a), b) : tensor<?xi64>
 show_scalar(ps.mod, "int64", "int64", what="int64")
 # CHECK-NEXT: Mod.static.uint32: remainder(x, select(EQ(y, 0), 1, y)) : tensor<4xui32>
-# CHECK-NEXT: Mod.dynamic.uint32: a = reshape(convert<i64>(get_dimension_size(x))); remainder(x, select(EQ(y, 0), 1, y)) : tensor<?xui32>
+# CHECK-NEXT: Mod.dynamic.uint32: remainder(x, select(EQ(y, 0), 1, y)) : tensor<?xui32>
 show_scalar(ps.mod, "uint32", "uint32", what="uint32")
 
 # Comparisons, in the operands' common dtype.

@@ -1,0 +1,101 @@
+"""From a graph to its first result, each time in a fresh process with empty caches.
+
+    python benchmarks/first_result.py hlograph logistic out.npz     # one measurement, printed as JSON
+
+The graph (with its gradient) is there when the clock starts; it stops when all outputs are NumPy arrays. For `jax.jit`
+there is no graph: the clock starts at the Python function. Imports are measured apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from harness import Report, Target, Timing, check_equal, show
+from models import GRAPH_PEERS, MODELS, PEERS, by_jax
+
+TITLE = "Graph to first result, fresh processes"
+
+
+def measure(peer: str, model_name: str, output: str) -> dict[str, float]:
+    """In the child: one peer, one model."""
+    model = MODELS[model_name]
+    data = model.data(model.rows)
+    start = time.perf_counter()
+    if peer != "jax.jit":
+        import pytensor.tensor
+    if peer == "PyTensor Numba":
+        import numba  # noqa: F401
+        import pytensor.link.numba.dispatch
+    else:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        jax.devices()  # the client starts
+    if peer == "PyTensor JAX":
+        import pytensor.link.jax.dispatch  # noqa: F401
+    if peer == "hlograph":
+        import hlograph
+
+        _ = hlograph.emit_stablehlo, hlograph.function
+    imported = time.perf_counter()
+    graph = None if peer == "jax.jit" else model.graph()
+    built = time.perf_counter()
+    call = by_jax(model) if graph is None else GRAPH_PEERS[peer](*graph)
+    results = [np.asarray(x) for x in call(*data)]
+    done = time.perf_counter()
+    np.savez(output, *results)
+    return {"import": imported - start, "graph": built - imported, "first": done - built}
+
+
+def run(quick: bool, progress: Callable[[str], None]) -> Report:
+    """In the parent: all peers in turn, several times; medians."""
+    report = Report(TITLE, ("model", *PEERS))
+    rounds = 1 if quick else 5
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in MODELS.items():
+            found: dict[str, list[dict[str, float]]] = {peer: [] for peer in PEERS}
+            values = {}
+            for number in range(rounds):
+                for peer in PEERS:
+                    progress(f"{model.name}: {peer}, round {number + 1} of {rounds}")
+                    with tempfile.TemporaryDirectory(dir=folder) as empty:
+                        output = Path(empty, "values.npz")
+                        found[peer].append(_child(peer, name, output, empty))
+                        values[peer] = list(np.load(output).values())
+            check_equal(values)
+            medians = {
+                peer: {key: statistics.median(x[key] for x in items) for key in items[0]}
+                for peer, items in found.items()
+            }
+            jax_mode = medians["PyTensor JAX"]["first"]
+            timings = {peer: Timing(m["first"], m["first"] / jax_mode) for peer, m in medians.items()}
+            report.add(f"{model.name} ({model.sizes})", timings, "s")
+            report.data[-1]["parts"] = medians
+            report.targets.append(Target(f"{model.name}: ratio to PyTensor JAX", timings["hlograph"].ratio, 1.0))
+    imports = [show(medians[peer]["import"], "s") for peer in PEERS]
+    report.rows.append(("imports, not included", *imports))
+    return report
+
+
+def _child(peer: str, model: str, output: Path, empty: str) -> dict[str, float]:
+    """Runs `measure` in a process of its own, with compile caches in an empty folder."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", "NUMBA_", "PYTENSOR_"))}
+    environment |= {"NUMBA_CACHE_DIR": f"{empty}/numba", "PYTENSOR_FLAGS": f"base_compiledir={empty}/pytensor"}
+    command = [sys.executable, "-W", "ignore", __file__, peer, model, str(output)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{peer} failed on {model}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*sys.argv[1:])))

@@ -1,0 +1,126 @@
+"""Timing and reporting that all benchmarks share.
+
+`compare` calls its candidates in turn, in one process. A *slice* is the mean of a few calls, enough of them to last
+about 2 ms; a *round* gives each candidate five slices, in an order that changes from round to round, and keeps its
+fastest. A candidate's time is the median over the rounds, its ratio to the baseline the median of ratios within rounds.
+Why: the fastest of five short slices leaves out interruptions (they only ever add time), the median over rounds leaves
+out lucky ones, and ratios within a round cancel what changes slowly (clock speed, other load on the machine), so that
+they are steadier than the times themselves.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SLICE_SECONDS = 0.002
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of a call, and the ratio to the baseline's."""
+
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a number must reach: at most `limit`, or at least."""
+
+    what: str
+    value: float
+    limit: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it does."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<="
+        return f"{'met   ' if self.met else 'MISSED'} {self.what}: {self.value:,.2f} (target {sign} {self.limit:,g})"
+
+
+@dataclass
+class Report:
+    """A benchmark's results: a table for the reader, data for the file, targets."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    data: list[dict[str, Any]] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+
+    def add(self, case: str, timings: Mapping[str, Timing], unit: str) -> None:
+        """One row of timings; the columns after the first name the candidates."""
+        cells = {name: f"{show(t.seconds, unit)} ({t.ratio:.2f})" for name, t in timings.items()}
+        self.rows.append((case, *[cells.get(name, "-") for name in self.columns[1:]]))
+        self.data.append({"case": case} | {n: {"seconds": t.seconds, "ratio": t.ratio} for n, t in timings.items()})
+
+
+def show(seconds: float, unit: str) -> str:
+    """Seconds in a unit: `s`, `ms` or `us`."""
+    scale, digits = {"s": (1, 2), "ms": (1e3, 1), "us": (1e6, 1)}[unit]
+    return f"{seconds * scale:.{digits}f} {unit}"
+
+
+def check_equal(results: Mapping[str, Sequence[Any]], rtol: float = 1e-9) -> None:
+    """Raises unless all candidates gave the same values; relative to each output's largest magnitude."""
+    (first, expected), *others = results.items()
+    for name, found in others:
+        for index, (a, b) in enumerate(zip(expected, found, strict=True)):
+            a, b = np.asarray(a), np.asarray(b)
+            np.testing.assert_allclose(
+                b, a, rtol=rtol, atol=rtol * float(np.max(np.abs(a))), err_msg=f"output {index}: {name} and {first}"
+            )
+
+
+def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, rounds: int) -> dict[str, Timing]:
+    """Times the candidates side by side; see the module's docstring.
+
+    Args:
+        candidates: by name; each call does one unit of work and waits for its result.
+        baseline: the name that ratios refer to.
+        rounds: number of rounds.
+    """
+    counts = {}
+    for name, call in candidates.items():
+        call()
+        start = time.perf_counter()
+        call()
+        counts[name] = max(1, int(SLICE_SECONDS / max(time.perf_counter() - start, 1e-6)))
+    names = list(candidates)
+    samples: dict[str, list[float]] = {name: [] for name in names}
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for number in range(rounds):
+            best = dict.fromkeys(names, float("inf"))
+            for _ in range(5):
+                for name in names[number % len(names) :] + names[: number % len(names)]:
+                    call, count = candidates[name], range(counts[name])
+                    start = time.perf_counter()
+                    for _ in count:
+                        call()
+                    best[name] = min(best[name], (time.perf_counter() - start) / len(count))
+            for name in names:
+                samples[name].append(best[name])
+            gc.collect()
+    finally:
+        if enabled:
+            gc.enable()
+    return {
+        name: Timing(
+            statistics.median(values),
+            statistics.median(value / other for value, other in zip(values, samples[baseline], strict=True)),
+        )
+        for name, values in samples.items()
+    }

@@ -1,0 +1,107 @@
+"""hlograph beside its peers, in one run.
+
+    python benchmarks/run.py [--only NAME ...] [--quick] [--json PATH] [--markdown PATH]
+
+Results are printed as tables and kept as JSON in build/bench/. Values are compared before anything is timed; a
+difference ends the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+import warnings
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+# What is measured must not depend on files that an earlier run left behind.
+os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+warnings.simplefilter("ignore")
+
+from harness import Report  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.status import Status  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+BENCHMARKS = ("emission", "overhead", "steady", "new_length", "first_result")
+FOLDER = Path(__file__).parent.parent / "build" / "bench"
+
+
+def main() -> int:
+    """Runs the benchmarks that were asked for."""
+    parser = argparse.ArgumentParser(description="hlograph beside its peers, in one run")
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, metavar="NAME",
+                        help=f"which benchmarks: {', '.join(BENCHMARKS)}")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="few repetitions, to see that all runs")
+    parser.add_argument("--json", type=Path, help="where to write the results (default: build/bench/<time>.json)")
+    parser.add_argument("--markdown", type=Path, help="also write the tables as Markdown")
+    options = parser.parse_args()
+
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    progress = Console(stderr=True)
+    about = machine()
+    console.print(", ".join(f"{name} {value}" for name, value in about.items()))
+    reports: dict[str, Report] = {}
+    for name in options.only:
+        with progress.status(name) as status:
+            reports[name] = import_module(name).run(options.quick, partial(update, status, name))
+        console.print()
+        console.print(table(reports[name]))
+        for target in reports[name].targets:
+            console.print(f"  {target}", style="green" if target.met else "red", highlight=False)
+
+    target_file = options.json or FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
+    target_file.parent.mkdir(parents=True, exist_ok=True)
+    target_file.write_text(json.dumps({"machine": about} | {n: to_json(r) for n, r in reports.items()}, indent=2))
+    console.print(f"\nkept in {os.path.relpath(target_file)}")
+    if options.markdown:
+        options.markdown.write_text("\n".join(to_markdown(report) for report in reports.values()))
+    return 0
+
+
+def update(status: Status, name: str, text: str) -> None:
+    """Shows how far a benchmark is."""
+    status.update(f"{name}: {text}")
+
+
+def machine() -> dict[str, str]:
+    """What the numbers depend on."""
+    packages = ("jax", "jaxlib", "numpy", "pytensor", "numba")
+    return {"Python": platform.python_version(), "cores": str(os.cpu_count())} | {p: version(p) for p in packages}
+
+
+def table(report: Report) -> Table:
+    """A report for the terminal."""
+    result = Table(title=report.title, title_justify="left", title_style="bold")
+    for index, column in enumerate(report.columns):
+        result.add_column(column, justify="right" if index else "left", no_wrap=index > 0)
+    for row in report.rows:
+        result.add_row(*row)
+    return result
+
+
+def to_json(report: Report) -> dict:
+    """A report for the file."""
+    targets = [vars(target) | {"met": target.met} for target in report.targets]
+    return {"title": report.title, "results": report.data, "targets": targets}
+
+
+def to_markdown(report: Report) -> str:
+    """A report as a Markdown section."""
+    lines = [f"## {report.title}", ""]
+    lines += [f"| {' | '.join(cells)} |" for cells in (report.columns, ("---",) * len(report.columns), *report.rows)]
+    lines += ["", *(f"- {target}" for target in report.targets), ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

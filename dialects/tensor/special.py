@@ -1,0 +1,242 @@
+"""Scalar ops that are special functions: error, gamma and beta functions and their inverses, Bessel, Owen's T.
+
+In and out as in `scalar.py`, whose table these rules join. Most functions come from `jax.scipy.special`; the rest is
+written here. The inverses of the incomplete gamma and beta functions solve in a transformed variable in which the
+function's logarithm is concave, so that Newton's method cannot cycle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen.builder import Tensor
+from ...codegen.errors import UnsupportedGraphError
+from .scalar import DType, number, to_output
+
+
+def _jax(name: str, *operands: Tensor) -> Tensor:
+    """A function of `jax.scipy.special`, imported as a private function of the module."""
+    import jax.scipy.special as special
+
+    function = getattr(special, name, None)
+    if function is None:
+        raise UnsupportedGraphError(f"jax.scipy.special has no {name} in this release of JAX; upgrade jax")
+    return hlo.import_elementwise(name, function, operands, operands[0].dtype)
+
+
+def _special(op: str, name: str) -> None:
+    to_output(op)(lambda dtype, *operands: _jax(name, *operands))
+
+
+for _op, _jax_name in {
+    "Gamma": "gamma",
+    "GammaInc": "gammainc",
+    "GammaIncC": "gammaincc",
+    "BetaInc": "betainc",
+    "I0": "i0",
+    "I1": "i1",
+    "Erfcx": "erfcx",
+    "Hyp2F1": "hyp2f1",
+}.items():
+    _special(_op, _jax_name)
+
+
+@to_output("Psi")
+def _digamma(dtype: DType, x: Tensor) -> Tensor:
+    """As `scipy.special.psi`, -inf at 0 and inf at -0, where CHLO's is NaN."""
+    at_zero = hlo.compare("EQ", x, number(x, 0))
+    return hlo.select(at_zero, hlo.divide(number(x, -1), x), hlo.digamma(x))
+
+
+@to_output("TriGamma")
+def _trigamma(dtype: DType, x: Tensor) -> Tensor:
+    """Left of 0 by reflection, pi^2 / sin(pi x)^2 - trigamma(1 - x): CHLO's series is for x > -9."""
+    one = number(x, 1)
+    negative = hlo.compare("LT", x, number(x, 0))
+    right = hlo.polygamma(one, hlo.select(negative, hlo.subtract(one, x), x))
+    right = hlo.select(hlo.compare("EQ", x, number(x, math.inf)), number(x, 0), right)
+    wave = hlo.sine(hlo.multiply(hlo.subtract(x, hlo.floor(x)), number(x, math.pi)))
+    ratio = hlo.divide(number(x, math.pi), wave)
+    return hlo.select(negative, hlo.subtract(hlo.multiply(ratio, ratio), right), right)
+
+
+@to_output("GammaU")
+def _gamma_upper(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
+    return hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k))
+
+
+@to_output("GammaL")
+def _gamma_lower(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
+    return hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k))
+
+
+@to_output("Erfcinv")
+def _erfcinv(dtype: DType, x: Tensor) -> Tensor:
+    """erfcinv(x) = -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not."""
+    return hlo.multiply(_jax("ndtri", hlo.multiply(x, number(x, 0.5))), number(x, -math.sqrt(0.5)))
+
+
+# ---- Owen's T ------------------------------------------------------------------------------------------------------
+
+_NODES, _WEIGHTS = (x.tolist() for x in np.polynomial.legendre.leggauss(32))
+
+
+@to_output("Owens_t")
+def _owens_t(dtype: DType, h: Tensor, a: Tensor) -> Tensor:
+    """Owen's T function, the integral of exp(-h^2 (1 + x^2) / 2) / (2 pi (1 + x^2)) over x from 0 to a.
+
+    |a| <= 1: Gauss-Legendre quadrature, of the part of the interval where the integrand is not negligible.
+    |a| > 1: by T(h, a) = (erfc(u) + erfc(v) - erfc(u) erfc(v)) / 4 - T(a h, 1 / a), u = h / sqrt(2), v = a u, for
+    positive h and a (Patefield and Tandy, 2000, equation 2).
+    """
+
+    def times(x: Tensor, factor: float) -> Tensor:
+        return hlo.multiply(x, number(x, factor))
+
+    one = number(h, 1)
+    height, slope = hlo.abs(h), hlo.abs(a)
+    steep = hlo.compare("GT", slope, one)
+    end = hlo.select(steep, hlo.divide(one, slope), slope)
+    product = hlo.multiply(height, slope)
+    scale = hlo.select(steep, product, height)
+    # The integrand falls as exp(-(scale x)^2 / 2): nothing is left past 9 / scale.
+    end = hlo.minimum_(end, hlo.divide(number(h, 9), scale))
+    square = hlo.multiply(scale, scale)
+    total = number(h, 0)
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        x = times(end, (1 + node) / 2)
+        factor = hlo.add(hlo.multiply(x, x), one)
+        total = hlo.add(total, times(hlo.divide(hlo.exponential(times(hlo.multiply(square, factor), -0.5)), factor), weight))
+    area = times(hlo.multiply(total, end), 0.25 / math.pi)
+    left, right = hlo.erfc(times(height, math.sqrt(0.5))), hlo.erfc(times(product, math.sqrt(0.5)))
+    corner = times(hlo.subtract(hlo.add(left, right), hlo.multiply(left, right)), 0.25)
+    result = hlo.select(steep, hlo.subtract(corner, area), area)
+    return hlo.select(hlo.compare("LT", a, number(a, 0)), hlo.negate(result), result)
+
+
+# ---- inverses ------------------------------------------------------------------------------------------------------
+
+_WIDEST = 745.0  # exp(-745) is the smallest positive float64
+
+
+def _solve(start: Tensor, function: Callable[[Tensor], tuple[Tensor, Tensor]]) -> Tensor:
+    """The root of an increasing function by Newton's method, by halving the bracket where a step leaves it.
+
+    Args:
+        start: float64, between -745 and 745; the root is sought there.
+        function: from t to (value, slope), elementwise.
+    """
+    low, high, half = number(start, -_WIDEST), number(start, _WIDEST), number(start, 0.5)
+    count = start.builder.constant(0, np.int64)
+
+    def goes_on(t: Tensor, low: Tensor, high: Tensor, move: Tensor, count: Tensor) -> Tensor:
+        tolerance = hlo.multiply(hlo.add(hlo.abs(t), number(t, 1)), number(t, 4e-16))
+        moves = hlo.reduce_monoid(hlo.compare("GT", hlo.abs(move), tolerance), range(t.ndim), "or")
+        return hlo.and_(moves, hlo.compare("LT", count, 100))
+
+    def step(t: Tensor, low: Tensor, high: Tensor, move: Tensor, count: Tensor) -> list[Tensor]:
+        value, slope = function(t)
+        below = hlo.compare("LT", value, number(t, 0))
+        low, high = hlo.select(below, t, low), hlo.select(below, high, t)
+        newton = hlo.subtract(t, hlo.divide(value, slope))
+        inside = hlo.and_(hlo.compare("GE", newton, low), hlo.compare("LE", newton, high))  # false for NaN
+        moved = hlo.select(inside, newton, hlo.multiply(hlo.add(low, high), half))
+        return [moved, low, high, hlo.subtract(moved, t), hlo.add(count, 1)]
+
+    return hlo.while_loop([start, low, high, high, count], goes_on, step)[0]
+
+
+def _normal(t: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """The function of t, and 0 where that is less than every normal float64 (XLA rounds such numbers either way)."""
+    return hlo.select(hlo.compare("LT", t, number(t, -708)), number(t, 0), function(t))
+
+
+def _excess(tail: Tensor, target: Tensor, is_lower: Tensor) -> Tensor:
+    """log(tail / target) as a function that increases: negated for an upper tail."""
+    excess = hlo.log(hlo.divide(tail, target))
+    return hlo.select(is_lower, excess, hlo.negate(excess))
+
+
+def _outside(x: Tensor, low: float, high: float) -> Tensor:
+    """True where x is not between `low` and `high`, NaN included."""
+    inside = hlo.and_(hlo.compare("GE", x, number(x, low)), hlo.compare("LE", x, number(x, high)))
+    return hlo.not_(inside)
+
+
+def _gamma_quantile(a: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """x where gammainc(a, x) = lower and gammaincc(a, x) = upper = 1 - lower; solved for log(x) by the smaller one."""
+    nan, zero, one = number(a, math.nan), number(a, 0), number(a, 1)
+    invalid = hlo.or_(_outside(a, 0, math.inf), hlo.or_(_outside(lower, 0, 1), _outside(upper, 0, 1)))
+    vanishes, infinite = hlo.compare("EQ", lower, zero), hlo.compare("EQ", upper, zero)
+    degenerate = hlo.compare("EQ", a, zero)
+    done = hlo.or_(hlo.or_(invalid, degenerate), hlo.or_(vanishes, infinite))
+    shape = hlo.select(done, one, a)
+    is_lower = hlo.compare("LE", lower, upper)
+    target = hlo.select(done, number(a, 0.5), hlo.select(is_lower, lower, upper))
+    log_gamma = hlo.lgamma(shape)
+
+    def function(t: Tensor) -> tuple[Tensor, Tensor]:
+        x = hlo.exponential(t)
+        tail = hlo.select(is_lower, _jax("gammainc", shape, x), _jax("gammaincc", shape, x))
+        log_density = hlo.subtract(hlo.subtract(hlo.multiply(shape, t), x), log_gamma)
+        return _excess(tail, target, is_lower), hlo.divide(hlo.exponential(log_density), tail)
+
+    # gammainc(a, x) < x^a / gamma(a + 1), close for small x; a itself is near the median of a large `a`.
+    chance = hlo.select(done, number(a, 0.5), lower)
+    bound = hlo.divide(hlo.add(hlo.log(chance), hlo.lgamma(hlo.add(shape, one))), shape)
+    start = hlo.select(hlo.compare("LT", shape, one), bound, hlo.log(shape))
+    root = _normal(_solve(hlo.clamp(-_WIDEST, start, _WIDEST), function), hlo.exponential)
+    root = hlo.select(infinite, number(a, math.inf), hlo.select(degenerate, nan, root))
+    return hlo.select(invalid, nan, hlo.select(vanishes, zero, root))
+
+
+def _in_float64(dtype: DType, operands: tuple[Tensor, ...], function: Callable[..., Tensor]) -> Tensor:
+    """The function of operands widened to float64: an inverse needs more digits than its result has."""
+    return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.align(*operands)]), dtype)
+
+
+@to_output("GammaIncInv")
+def _gammaincinv(dtype: DType, *operands: Tensor) -> Tensor:
+    """`scipy.special.gammaincinv`."""
+    return _in_float64(dtype, operands, lambda a, p: _gamma_quantile(a, p, hlo.subtract(number(p, 1), p)))
+
+
+@to_output("GammaIncCInv")
+def _gammainccinv(dtype: DType, *operands: Tensor) -> Tensor:
+    """`scipy.special.gammainccinv`."""
+    return _in_float64(dtype, operands, lambda a, q: _gamma_quantile(a, hlo.subtract(number(q, 1), q), q))
+
+
+@to_output("BetaIncInv")
+def _betaincinv(dtype: DType, *operands: Tensor) -> Tensor:
+    """`scipy.special.betaincinv`."""
+    return _in_float64(dtype, operands, _beta_quantile)
+
+
+def _beta_quantile(a: Tensor, b: Tensor, lower: Tensor) -> Tensor:
+    """x where betainc(a, b, x) = lower; solved for log(x / (1 - x)) by the smaller of lower and 1 - lower."""
+    nan, zero, one, half = (number(a, value) for value in (math.nan, 0, 1, 0.5))
+    positive = hlo.and_(hlo.compare("GT", a, zero), hlo.compare("GT", b, zero))
+    invalid = hlo.or_(hlo.not_(positive), _outside(lower, 0, 1))
+    at_end = hlo.or_(hlo.compare("EQ", lower, zero), hlo.compare("EQ", lower, one))
+    done = hlo.or_(invalid, at_end)
+    a, b = hlo.select(done, one, a), hlo.select(done, one, b)
+    chance = hlo.select(done, half, lower)
+    is_lower = hlo.compare("LE", chance, half)
+    target = hlo.select(is_lower, chance, hlo.subtract(one, chance))
+    first, second = hlo.select(is_lower, a, b), hlo.select(is_lower, b, a)
+    log_beta = hlo.subtract(hlo.add(hlo.lgamma(a), hlo.lgamma(b)), hlo.lgamma(hlo.add(a, b)))
+
+    def function(t: Tensor) -> tuple[Tensor, Tensor]:
+        x, rest = hlo.logistic(t), hlo.logistic(hlo.negate(t))
+        tail = _jax("betainc", first, second, hlo.select(is_lower, x, rest))
+        powers = hlo.add(hlo.multiply(a, hlo.log(x)), hlo.multiply(b, hlo.log(rest)))
+        density = hlo.exponential(hlo.subtract(powers, log_beta))
+        return _excess(tail, target, is_lower), hlo.divide(density, tail)
+
+    root = _normal(_solve(hlo.clamp(-_WIDEST, hlo.log(hlo.divide(a, b)), _WIDEST), function), hlo.logistic)
+    return hlo.select(invalid, nan, hlo.select(at_end, lower, root))

@@ -1,0 +1,77 @@
+// Sizes and values into a `?` module: types, the signature's dims, values, constraints.
+//
+// RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=3}' | filecheck %s
+// RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=0}' | filecheck %s --check-prefix=ZERO
+// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{q=3}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n=-1}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
+// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n=3.5}' 2>&1 | filecheck %s --check-prefix=NUMBER
+// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n' 2>&1 | filecheck %s --check-prefix=MALFORMED
+
+// UNKNOWN: hlograph: error: specialize: the program has no size 'q' (its sizes: n)
+// NEGATIVE: hlograph: error: specialize: size n = -1 is negative
+// NUMBER: hlograph: error: specialize: size n=3.5 is not an integer
+// MALFORMED: hlograph: error: malformed pass 'specialize{n'
+
+// Every op becomes static, shape vectors and size arithmetic go away, and the signature follows.
+// CHECK-LABEL: module @sizes
+// CHECK: func.func {{.*}}@main(%arg0: tensor<3x8xf64> {hlograph.dims = ["3", "8"], hlograph.name = "x"})
+// CHECK-SAME: -> (tensor<24xf64> {hlograph.dims = ["24"], hlograph.name = "y"})
+// CHECK-NEXT: [[ONE:%[^ ]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
+// CHECK-NEXT: [[ONES:%[^ ]+]] = stablehlo.broadcast_in_dim [[ONE]], dims = [] : (tensor<f64>) -> tensor<3x8xf64>
+// CHECK-NEXT: [[SUM:%[^ ]+]] = stablehlo.add %arg0, [[ONES]] : tensor<3x8xf64>
+// CHECK-NEXT: [[FLAT:%[^ ]+]] = stablehlo.reshape [[SUM]] : (tensor<3x8xf64>) -> tensor<24xf64>
+// CHECK-NEXT: return [[FLAT]] : tensor<24xf64>
+// ZERO-LABEL: module @sizes
+// ZERO: stablehlo.reshape {{.*}} : (tensor<0x8xf64>) -> tensor<0xf64>
+module @sizes {
+  func.func @main(%arg0: tensor<?x8xf64> {hlograph.name = "x", hlograph.dims = ["n", "8"]})
+      -> (tensor<?xf64> {hlograph.name = "y", hlograph.dims = ["8*n"]}) {
+    %size = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?x8xf64>) -> tensor<i32>
+    %n = stablehlo.convert %size : (tensor<i32>) -> tensor<i64>
+    %vector = stablehlo.reshape %n : (tensor<i64>) -> tensor<1xi64>
+    %eight = stablehlo.constant dense<8> : tensor<1xi64>
+    %shape = stablehlo.concatenate %vector, %eight, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+    %count = stablehlo.multiply %vector, %eight : tensor<1xi64>
+    %one = stablehlo.constant dense<1.0> : tensor<f64>
+    %ones = stablehlo.dynamic_broadcast_in_dim %one, %shape, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x8xf64>
+    %sum = stablehlo.add %arg0, %ones : tensor<?x8xf64>
+    %flat = stablehlo.dynamic_reshape %sum, %count : (tensor<?x8xf64>, tensor<1xi64>) -> tensor<?xf64>
+    return %flat : tensor<?xf64>
+  }
+}
+
+// -----
+
+// An argument whose value is a root stays in the signature; in the body a constant takes its place.
+// CHECK-LABEL: module @value
+// CHECK: func.func {{.*}}@main(%arg0: tensor<i64> {hlograph.dims = [], hlograph.name = "n"})
+// CHECK-SAME: -> (tensor<3xi64> {hlograph.dims = ["3"], hlograph.name = "y"})
+// CHECK-NEXT: [[PLACES:%[^ ]+]] = stablehlo.iota dim = 0 : tensor<3xi64>
+// CHECK-NEXT: return [[PLACES]] : tensor<3xi64>
+module @value {
+  func.func @main(%arg0: tensor<i64> {hlograph.name = "n", hlograph.dims = [], hlograph.values = ["n"]})
+      -> (tensor<?xi64> {hlograph.name = "y", hlograph.dims = ["n"]}) attributes {hlograph.constraints = [["n >= 0", "ARange"]]} {
+    %shape = stablehlo.reshape %arg0 : (tensor<i64>) -> tensor<1xi64>
+    %places = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+    return %places : tensor<?xi64>
+  }
+}
+
+// -----
+
+// Calls are followed.
+// CHECK-LABEL: module @calls
+// CHECK: call @{{.*}} : (tensor<3xf64>) -> tensor<3xf64>
+// CHECK: func.func private @{{.*}}(%arg0: tensor<3xf64>) -> tensor<3xf64>
+// CHECK-NEXT: stablehlo.negate %arg0 : tensor<3xf64>
+module @calls {
+  func.func @main(%arg0: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]})
+      -> (tensor<?xf64> {hlograph.name = "y", hlograph.dims = ["n"]}) {
+    %0 = call @inner(%arg0) : (tensor<?xf64>) -> tensor<?xf64>
+    return %0 : tensor<?xf64>
+  }
+  func.func private @inner(%arg0: tensor<?xf64>) -> tensor<?xf64> {
+    %0 = stablehlo.negate %arg0 : tensor<?xf64>
+    return %0 : tensor<?xf64>
+  }
+}

@@ -1,0 +1,171 @@
+"""device-linalg: the platform's library on CPU, a valid module on every other platform."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor.tensor import linalg as ptl
+from support import assert_same, reference
+
+import hlograph
+from hlograph import errors
+
+A, B, A3 = pt.dmatrix("a"), pt.dmatrix("b"), pt.dtensor3("a3")
+RNG = np.random.default_rng(8)
+SIZES = {"n": 4, "k": 2}
+DIMS = {"a": ("n", "n"), "b": ("n", "k")}
+
+
+def program(outputs: list, inputs: list | None = None, dims: dict | None = None) -> hlograph.Program:
+    return hlograph.emit_stablehlo((inputs or [A, B], outputs), dims=dims or DIMS)
+
+
+def positive(n: int) -> np.ndarray:
+    x = RNG.normal(size=(n, n))
+    return x @ x.T + n * np.eye(n)
+
+
+GRAPHS = {
+    "cholesky": (ptl.cholesky(A), {"potrf"}),
+    "upper": (ptl.cholesky(A, lower=False), {"potrf"}),
+    "triangular": (ptl.solve_triangular(A, B, lower=True), {"trsm"}),
+    "unit": (ptl.solve_triangular(A, B, unit_diagonal=True, trans=1), {"trsm"}),
+    "cholesky_solve": (ptl.cho_solve((A, True), B), {"trsm"}),
+    "solve": (ptl.solve(A, B), {"getrf", "trsm"}),
+    "solve_pos": (ptl.solve(A, B, assume_a="pos"), {"potrf", "trsm"}),
+    "inverse": (ptl.inv(A), {"getrf", "trsm"}),
+    "det": (ptl.det(A), {"getrf"}),
+}
+
+
+def library_calls(text: str) -> set[str]:
+    """LAPACK routines that a module calls, without the letter for the dtype."""
+    return {name[1:] for name in re.findall(r"@lapack_(\w+?)_ffi", text)}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_cpu_programs_call_lapack(name: str) -> None:
+    graph, expected = GRAPHS[name]
+    static = program([graph]).specialize(SIZES)
+    assert library_calls(static.text) == set()
+    after = static.run_passes(["device-linalg{platform=cpu}"])
+    assert library_calls(after.text) == expected
+    assert "stablehlo.cholesky" not in after.text
+    assert "hlograph.implements" not in after.text, "the portable form is still there"
+    assert after.signature == static.signature
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_dtypes(dtype: str) -> None:
+    x = pt.matrix("x", dtype=dtype)
+    static = program([ptl.solve(x, ptl.cholesky(x))], [x], {"x": ("n", "n")}).specialize({"n": 3})
+    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[dtype]
+    text = static.run_passes(["device-linalg"]).text
+    assert set(re.findall(r"@lapack_(\w)\w+?_ffi", text)) == {letter}
+
+
+def test_what_runs_is_what_the_pass_gives() -> None:
+    values = [positive(4), RNG.normal(size=(4, 2))]
+    outputs = [graph for graph, _ in GRAPHS.values()]
+    wanted = reference([A, B], outputs, values)
+    static = program(outputs).specialize(SIZES)
+    for each in (static, static.run_passes(["device-linalg"])):
+        for found, expected in zip(each.compile()(*values), wanted, strict=True):
+            assert_same(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_batches(batch: int, n: int) -> None:
+    """LAPACK's LU of every matrix in the batch equals the portable loop, which the interpreter runs."""
+    outputs = [ptl.inv(A3), ptl.det(A3)]
+    each = hlograph.emit_stablehlo(([A3], outputs))
+    values = RNG.normal(size=(batch, n, n)) + 2 * np.eye(n)[::-1]
+    for found, expected in zip(each.compile()(values), each.interpret(values), strict=True):
+        assert_same(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu", "cuda", "rocm", "tpu"])
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_every_platform_gives_a_valid_module(platform: str, size: int) -> None:
+    static = program([graph for graph, _ in GRAPHS.values()]).specialize({"n": size, "k": 2})
+    after = static.run_passes([f"device-linalg{{platform={platform}}}"])
+    assert hlograph.Program.parse(after.text).signature == static.signature
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_batches_on_every_platform(platform: str) -> None:
+    static = hlograph.emit_stablehlo(([A3], [ptl.inv(A3), ptl.cholesky(A3)])).specialize(
+        {"a3_0": 3, "a3_1": 4, "a3_2": 4}
+    )
+    after = static.run_passes([f"device-linalg{{platform={platform}}}"])
+    assert not library_calls(after.text)
+
+
+def test_equal_factorizations_share_a_function() -> None:
+    static = program([ptl.cholesky(A), ptl.cholesky(A + 1), ptl.cholesky(A @ A)]).specialize(SIZES)
+    text = static.run_passes(["device-linalg"]).text
+    assert len(re.findall(r"func\.func private @cholesky_cpu\w*\(", text)) == 1
+    assert len(re.findall(r"call @cholesky_cpu", text)) == 3
+
+
+def test_functions_of_the_users_module_keep_their_names() -> None:
+    text = """
+    func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+      %0 = stablehlo.cholesky %a, lower = true : tensor<2x2xf64>
+      %1 = call @cholesky_cpu(%0) : (tensor<2x2xf64>) -> tensor<2x2xf64>
+      return %1 : tensor<2x2xf64>
+    }
+    func.func private @cholesky_cpu(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+      %0 = stablehlo.add %a, %a : tensor<2x2xf64>
+      return %0 : tensor<2x2xf64>
+    }"""
+    function = hlograph.Program.parse(text).run_passes(["device-linalg"]).compile()
+    np.testing.assert_allclose(function(np.diag([4.0, 9.0])), np.diag([4.0, 6.0]))
+
+
+def test_a_factorization_inside_a_loop() -> None:
+    text = """
+    func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %two = stablehlo.constant dense<2> : tensor<i64>
+      %r:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i64>, tensor<2x2xf64>
+      cond {
+        %c = stablehlo.compare LT, %i, %two : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %f = stablehlo.cholesky %x, lower = true : tensor<2x2xf64>
+        %j = stablehlo.add %i, %one : tensor<i64>
+        stablehlo.return %j, %f : tensor<i64>, tensor<2x2xf64>
+      }
+      return %r#1 : tensor<2x2xf64>
+    }"""
+    after = hlograph.Program.parse(text).run_passes(["device-linalg"])
+    assert library_calls(after.text) == {"potrf"}
+    np.testing.assert_allclose(after.compile()(np.diag([16.0, 81.0])), np.diag([2.0, 3.0]))
+
+
+def test_a_module_without_factorizations_stays() -> None:
+    before = program([A + 1, B]).specialize(SIZES)
+    assert before.run_passes(["device-linalg"]).text == before.text
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("device-linalg{platform=vpu}", "unknown platform 'vpu'"),
+        ("device-linalg{device=cpu}", "unknown option 'device'"),
+    ],
+)
+def test_wrong_options(spec: str, message: str) -> None:
+    with pytest.raises(errors.PassError, match=message):
+        program([ptl.det(A)]).specialize(SIZES).run_passes([spec])
+
+
+def test_open_sizes_are_refused() -> None:
+    with pytest.raises(errors.PassError, match="needs static shapes; specialize first"):
+        program([ptl.cholesky(A)]).run_passes(["device-linalg"])

@@ -1,0 +1,382 @@
+"""IfElse, checks, inner graphs, copies, Blockwise: what is evaluated, what is raised, what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.ops import DeepCopyOp, ViewOp
+from pytensor.gradient import grad
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.ifelse import ifelse
+from pytensor.raise_op import Assert, CheckAndRaise
+from pytensor.tensor.blockwise import Blockwise
+from support import check_lowering
+
+import hlograph
+from hlograph import errors
+
+C = pt.bscalar("c")
+X, Y = pt.dvector("x"), pt.dvector("y")
+THREE = np.array([0.5, -1.0, 2.0])
+
+
+def emit(inputs: list, outputs: list, **options: object) -> hlograph.Program:
+    return hlograph.emit_stablehlo((inputs, outputs), **options)  # type: ignore[arg-type]
+
+
+def branches(program: hlograph.Program) -> tuple[str, list[str]]:
+    """The text outside every `stablehlo.if`, and the text of each branch of the only one."""
+    match = re.search(r'"stablehlo\.if"\(%\w+\) \(\{(.*?)\n    \}, \{(.*?)\n    \}\)', program.text, re.DOTALL)
+    assert match is not None, program.text
+    return program.text.replace(match[0], ""), [match[1], match[2]]
+
+
+# ---- IfElse ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_ifelse(taken: int) -> None:
+    check_lowering([C, X], ifelse(C, pt.exp(X), pt.tanh(X)), taken, THREE)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, -2.0, np.nan])
+def test_ifelse_takes_any_number_as_condition(value: float) -> None:
+    condition = pt.dscalar("condition")
+    check_lowering([condition, X], ifelse(condition, X, X * 2), value, THREE)
+
+
+def test_only_the_taken_branch_holds_its_nodes() -> None:
+    shared, used = pt.sinh(X), pt.cos(X)
+    graph = ifelse(C, pt.exp(X) + shared, pt.tanh(X) * shared + used)
+    outside, (then, otherwise) = branches(emit([C, X], [graph, used]))
+    assert "exponential " in then
+    assert "tanh" in otherwise
+    assert "exponential " not in outside + otherwise
+    assert "tanh" not in outside + then
+    # Needed by both branches, or outside too: once, before the `if`.
+    assert outside.count("chlo.sinh") == 1
+    assert outside.count("stablehlo.cosine") == 1
+    assert "sinh" not in then + otherwise
+    assert "cosine" not in then + otherwise
+    for taken in (0, 1):
+        check_lowering([C, X], [graph, used], taken, THREE)
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_branches_that_are_inputs_and_constants(taken: int) -> None:
+    vector, number = pt.as_tensor(np.arange(3.0)), pt.as_tensor(np.float64(1.5))
+    outputs = [ifelse(C, X, vector), ifelse(C, number, X.sum()), ifelse(C, X, X)]
+    check_lowering([C, X], outputs, taken, THREE)
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_several_outputs(taken: int) -> None:
+    first, second, third = ifelse(C, [pt.exp(X), X.sum(), X > 0], [pt.tanh(X), X.prod(), X < 0])
+    check_lowering([C, X], [third, first, second], taken, THREE)
+
+
+@pytest.mark.parametrize("value", [0, 1, 2])
+def test_nested(value: int) -> None:
+    common = pt.sin(Y)
+    inner = ifelse(pt.gt(C, 1), pt.exp(X) + common, ifelse(pt.gt(C, 2), X, pt.tanh(X) * common))
+    check_lowering([C, X, Y], [ifelse(C, inner, common + 1), ifelse(C, X, inner)], value, THREE, THREE + 1)
+
+
+def test_a_nested_branch_stands_inside_the_outer_one() -> None:
+    graph = ifelse(C, ifelse(pt.gt(X.sum(), 0), pt.exp(X), X), pt.tanh(X))
+    program = emit([C, X], [graph])
+    outer = program.text.index("stablehlo.if")
+    inner = program.text.index("stablehlo.if", outer + 1)
+    # The sum is the inner condition, needed in the outer branch only.
+    assert outer < program.text.index("stablehlo.reduce") < inner < program.text.index("stablehlo.exponential")
+
+
+def test_a_chain_of_conditions() -> None:
+    graph = X
+    for level in range(8):
+        graph = ifelse(pt.gt(C, level), pt.tanh(graph) + level, graph * 0.5)
+    for value in (0, 3, 9):
+        check_lowering([C, X], graph, value, THREE)
+
+
+def test_gradient_through_a_branch() -> None:
+    graph = grad(ifelse(C, pt.exp(X), X**2).sum(), X)
+    for taken in (0, 1):
+        check_lowering([C, X], graph, taken, THREE)
+
+
+def test_an_inner_graph_in_a_branch() -> None:
+    a = pt.dvector("a")
+    op = OpFromGraph([a], [ifelse(pt.gt(a.sum(), 0), pt.exp(a), a)])
+    for taken in (0, 1):
+        check_lowering([C, X], ifelse(C, op(X) + op(-X), op(X * 2)), taken, THREE)
+
+
+def test_branches_of_two_sizes_are_refused_at_the_call() -> None:
+    function = emit([C, X, Y], [ifelse(C, pt.exp(X), pt.tanh(Y))]).compile()
+    np.testing.assert_allclose(function(np.int8(0), THREE, THREE), np.tanh(THREE), rtol=1e-14)
+    message = r"x_0 == y_0.*x_0 = 3, y_0 = 2.*result 0 of the branches.*IfElse"
+    with pytest.raises(errors.ArgumentShapeError, match=message):
+        function(np.int8(0), THREE, THREE[:2])
+
+
+def test_branches_of_a_fixed_and_an_open_size() -> None:
+    graph = ifelse(C, pt.zeros(3), X)
+    check_lowering([C, X], graph, 0, THREE)
+    function = emit([C, X], [graph]).compile()
+    with pytest.raises(errors.ArgumentShapeError, match=r"x_0 == 3|3 == x_0"):
+        function(np.int8(0), THREE[:2])
+
+
+def test_branches_of_two_fixed_sizes_are_refused_at_once() -> None:
+    with pytest.raises(errors.ArgumentShapeError, match=r"3 == 4.*result 0 of the branches"):
+        emit([C], [ifelse(C, pt.zeros(3), pt.zeros(4))])
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
+class OutOfRange(ValueError):
+    """An exception of the test's own."""
+
+
+class Outer:
+    class Inner(KeyError):
+        """An exception inside a class."""
+
+
+@pytest.mark.parametrize("exception", [ValueError, AssertionError, IndexError, np.linalg.LinAlgError, OutOfRange])
+def test_check_and_raise(exception: type[Exception]) -> None:
+    message = 'all must be positive: "quoted", ünïcode,\nsecond line'
+    program = emit([X], [CheckAndRaise(exception, message)(X, (X > 0).all()) * 2])
+    function = program.compile()
+    np.testing.assert_array_equal(function(np.abs(THREE)), np.abs(THREE) * 2)
+    with pytest.raises(exception) as raised:
+        function(THREE)
+    assert type(raised.value) is exception
+    assert str(raised.value) == message
+    with pytest.raises(exception, match="all must be positive"):
+        program.interpret(THREE)
+
+
+def test_a_check_outlives_the_file(tmp_path: object) -> None:
+    program = emit([X], [CheckAndRaise(OutOfRange, "too small")(X, (X > 0).all())])
+    for name in ("checked.mlir", "checked.mlirbc"):
+        loaded = hlograph.load(program.save(tmp_path / name))  # type: ignore[operator]
+        with pytest.raises(OutOfRange, match="too small"):
+            loaded.compile()(THREE)
+
+
+def test_an_exception_class_inside_a_function_is_raised_as_its_base() -> None:
+    class Local(LookupError):
+        pass
+
+    function = emit([X], [CheckAndRaise(Local, "local")(X, (X > 0).all())]).compile()
+    with pytest.raises(LookupError, match="local"):
+        function(THREE)
+
+
+def test_an_exception_class_inside_a_class_is_at_least_its_base() -> None:
+    function = emit([X], [CheckAndRaise(Outer.Inner, "inner")(X, (X > 0).all())]).compile()
+    with pytest.raises(KeyError, match="inner"):
+        function(THREE)
+
+
+def test_a_class_that_hides_a_builtin_one() -> None:
+    hidden = type("ValueError", (OutOfRange,), {"__module__": __name__})
+    from hlograph.dialects.tensor.control import exception_name
+
+    assert exception_name(hidden) == f"{__name__}.ValueError(ValueError)"
+    assert exception_name(ValueError) == "ValueError"
+
+
+def test_the_first_failing_check_raises() -> None:
+    x = CheckAndRaise(ValueError, "first")(X, (X > -10).all())
+    x = CheckAndRaise(IndexError, "second")(x, (X > 0).all())
+    x = CheckAndRaise(KeyError, "third")(x, (X > 1).all())
+    function = emit([X], [x]).compile()
+    for values, expected in ((THREE, "second"), (THREE - 20, "first"), (THREE + 3, None), (THREE + 1.5, "third")):
+        if expected is None:
+            function(values)
+        else:
+            with pytest.raises(LookupError if expected != "first" else ValueError, match=expected):
+                function(values)
+
+
+def test_several_conditions_in_one_check() -> None:
+    function = emit([X], [Assert("both")(X, (X > -5).all(), (X < 5).all())]).compile()
+    function(THREE)
+    for bad in (THREE - 9, THREE + 9):
+        with pytest.raises(AssertionError, match="both"):
+            function(bad)
+
+
+def test_a_condition_on_a_shape() -> None:
+    function = emit([X], [Assert("needs more than two")(X, X.shape[0] > 2)]).compile()
+    np.testing.assert_array_equal(function(THREE), THREE)
+    with pytest.raises(AssertionError, match="needs more than two"):
+        function(THREE[:2])
+    function(THREE)
+
+
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_rewrites_do_not_drop_a_check(rewrite: bool) -> None:
+    graph = pt.exp(Assert("positive")(X, (X > 0).all())).sum()
+    function = emit([X], [graph], rewrite=rewrite).compile()
+    with pytest.raises(AssertionError, match="positive"):
+        function(THREE)
+
+
+def test_a_condition_that_is_always_true_costs_nothing() -> None:
+    program = emit([X], [Assert("never")(X, True)])
+    assert program.signature.checks == ()
+
+
+def test_a_condition_that_is_always_false_raises() -> None:
+    function = emit([X], [Assert("always")(X, pt.as_tensor(np.array(False)))]).compile()
+    with pytest.raises(AssertionError, match="always"):
+        function(THREE)
+
+
+def test_graphs_without_checks_have_no_more_results_than_outputs() -> None:
+    program = emit([X], [X + 1, X.sum()])
+    assert "hlograph.flags" not in program.text
+    assert len(re.findall(r"hlograph\.name", program.text.partition("->")[2].partition("\n")[0])) == 2
+    checked = emit([X], [Assert("flag")(X, (X > 0).all())])
+    assert checked.text.count("hlograph.flags") == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_check_in_a_branch_counts_only_when_it_is_taken(depth: int) -> None:
+    checked = Assert("negative")(pt.exp(X), (X > 0).all())
+    graph = ifelse(C, checked, X) if depth == 1 else ifelse(C, ifelse(pt.gt(C, 1), checked, X * 3), X)
+    program = emit([C, X], [graph])
+    function = program.compile()
+    for value in range(depth):
+        function(np.int8(value), THREE)
+        program.interpret(np.int8(value), THREE)
+    for call in (function, program.interpret):
+        with pytest.raises(AssertionError, match="negative"):
+            call(np.int8(depth), THREE)
+        call(np.int8(depth), np.abs(THREE))
+
+
+def test_a_check_that_guards_both_branches_counts_always() -> None:
+    checked = Assert("guard")(X, (X > 0).all())
+    function = emit([C, X], [ifelse(C, checked * 2, checked + 1)]).compile()
+    for taken in (0, 1):
+        with pytest.raises(AssertionError, match="guard"):
+            function(np.int8(taken), THREE)
+
+
+def test_a_check_in_an_inner_graph() -> None:
+    a = pt.dvector("a")
+    op = OpFromGraph([a], [Assert("inner")(a, (a > 0).all()) * 2])
+    function = emit([X, Y], [op(X), op(Y)]).compile()
+    function(THREE + 2, THREE + 2)
+    for values in ((THREE, THREE + 2), (THREE + 2, THREE)):
+        with pytest.raises(AssertionError, match="inner"):
+            function(*values)
+
+
+def test_an_assertion_and_its_gradient() -> None:
+    checked = Assert("positive")(X, (X > 0).all())
+    check_lowering([X], grad((checked**2).sum(), X), np.abs(THREE))
+
+
+# ---- inner graphs, copies -------------------------------------------------------------------------------------------
+
+
+def test_inner_graphs_nested_and_used_again() -> None:
+    a, b = pt.dvector("a"), pt.dvector("b")
+    inner = OpFromGraph([a, b], [pt.exp(a) * b, a - b])
+    product, difference = inner(a, b)
+    outer = OpFromGraph([a, b], [inner(product, difference)[0], difference])
+    outputs = [outer(X, Y)[0], outer(Y, X)[1], inner(X, X)[0]]
+    check_lowering([X, Y], outputs, THREE, THREE + 1)
+
+
+def test_the_same_inner_graph_on_the_same_operands_is_emitted_once() -> None:
+    a = pt.dvector("a")
+    first, second = (OpFromGraph([a], [pt.exp(a)]) for _ in range(2))
+    program = emit([X], [first(X) + second(X)])
+    assert program.op_counts()["stablehlo.exponential"] == 1
+
+
+def test_an_inner_graph_that_returns_inputs_and_constants() -> None:
+    a, b = pt.dvector("a"), pt.dvector("b")
+    op = OpFromGraph([a, b], [b, a, pt.as_tensor(np.arange(2.0))], on_unused_input="ignore")
+    check_lowering([X, Y], op(X, Y), THREE, THREE[:2])
+
+
+def test_gradient_of_an_inner_graph() -> None:
+    a = pt.dvector("a")
+    op = OpFromGraph([a], [pt.exp(a) + a**3])
+    check_lowering([X], grad(op(X).sum(), X), THREE)
+
+
+def test_copies_and_views() -> None:
+    check_lowering([X], [DeepCopyOp()(X), ViewOp()(X) + 1], THREE)
+
+
+def test_symbolic_ops() -> None:
+    """Ops that PyTensor defines by an inner graph."""
+    outputs = [pt.linalg.kron(pt.outer(X, Y), pt.outer(Y, X)), pt.special.softmax(X), pt.diag(X, 1)]
+    check_lowering([X, Y], outputs, THREE, THREE[:2])
+
+
+# ---- Blockwise ------------------------------------------------------------------------------------------------------
+
+
+class NoRule(Op):
+    """An op that nothing lowers."""
+
+    __props__ = ()
+    gufunc_signature = "(n)->(n)"
+
+    def make_node(self, x: object) -> Apply:
+        x = pt.as_tensor(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node: Apply, inputs: list, outputs: list) -> None:
+        outputs[0][0] = inputs[0]
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_blockwise_of_an_op_without_rule_is_listed(matrix: bool) -> None:
+    x = pt.dmatrix("m") if matrix else X
+    with pytest.raises(errors.UnsupportedOpError, match="Blockwise of NoRule"):
+        emit([x], [Blockwise(NoRule())(x)])
+
+
+def test_an_op_inside_a_blockwise_inner_graph_is_listed() -> None:
+    a = pt.dvector("a")
+    op = Blockwise(OpFromGraph([a], [NoRule()(a)]), signature="(n)->(n)")
+    with pytest.raises(errors.UnsupportedOpError, match=r"NoRule.*inside Blockwise"):
+        emit([X], [op(X)])
+
+
+def test_blockwise_of_an_op_without_batch_axes_is_the_op() -> None:
+    a = pt.dvector("a")
+    check_lowering([X], Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")(X), THREE)
+
+
+def test_blockwise_over_batches_that_no_rule_takes_is_refused() -> None:
+    a, m = pt.dvector("a"), pt.dmatrix("m")
+    op = Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")
+    with pytest.raises(errors.UnsupportedGraphError, match="OpFromGraph over batch axes"):
+        emit([m], [op(m)])
+
+
+def test_pytensor_evaluates_ifelse_as_the_compiled_function_does() -> None:
+    """`hlograph.function` with PyTensor's rewrites against PyTensor's default mode."""
+    graph = ifelse(pt.gt(X.sum(), 0), pt.log1p(pt.exp(X)), -X)
+    ours, theirs = hlograph.function([X], graph), pytensor.function([X], graph)
+    for values in (THREE, -THREE, THREE[:1]):
+        np.testing.assert_allclose(ours(values), theirs(values), rtol=1e-13)

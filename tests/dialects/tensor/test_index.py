@@ -1,0 +1,502 @@
+"""Indexing: slices, integer indices, index tensors and masks; reading, writing, accumulating, and their gradients."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import DYNAMIC, check_lowering
+
+import hlograph
+from hlograph.errors import ArgumentShapeError, DataDependentSizeError, IndexOutOfBoundsError, UnsupportedGraphError
+
+
+def numbers(*shape: int) -> np.ndarray:
+    """1, 2, 3, ... in a shape: every element is another one, none is 0."""
+    return np.arange(1.0, np.prod(shape, dtype=int) + 1).reshape(shape)
+
+
+def both(region, y) -> list:
+    """Writing and accumulating."""
+    return [pt.set_subtensor(region, y), pt.inc_subtensor(region, y)]
+
+
+def call(inputs, outputs, *values, dims=None):
+    return hlograph.emit_stablehlo((list(inputs), outputs), dims=dims).compile()(*values)
+
+
+x, y = pt.dvector("x"), pt.dvector("y")
+matrix, cube = pt.dmatrix("matrix"), pt.dtensor3("cube")
+scalar = pt.dscalar("scalar")
+k, i = pt.iscalar("k"), pt.lscalar("i")
+CUBE = numbers(3, 4, 5)
+
+ENDS = [None, -7, -2, -1, 0, 1, 4, 7]
+SLICES = [slice(*parts) for parts in itertools.product(ENDS, ENDS, [None, 2, -1, -3])]
+
+
+# ---- slices ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_constant_slices(size):
+    check_lowering([x], [x[s] for s in SLICES], numbers(size), interpret=size == 5)
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (1, 2), (2, 1), (5, 3)])
+def test_symbolic_ends(sizes):
+    n, m = x.shape[0], y.shape[0]
+    ends = [None, n // 2, n - 1, n, n + 2, -n, -(n // 2), m, m - 3, -m]
+    slices = [slice(*parts) for parts in itertools.product(ends, ends, [None, 2, -1])]
+    check_lowering([x, y], [x[s] for s in slices], *map(numbers, sizes), interpret=sizes == (5, 3))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_runtime_ends_and_steps(dtype):
+    start, stop, step = (pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step"))
+    outputs = [
+        x[start:stop:step], x[start:], x[:stop], x[::step], x[start:stop], x[start:stop:-2], x[start:stop:2],
+        x[start::step], x[:stop:step], cube[1, start:stop, ::step], cube[start, :stop:step],
+    ]
+    run = hlograph.emit_stablehlo(([x, cube, start, stop, step], outputs)).compile()
+    values = numbers(5)
+    calls = [(1, 4, 1), (0, 0, 1), (2, 1, 2), (2, 9, 3), (0, 100, 7)]
+    if dtype != "uint8":
+        calls += [(2, 0, -1), (-1, -4, -2), (-3, -1, 1), (1, 9, -1), (0, -9, -3), (-2, 4, 2)]
+    for a, b, c in calls:
+        expected = [
+            values[a:b:c], values[a:], values[:b], values[::c], values[a:b], values[a:b:-2], values[a:b:2],
+            values[a::c], values[:b:c], CUBE[1, a:b, ::c], CUBE[a, :b:c],
+        ]
+        found = run(values, CUBE, *np.array([a, b, c], dtype))
+        for actual, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(actual, wanted, err_msg=f"{a}:{b}:{c}")
+
+
+def test_ends_of_any_magnitude():
+    huge = 2**63 - 1
+    slices = [slice(None, huge), slice(huge, None), slice(None, huge, -1), slice(huge, None, -1), slice(-huge, huge)]
+    slices += [slice(-huge, None, -1), slice(None, -huge, -2)]
+    check_lowering([x], [x[s] for s in slices], numbers(4))
+    for value in (huge, -huge):
+        check_lowering([x, i], [x[i:], x[:i], x[:i:-1], x[i::-1]], numbers(4), value, static=False)
+
+
+def test_slices_of_three_axes():
+    n = x.shape[0]
+    outputs = [
+        cube[1:, ::-1, 1:3], cube[::2, :, ::-2], cube[..., 1:], cube[:, 5:], cube[-2:, :n], cube[:n, n // 2 :, -n:],
+        cube[::-1, ::-1, ::-1], cube[1:][:, :2][..., ::2], cube[None, 1:, :, None], cube[:, :0],
+    ]
+    check_lowering([x, cube], outputs, numbers(3), CUBE)
+
+
+# ---- integer indices ------------------------------------------------------------------------------------------------
+
+
+def test_constant_and_symbolic_indices():
+    n = x.shape[0]
+    outputs = [
+        x[0], x[2], x[-1], x[-3], x[n - 1], x[n // 2], x[-n], x[n - 4], x[pt.constant(1, dtype="uint8")],
+        cube[0, -1, 2], cube[1], cube[:, -4], cube[..., 4], cube[-1, :, 1:3], cube[1:, 2, ::-1], cube[n - 1, :, -n],
+        cube[::-2, -1, ::2], cube[2, 1:3], cube[None, 1, :, None, -1],
+    ]
+    check_lowering([x, cube], outputs, numbers(3), CUBE)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint32"])
+def test_runtime_indices(dtype):
+    a, b = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
+    outputs = [x[a], cube[a], cube[:, b], cube[a, b], cube[a, :, b], cube[a, 1:, ::-1], cube[b, ::2], cube[:b, a, a:]]
+    run = hlograph.emit_stablehlo(([x, cube, a, b], outputs)).compile()
+    values = numbers(3)
+    for p, q in [(0, 1), (2, 0), (1, 2)] + [(-1, -2), (-3, -3)] * (dtype[0] == "i"):
+        expected = [
+            values[p], CUBE[p], CUBE[:, q], CUBE[p, q], CUBE[p, :, q], CUBE[p, 1:, ::-1], CUBE[q, ::2],
+            CUBE[:q, p, p:],
+        ]
+        for actual, wanted in zip(run(values, CUBE, *np.array([p, q], dtype)), expected, strict=True):
+            np.testing.assert_array_equal(actual, wanted, err_msg=f"{p}, {q}")
+
+
+def test_computed_indices():
+    top = pt.argmax(x)
+    outputs = [x[top], cube[pt.argmin(x)], cube[top - 2, :, 1], x[pt.cast(x[0], "int32")], cube[top, 1:3, ::-1]]
+    check_lowering([x, cube], outputs, numbers(3), CUBE)
+
+
+# ---- what is out of range -------------------------------------------------------------------------------------------
+
+u64 = pt.scalar("u64", dtype="uint64")
+i8 = pt.bscalar("i8")
+j, l = pt.lvector("j"), pt.lvector("l")  # noqa: E741
+flags = pt.vector("flags", dtype=bool)
+MASK = np.array([True, False, True])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "values"),
+    [
+        ([x], x[3], [numbers(3)]),
+        ([x], x[-4], [numbers(3)]),
+        ([x], x[x.shape[0]], [numbers(3)]),
+        ([x], x[[0, 3]], [numbers(3)]),
+        ([x], x[[0, -4]], [numbers(3)]),
+        ([x], pt.set_subtensor(x[3], 0.0), [numbers(3)]),
+        ([x], pt.inc_subtensor(x[[0, 3]], 0.0), [numbers(3)]),
+        ([x, i], x[i], [numbers(0), 0]),
+        ([x, i], pt.set_subtensor(x[i], 0.0), [numbers(0), 0]),
+        ([x, j], x[j], [numbers(0), np.array([0])]),
+        ([matrix, j, l], matrix[j, l], [numbers(3, 0), np.array([0]), np.array([0])]),
+        ([matrix, j, l], matrix[j, l], [numbers(3, 2), np.array([0, 1]), np.array([0, 1, 1])]),
+        ([x], x[MASK], [numbers(4)]),
+        ([x], pt.set_subtensor(x[MASK], 0.0), [numbers(4)]),
+        ([x, flags], pt.set_subtensor(x[flags], 0.0), [numbers(4), MASK]),
+        ([x], x.shape[1], [numbers(3)]),
+    ],
+)
+def test_known_index_out_of_range(inputs, output, values):
+    """What is known before the run is refused before the run, when the program is emitted or called."""
+    for dims in (None, {v: a.shape for v, a in zip(inputs, values, strict=True) if isinstance(a, np.ndarray)}):
+        with pytest.raises(IndexOutOfBoundsError, match="index") as caught:
+            call(inputs, [output], *values, dims=dims)
+        assert isinstance(caught.value, IndexError)
+        assert isinstance(caught.value, ArgumentShapeError)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "values"),
+    [
+        ([x, i], x[i], [numbers(3), 3]),
+        ([x, i], x[i], [numbers(3), -4]),
+        ([x], x[x.shape[0] - 7], [numbers(3)]),
+        ([x], x[pt.argmax(x) + 1], [numbers(3)]),
+        ([x, i8], x[i8], [numbers(3), np.int8(100)]),
+        ([x, u64], x[u64], [numbers(3), np.uint64(2**64 - 1)]),
+        ([x, i], pt.set_subtensor(x[i], 0.0), [numbers(3), 3]),
+        ([x, i], pt.inc_subtensor(x[i], 1.0), [numbers(3), -4]),
+        ([matrix, i], pt.inc_subtensor(matrix[i, ::2], 1.0), [numbers(3, 3), -4]),
+        ([x, j], x[j], [numbers(3), np.array([0, 3])]),
+        ([x, j], x[j], [numbers(3), np.array([0, -4])]),
+        ([x, j], pt.set_subtensor(x[j], 0.0), [numbers(3), np.array([0, 3])]),
+        ([x, j], pt.inc_subtensor(x[j], 0.0), [numbers(3), np.array([0, -4])]),
+        ([matrix, j, l], matrix[j, l], [numbers(3, 2), np.array([0, 2]), np.array([0, 2])]),
+        ([matrix, j, l], pt.inc_subtensor(matrix[j, l], 1.0), [numbers(3, 2), np.array([0, 2]), np.array([0, 2])]),
+    ],
+)
+def test_runtime_index_out_of_range(inputs, output, values):
+    program = hlograph.emit_stablehlo((inputs, [output]))
+    for run in (program.compile(), program.interpret):
+        with pytest.raises(IndexError, match="out of bounds for axis"):
+            run(*values)
+
+
+@pytest.mark.parametrize("part", ["start", "stop", "step"])
+def test_data_dependent_slice(part):
+    at = pt.argmax(y)
+    region = {"start": x[at:], "stop": x[:at], "step": x[::at]}[part]
+    region.name = "region"
+    with pytest.raises(DataDependentSizeError) as caught:
+        hlograph.emit_stablehlo(([x, y], [region]))
+    message = str(caught.value)
+    assert f"the {part} of a slice of axis 0" in message
+    assert "'region'" in message
+    assert "Pass it as an integer scalar input" in message
+
+
+def test_step_zero():
+    with pytest.raises(UnsupportedGraphError, match="axis 0 has step 0"):
+        hlograph.emit_stablehlo(([x], [x[:: pt.constant(0)]]))
+    with pytest.raises(ArgumentShapeError, match="step of a slice of axis 0"):
+        call([x, i], [x[::i]], numbers(3), 0)
+
+
+# ---- writing to slices ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_write_constant_slices(size):
+    outputs = []
+    for s in SLICES[::2]:
+        outputs += both(x[s], scalar) + both(x[s], 10.0 * pt.arange(x[s].shape[0]))
+    check_lowering([x, scalar], outputs, numbers(size), 9.0, interpret=False)
+
+
+row, column, ints = pt.drow("row"), pt.dcol("column"), pt.ivector("ints")
+WRITTEN = [x, matrix, cube, scalar, row, column, ints]
+WRITTEN_VALUES = [numbers(3), 10 * numbers(4, 5), CUBE, 7.0, 10 * numbers(1, 5), 10 * numbers(4, 1)]
+WRITTEN_VALUES += [np.arange(1, 6)]
+
+
+def test_write_to_three_axes():
+    n = x.shape[0]
+    regions = [
+        (cube[0], matrix), (cube[0], row), (cube[0], column), (cube[0], ints), (cube[:, 1], scalar),
+        (cube[:], scalar), (cube[1:, ::2], scalar), (cube[::-1, :, 1::2], scalar), (cube[::2], matrix),
+        (cube[..., -1], scalar), (cube[:, 2:n], scalar), (cube[: n // 2, 1], ints), (cube[0, 0, 0], scalar),
+        (cube[1:2, 1:2], scalar), (cube[None, 1:], scalar), (cube.dimshuffle(2, 0, 1)[1:], scalar),
+        (cube[0, 1::2], row), (cube[-1, ::-1], column), (cube[:, n - 1, ::-2], scalar), (cube[:, :0], scalar),
+    ]
+    outputs = [output for region, value in regions for output in both(region, value)]
+    check_lowering(WRITTEN, outputs, *WRITTEN_VALUES)
+
+
+def test_write_at_runtime_indices():
+    regions = [
+        (cube[i], matrix), (cube[i], row), (cube[i], column), (cube[i], ints), (cube[:, i], scalar),
+        (cube[i, :, k], scalar), (cube[i, 1:3], row), (cube[i, k, i], scalar), (cube[:, ::-2, i], scalar),
+        (cube[i, ::2], row), (cube[i, ::-1], matrix), (cube[1:, i, ::3], scalar), (cube[pt.argmax(x), 1:], ints),
+    ]
+    outputs = [output for region, value in regions for output in both(region, value)]
+    program = check_lowering([*WRITTEN, i, k], outputs, *WRITTEN_VALUES, 2, 1, static=False)
+    assert program.signature.value_arguments == frozenset(), "an index is data: another one is no new size"
+    check_lowering([*WRITTEN, i, k], outputs, *WRITTEN_VALUES, -2, -1, interpret=False)
+
+
+def test_write_to_runtime_slices():
+    step = pt.lscalar("step")
+    regions = [
+        cube[i:], cube[:, :i], cube[k:i, :, -1], cube[i, k:], cube[::step], cube[i::step, 1], cube[:, k, ::step],
+        cube[::step, 1:3, ::step], cube[::step, ::-2],
+    ]
+    outputs = [output for region in regions for output in both(region, scalar)]
+    outputs += both(cube[::step], 100.0 * pt.arange(5))
+    for values in [(1, 0, 2), (2, 1, -1), (-1, -2, -2), (0, 2, 7)]:
+        check_lowering([cube, scalar, i, k, step], outputs, CUBE, 7.0, *values, static=False, interpret=values[0] == -1)
+
+
+def test_write_other_dtypes():
+    xi, xf = pt.ivector("xi"), pt.fvector("xf")
+    outputs = [*both(xf[1:], xi[1:]), *both(xf[::2], xi[::2]), *both(xi[1:], xi[:-1]), *both(xf[0], xi[0])]
+    check_lowering([xi, xf], outputs, np.arange(4), np.arange(4) / 8)
+
+
+def test_written_size_must_agree():
+    output = pt.set_subtensor(x[1:], y)
+    for size in (2, 1):  # a vector of unknown size does not stretch, as in PyTensor
+        with pytest.raises(ArgumentShapeError, match="the written value, axis 0"):
+            call([x, y], [output], numbers(4), numbers(size))
+
+
+def test_gradients_of_writing():
+    outputs = []
+    for region, value in [(x[1:], y), (x[::2], y[:3]), (x[::-1], y), (x[i], scalar), (x[:-1], scalar), (x[::-2], y)]:
+        value = value[: region.shape[0]] if value is y else value
+        for written in both(region, value):
+            loss = (written**2 * pt.arange(x.shape[0])).sum()
+            outputs += pytensor.grad(loss, [x, scalar if value is scalar else y])
+    outputs.append(pytensor.grad((cube[1:, i, ::-2] ** 2).sum(), cube))
+    outputs.append(pytensor.grad((cube[::2, :, 1] ** 2).sum() + cube[-1].sum(), cube))
+    check_lowering([x, y, scalar, i, cube], outputs, numbers(6), numbers(6), 3.0, -2, CUBE)
+
+
+# ---- index tensors --------------------------------------------------------------------------------------------------
+
+small = pt.ivector("small")
+unsigned = pt.vector("unsigned", dtype="uint8")
+places = pt.lmatrix("places")
+place_row, place_column = pt.lrow("place_row"), pt.lcol("place_column")
+TENSORS = [x, cube, j, small, places, unsigned, place_row, place_column, i]
+TENSOR_VALUES = [
+    numbers(3), CUBE, [0, -1, 2], [1, -3, 1], [[0, 1, -1], [2, 2, -2]],
+    [0, 1, 2], [[0, -2, 1]], [[-1], [0]], -2,
+]
+
+
+def selections() -> list:
+    n = cube.shape[1]
+    return [
+        x[j], x[small], x[unsigned], x[places], cube[j], cube[places], cube[:, j], cube[:, :, j], cube[:, places],
+        cube[j, small], cube[j, :, small], cube[:, j, small], cube[j, small, unsigned], cube[place_column, small],
+        cube[place_column, place_row], cube[place_column, :, place_row], cube[places, small], cube[:, places, small],
+        cube[j, i], cube[i, j], cube[i, :, j], cube[j, :, i], cube[0, :, j], cube[0, j], cube[:, 0, j], cube[1:, j],
+        cube[::-1, j], cube[::2, 1:3, j], cube[j, ::-1], cube[places, :, 1:], cube[j, i:], cube[j, : n // 2],
+        x[[0, 2]], x[[-1, 0]], cube[[0, 1], [2, -1]], x[np.zeros(0, "int64")], cube[j, ..., small], cube[..., j],
+        cube[None, j], cube[j, None], cube[j, None, small], cube[None, j, :, small], cube[:, None, j],
+        cube[j, :, None, small], x[pt.cast(x - 1, "int32")], cube[pt.arange(3), pt.arange(cube.shape[0])],
+        cube[np.array([1, 0], "int8")], cube[np.array([1, 0], "uint8"), :, j[:2]],
+    ]
+
+
+CUBE_REGIONS = [(cube, region) for region in selections() if region.owner.inputs[0] is cube][::3]
+
+
+def test_read_with_index_tensors():
+    check_lowering(TENSORS, selections(), *TENSOR_VALUES)
+
+
+@pytest.mark.parametrize("kind", ["set", "inc", "inc once"])
+def test_write_with_index_tensors(kind):
+    outputs = []
+    for region in selections():
+        full = pt.cumsum(pt.ones_like(region).ravel()).reshape(region.shape)
+        for value in (scalar, full) if kind == "inc" else (full,):
+            if kind == "set":
+                outputs.append(pt.set_subtensor(region, value))
+            else:
+                outputs.append(pt.inc_subtensor(region, value, ignore_duplicates=kind == "inc once"))
+    check_lowering([*TENSORS, scalar], outputs, *TENSOR_VALUES, 7.0, static=False, interpret=False)
+
+
+def test_gradients_of_index_tensors():
+    outputs = []
+    for source, region in [*[(x, region) for region in (x[j], x[places], x[[0, 2, 0]])], *CUBE_REGIONS]:
+        outputs.append(pytensor.grad((region**2).sum(), source))
+        for written in both(region, scalar):
+            outputs += pytensor.grad((written**2).sum(), [source, scalar])
+    check_lowering([*TENSORS, scalar], outputs, *TENSOR_VALUES, 7.0, static=False, interpret=False)
+
+
+def test_duplicates_and_dtypes():
+    vectors = [pt.vector(d, dtype=d) for d in ("float64", "float32", "int32", "int8", "complex128")]
+    outputs = []
+    for v in vectors:
+        outputs += [*both(v[j], 2), pt.inc_subtensor(v[j], 1, ignore_duplicates=True)]
+    outputs += [flags[j], pt.set_subtensor(flags[j], np.array(True))]
+    outputs += [*both(vectors[0][j], ints), *both(vectors[1][j], pt.cast(ints, "int8"))]
+    values = [numbers(3).astype(v.dtype) for v in vectors]
+    check_lowering([*vectors, flags, j, ints], outputs, *values, [True, False, False], [0, 0, -1, 2, 0], range(5))
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_any_number_of_indices(size, count):
+    if count and not size:
+        pytest.skip("nothing to index; see test_known_index_out_of_range")
+    at = np.arange(count) % max(size, 1)
+    outputs = [x[j], matrix[j], matrix[:, j], matrix[j, j], *both(x[j], 1.0), *both(matrix[:, j], 1.0)]
+    outputs += [pytensor.grad((x[j] ** 2).sum(), x), *both(matrix[j, j], 1.0)]
+    check_lowering([x, matrix, j], outputs, numbers(size), numbers(size, size), at)
+
+
+def test_many_constant_indices():
+    at = np.random.default_rng(0).integers(-100, 100, 300)
+    check_lowering([x], [x[at], pt.inc_subtensor(x[at], 1.0)], numbers(100))
+
+
+def test_group_effects():
+    """A hierarchical model: one parameter for each group, chosen by each observation's group."""
+    mu, log_sigma, seen = pt.dvector("mu"), pt.dvector("log_sigma"), pt.dvector("seen")
+    group = pt.vector("group", dtype="int32")
+    at = np.array([0, 1, 2, 2, 1, 0, 0], "int32")
+    for index, inputs, values in [(group, [group], [at]), (at, [], [])]:
+        z = (seen - mu[index]) / pt.exp(log_sigma[index])
+        logp = -(z**2 / 2 + log_sigma[index]).sum()
+        outputs = [logp, *pytensor.grad(logp, [mu, log_sigma])]
+        check_lowering([mu, log_sigma, seen, *inputs], outputs, numbers(3), numbers(3) / 3, numbers(7), *values)
+
+
+# ---- masks ----------------------------------------------------------------------------------------------------------
+
+
+def test_constant_masks():
+    plane = np.array([[True, False], [True, True], [False, False]])
+    outputs = [
+        x[MASK], matrix[MASK], matrix[:, MASK[:2]], matrix[plane], x[np.zeros(3, bool)], *both(x[MASK], y),
+        *both(matrix[plane], scalar), *both(x[MASK], y[0]), pytensor.grad((x[MASK] ** 2).sum(), x),
+    ]
+    check_lowering([x, matrix, y, scalar], outputs, numbers(3), numbers(3, 2), numbers(2), 9.0)
+
+
+def test_computed_masks_are_written_through():
+    outputs = [
+        *both(x[x > 1], 0.5), *both(x[x > 1], scalar), *both(matrix[matrix > 2], scalar), *both(matrix[x > 1], 3),
+        pt.set_subtensor(x[flags], np.array([3.0])), pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x),
+    ]
+    check_lowering([x, matrix, scalar, flags], outputs, numbers(3), numbers(3, 2), 9.0, MASK)
+
+
+@pytest.mark.parametrize(
+    "output", [x[x > 1], x[flags].sum(), pt.set_subtensor(x[flags], y), pytensor.grad(x[flags].sum(), x)]
+)
+def test_computed_masks_are_not_read(output):
+    with pytest.raises(DataDependentSizeError, match=r"boolean mask that is computed.*use where\(mask"):
+        hlograph.emit_stablehlo(([x, y, flags], [output]))
+
+
+# ---- one program, many sizes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    n, m = matrix.shape
+    outputs = [
+        matrix[n // 2 :, ::-1], matrix[::-2, : m - 1], matrix[:, m // 2 :: 2], *both(matrix[1:], 5.0),
+        *both(matrix[::-2, ::3], 5.0), matrix[j], *both(matrix[j, :1], 2.0), matrix[:-1] * 2, matrix[n:],
+    ]
+    return outputs, hlograph.emit_stablehlo(([matrix, j], outputs), dims={"matrix": ("n", "m")})
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (1, 1), (1, 0), (2, 5), (7, 4)])
+def test_exact_specialization(mixed, shape):
+    outputs, program = mixed
+    values = [numbers(*shape), np.zeros(min(shape[0], 2), int)]
+    expected = pytensor.function([matrix, j], outputs, mode=pytensor.compile.mode.Mode("py", None))(*values)
+    for actual, wanted in zip(program.compile()(*values), expected, strict=True):
+        np.testing.assert_array_equal(actual, wanted)
+        assert actual.dtype == wanted.dtype
+    text = program.specialize({"n": shape[0], "m": shape[1], "j_0": len(values[1])}).text
+    assert DYNAMIC.search(text) is None
+
+
+# ---- compositions ---------------------------------------------------------------------------------------------------
+
+END = st.none() | st.integers(-5, 5)
+STEP = st.none() | st.sampled_from([1, 2, 3, -1, -2])
+
+
+def _slice(data, value, symbol):
+    parts = [slice(data.draw(END), data.draw(END), data.draw(STEP)) for _ in range(value.ndim)]
+    return value[tuple(parts)], symbol[tuple(parts)]
+
+
+def _take(data, value, symbol):
+    axis = data.draw(st.integers(0, value.ndim - 1))
+    size = value.shape[axis]
+    at = data.draw(st.lists(st.integers(-size, size - 1), max_size=4)) if size else []
+    index = (slice(None),) * axis + (np.array(at, "int64"),)
+    return value[index], symbol[index]
+
+
+def _reshape(data, value, symbol):
+    order = data.draw(st.permutations(range(value.ndim)))
+    if data.draw(st.booleans()):
+        return value.reshape(-1), symbol.reshape((-1,))
+    return value.reshape([value.shape[a] for a in order]), symbol.reshape([symbol.shape[a] for a in order])
+
+
+def _join(data, value, symbol):
+    axis = data.draw(st.integers(-value.ndim, value.ndim - 1))
+    return np.concatenate([value, value * 2], axis), pt.concatenate([symbol, symbol * 2], axis)
+
+
+def _transpose(data, value, symbol):
+    order = data.draw(st.permutations(range(value.ndim)))
+    return value.transpose(order), symbol.transpose(order)
+
+
+def _write(data, value, symbol):
+    parts = tuple(slice(data.draw(END), data.draw(END), data.draw(STEP)) for _ in range(value.ndim))
+    value = value.copy()
+    value[parts] += 0.5
+    return value, pt.inc_subtensor(symbol[parts], 0.5)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_compositions(data):
+    shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    start = numbers(*shape)
+    variable = pt.tensor("start", shape=(None,) * len(shape), dtype="float64")
+    value, symbol = start, variable
+    steps = data.draw(
+        st.lists(st.sampled_from([_slice, _take, _reshape, _join, _transpose, _write]), min_size=1, max_size=5)
+    )
+    for step in steps:
+        value, symbol = step(data, value, symbol)
+    check_lowering([variable], [symbol], start, expected=[value], interpret=False)
