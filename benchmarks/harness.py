@@ -1,16 +1,18 @@
 """Timing and reporting that all benchmarks share.
 
 `compare` calls its candidates in turn, in one process. A *slice* is the mean of a few calls, enough of them to last
-about 2 ms; a *round* gives each candidate five slices, in an order that changes from round to round, and keeps its
-fastest. A candidate's time is the median over the rounds, its ratio to the baseline the median of ratios within rounds.
-Why: the fastest of five short slices leaves out interruptions (they only ever add time), the median over rounds leaves
-out lucky ones, and ratios within a round cancel what changes slowly (clock speed, other load on the machine), so that
-they are steadier than the times themselves.
+about 2 ms; a *round* gives each candidate five slices, each time in another order, and keeps its fastest. A candidate's
+time is the median over the rounds, its ratio to the baseline the median of ratios within rounds. Why: the fastest of
+five short slices leaves out interruptions (they only ever add time), the median over rounds leaves out lucky ones, and
+ratios within a round cancel what changes slowly (clock speed, other load on the machine), so that they are steadier
+than the times themselves. The order is random because a candidate can slow down the next one (threads of a BLAS library
+that still spin, a cache full of other data), and no one must always come after the same neighbour.
 """
 
 from __future__ import annotations
 
 import gc
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -98,14 +100,15 @@ def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, round
         call()
         counts[name] = max(1, int(SLICE_SECONDS / max(time.perf_counter() - start, 1e-6)))
     names = list(candidates)
+    order = random.Random(0)
     samples: dict[str, list[float]] = {name: [] for name in names}
     enabled = gc.isenabled()
     gc.disable()
     try:
-        for number in range(rounds):
+        for _ in range(rounds):
             best = dict.fromkeys(names, float("inf"))
             for _ in range(5):
-                for name in names[number % len(names) :] + names[: number % len(names)]:
+                for name in order.sample(names, len(names)):
                     call, count = candidates[name], range(counts[name])
                     start = time.perf_counter()
                     for _ in count:

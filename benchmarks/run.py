@@ -99,7 +99,7 @@ def to_markdown(report: Report) -> str:
     """A report as a Markdown section."""
     lines = [f"## {report.title}", ""]
     lines += [f"| {' | '.join(cells)} |" for cells in (report.columns, ("---",) * len(report.columns), *report.rows)]
-    lines += ["", *(f"- {target}" for target in report.targets), ""]
+    lines += ["", *(f"- {' '.join(str(target).split())}" for target in report.targets), ""]
     return "\n".join(lines)
 
 

@@ -385,13 +385,15 @@ class _Emitter:
             if len(given) == len(node.outputs):
                 continue
             lowering = registry.find(node.op)
-            name = node.outputs[0].name or f"{type(node.op).__name__}.{number}"
-            builder.location = ir.Location.name(name, context=self.context)
-            builder.where = f"node {name!r}" if node.outputs[0].name else f"an unnamed {type(node.op).__name__} node"
+            name, kind = node.outputs[0].name, type(node.op).__name__
+            builder.location = ir.Location.name(name or f"{kind}.{number}", context=self.context)
+            builder.where = f"node {name!r}" if name else f"an unnamed {kind} node"
             context.node = node
-            lazy = lowering.branches(node.op) if lowering.branches is not None else ()  # type: ignore[union-attr]
-            skipped = {position for group in lazy for position in group}
-            operands = [self._read(x) for p, x in enumerate(node.inputs) if p not in skipped]
+            inputs = node.inputs
+            if lowering.branches is not None:  # type: ignore[union-attr]
+                lazy = {position for group in lowering.branches(node.op) for position in group}  # type: ignore[union-attr]
+                inputs = [x for position, x in enumerate(inputs) if position not in lazy]
+            operands = [self._read(x) for x in inputs]
             results = lowering.rule(context, node, *operands)  # type: ignore[union-attr]
             if isinstance(results, Tensor):
                 values[node.outputs[0]] = results

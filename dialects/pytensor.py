@@ -18,8 +18,8 @@ EXCLUDED = (
     "local_careduce_fusion",
     "scan_reduce_trace_prealloc",
     "scan_save_mem_prealloc",
-    "reuse_lu_decomposition_multiple_solves",
-    "scan_split_non_sequence_lu_decomposition_solve",
+    "reuse_decomposition_multiple_solves",
+    "scan_split_non_sequence_decomposition_and_solve",
     "local_useless_unbatched_blockwise",
 )
 

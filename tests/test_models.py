@@ -134,7 +134,7 @@ def perceptron() -> Model:
 
 def mixture() -> Model:
     """A mixture of normals, the components summed out with `logsumexp`."""
-    x, weights, means, log_scales = pt.dvector("x"), pt.dvector("weights"), pt.dvector("means"), pt.dvector("log_scales")
+    x, weights, means, log_scales = (pt.dvector(name) for name in ("x", "weights", "means", "log_scales"))
     z = (x[:, None] - means[None, :]) * pt.exp(-log_scales)
     components = pt.special.log_softmax(weights) - 0.5 * z**2 - log_scales - 0.5 * np.log(2 * np.pi)
     density = pt.logsumexp(components, axis=1).sum()

@@ -77,6 +77,7 @@ from .elementwise import (
     subtract,
     tan,
     tanh,
+    unify,
     xor,
     zeta,
 )

@@ -45,7 +45,9 @@ def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> l
     return _branches("stablehlo.case", index, branches)
 
 
-def if_(pred: Tensor, on_true: Callable[[], Sequence[Tensor]], on_false: Callable[[], Sequence[Tensor]]) -> list[Tensor]:
+def if_(
+    pred: Tensor, on_true: Callable[[], Sequence[Tensor]], on_false: Callable[[], Sequence[Tensor]]
+) -> list[Tensor]:
     """`stablehlo.if`: only the chosen branch runs. Checks made in a branch count only when it is taken."""
     return _branches("stablehlo.if", pred, [on_true, on_false])
 

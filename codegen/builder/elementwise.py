@@ -122,6 +122,19 @@ def result_dims(handles: list[Tensor]) -> tuple[Dim, ...]:
     return tuple(next((dim for dim in column if type(dim) is int), column[0]) for column in columns)
 
 
+def unify(*operands: Operand) -> list[Tensor]:
+    """Handles of one shape as `align` gives them, and of one *type* too, as calls and loops demand.
+
+    `align` leaves `tensor<4xf64>` beside `tensor<?xf64>` where the two sizes are equal by demand.
+    """
+    from .shape import reshape
+
+    handles = align(*operands)
+    dims = result_dims(handles)
+    static = [type(dim) is int for dim in dims]
+    return [x if [type(dim) is int for dim in x.dims] == static else reshape(x, dims) for x in handles]
+
+
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 

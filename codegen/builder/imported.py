@@ -13,7 +13,7 @@ from typing import Any
 from ..jax_compat import enable_x64
 from ..merge import adopt_text
 from .core import Dims, DType, Tensor
-from .elementwise import align
+from .elementwise import unify
 
 
 def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor], dtype: DType) -> Tensor:
@@ -25,7 +25,7 @@ def import_elementwise(name: str, function: Callable[..., Any], operands: Sequen
         operands: floating-point tensors of one shape.
         dtype: the result's dtype.
     """
-    tensors = align(*operands)
+    tensors = unify(*operands)
     builder = tensors[0].builder
     dims = tensors[0].dims
     key = ("jax", name, dims, tuple(x.dtype for x in tensors))

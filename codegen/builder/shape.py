@@ -206,9 +206,9 @@ def slice_axes(x: Tensor, parts: Mapping[int, tuple[Dim, Dim, int]]) -> Tensor:
     """Slices of several axes at once: axis -> (start, length, positive step). The caller sees to it that they exist."""
     whole: list[tuple[Dim, Dim, int]] = [(0, size, 1) for size in x.dims]
     chosen = [parts.get(axis, each) for axis, each in enumerate(whole)]
-    starts, lengths, steps = ([part[i] for part in chosen] for i in range(3))
     limits = [start + _span(length, step) for start, length, step in chosen]
-    return with_dims(slice(x, starts, limits, steps), tuple(lengths))
+    result = slice(x, [start for start, _, _ in chosen], limits, [step for _, _, step in chosen])
+    return with_dims(result, tuple(length for _, length, _ in chosen))
 
 
 def _span(length: Dim, step: int) -> Dim:

@@ -70,7 +70,7 @@ def apply_scalar(ctx: Context, op: Any, node: Any, operands: Sequence[Tensor], d
 
 
 def _is_loop(op: Any) -> bool:
-    return any(base.__name__ == "ScalarLoop" for base in type(op).__mro__)
+    return hasattr(op, "fgraph") and any(base.__name__ == "ScalarLoop" for base in type(op).__mro__)
 
 
 def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tensor]:
@@ -78,7 +78,7 @@ def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tens
 
     One loop over whole tensors runs as long as any element goes on; the states of the others stay as they are.
     """
-    steps, *rest = hlo.align(*operands)
+    steps, *rest = hlo.unify(*operands)
     graph = op.fgraph
     count = len(graph.outputs) - bool(op.is_while)
     dtypes = [np.dtype(variable.type.dtype) for variable in graph.inputs[:count]]

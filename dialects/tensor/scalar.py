@@ -316,8 +316,7 @@ def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
             x = hlo.multiply(x, x)
             factors += [x] if exponent & 1 else []
         return fold(hlo.multiply, factors)
-    x, y = hlo.align(x, y)
-    x, y = hlo.align(x, y)
+    x, y = hlo.unify(x, y)
     one, zero = number(x, 1), number(x, 0)
     if exponent == 0:
         return one

@@ -196,7 +196,7 @@ def _gamma_quantile(a: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 
 def _in_float64(dtype: DType, operands: tuple[Tensor, ...], function: Callable[..., Tensor]) -> Tensor:
     """The function of operands widened to float64: an inverse needs more digits than its result has."""
-    return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.align(*operands)]), dtype)
+    return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.unify(*operands)]), dtype)
 
 
 @to_output("GammaIncInv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from pytensor.raise_op import Assert
 
 import hlograph
 from hlograph.errors import PassError
@@ -85,3 +86,23 @@ def test_shape_assertions_of_jax_are_checked():
     assert float(program.compile()(np.ones(4, np.float32))) == 3.0
     with pytest.raises(PassError, match="3"):
         program.compile()(np.ones(2, np.float32))
+
+
+def test_checks_that_the_sizes_decide_are_dropped_when_they_hold():
+    x, y = pt.dvector("x"), pt.dvector("y")
+    checked = Assert("x is longer than y")(x, x.shape[0] <= y.shape[0])
+    program = hlograph.emit_stablehlo(([x, y], [checked + 1]))
+    assert len(program.signature.checks) == 1
+    good = program.specialize({"x_0": 2, "y_0": 3})
+    assert good.signature.checks == ()
+    assert "hlograph.flags" not in good.text
+    bad = program.specialize({"x_0": 3, "y_0": 2})
+    assert len(bad.signature.checks) == 1
+    function = program.compile()
+    for _ in range(2):
+        np.testing.assert_array_equal(function(np.zeros(2), np.zeros(3)), np.ones(2))
+        with pytest.raises(AssertionError, match="x is longer than y"):
+            function(np.zeros(3), np.zeros(2))
+        with pytest.raises(AssertionError, match="x is longer than y"):
+            program.interpret(np.zeros(3), np.zeros(2))
+    np.testing.assert_array_equal(program.interpret(np.zeros(2), np.zeros(3))[0], np.ones(2))

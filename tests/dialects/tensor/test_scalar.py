@@ -26,7 +26,7 @@ from hlograph.dialects.tensor.scalar import TABLE
 from hlograph.errors import UnsupportedGraphError, UnsupportedOpError
 
 # Names that other releases give to a class of the list, so that no op has them here.
-OTHER_NAMES = {"ScalarMaximum": "Maximum", "ScalarMinimum": "Minimum", "Sgn": "Sign"}
+OTHER_NAMES = {"ScalarMaximum": "Maximum", "ScalarMinimum": "Minimum", "Sgn": "Sign", "FloorDivide": "IntDiv", "TrueDivide": "TrueDiv"}
 # Tested below, by functions of their own; those of special.py in test_special.py.
 ELSEWHERE = {"Cast", "Pow", "MulWithoutZeros", "Softplus", "Sigmoid", "Log1mexp"}
 

@@ -1,0 +1,229 @@
+"""Elementwise ops on tensors: broadcasting, composites, common subexpressions, and random graphs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytensor.graph.fg import FunctionGraph
+from pytensor.scalar.basic import Composite
+from pytensor.tensor.elemwise import Elemwise
+from support import DYNAMIC, assert_same, check_lowering, reference
+
+import hlograph
+from hlograph.errors import ArgumentShapeError, UnsupportedOpError
+
+RNG = np.random.default_rng(11)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RNG.normal(size=shape)
+
+
+# ---- broadcasting ----------------------------------------------------------------------------------------------------
+
+
+def test_broadcasting_follows_the_types() -> None:
+    m, row, col, s = pt.matrix("m"), pt.row("row"), pt.col("col"), pt.scalar("s")
+    one, partly = pt.tensor("one", shape=(1, 1), dtype="float64"), pt.tensor("partly", shape=(3, None), dtype="float64")
+    outputs = [m + row, m * col, row - col, s * m, m + partly, one + m, row + one, one * one, pt.switch(m > 0, row, col)]
+    outputs += [pt.second(m, s), pt.second(one, m), pt.clip(m, col, s), pt.maximum(one, col), 2 * m, m + np.ones((1, 1))]
+    values = normal(3, 4), normal(1, 4), normal(3, 1), 0.7, normal(1, 1), normal(3, 4)
+    program = check_lowering([m, row, col, s, one, partly], outputs, *values)
+    recorded = {(str(c.lhs), c.relation, str(c.rhs)) for c in program.signature.constraints}
+    assert ("m_1", "==", "row_1") in recorded
+    assert ("m_0", "==", "3") in recorded
+    assert all("elementwise" in c.where for c in program.signature.constraints)
+
+
+def test_vectors_against_matrices_and_higher_ranks() -> None:
+    v, m, t = pt.vector("v"), pt.matrix("m"), pt.tensor3("t")
+    outputs = [v + m, v[:, None] * v, m - t, t + v, t[:, :, None] * m[None, :, :, None], v + 1]
+    check_lowering([v, m, t], outputs, normal(4), normal(4, 4), normal(2, 4, 4))
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0), (0, 0), (1, 1), (1, 4), (3, 1)])
+def test_axes_of_size_0_and_1(shape: tuple[int, int]) -> None:
+    m, row, col = pt.matrix("m"), pt.row("row"), pt.col("col")
+    outputs = [m + row, m * col, row * col, pt.exp(m), pt.switch(m > 0, 1, col), -m]
+    check_lowering([m, row, col], outputs, np.ones(shape), np.ones((1, shape[1])), np.ones((shape[0], 1)))
+
+
+def test_a_static_module_broadcasts_statically() -> None:
+    m, v = pt.matrix("m"), pt.vector("v")
+    program = hlograph.emit_stablehlo(([m, v], [m + v, m * 2]), dims={"m": (3, 4), "v": (4,)})
+    assert DYNAMIC.search(program.text) is None
+    symbolic = hlograph.emit_stablehlo(([m, v], [m + v]))
+    assert "dynamic_broadcast_in_dim" in symbolic.text
+
+
+@pytest.mark.parametrize("vector", [True, False])
+def test_a_mismatch_names_arguments_and_axes(vector: bool) -> None:
+    m = pt.matrix("m")
+    other = pt.vector("other") if vector else pt.matrix("other")
+    run = hlograph.emit_stablehlo(([m, other], [m + other])).compile()
+    with pytest.raises(ArgumentShapeError, match=r"'m', axis 1.*'other', axis \d") as raised:
+        run(np.ones((2, 3)), np.ones(4) if vector else np.ones((2, 4)))
+    assert "m_1 = 3" in str(raised.value)
+    assert "= 4" in str(raised.value)
+
+
+def test_size_1_at_run_time_does_not_stretch() -> None:
+    """As in PyTensor: only the type says which axes stretch."""
+    m, n = pt.matrix("m"), pt.matrix("n")
+    values = np.ones((2, 3)), np.ones((1, 3))
+    with pytest.raises(ValueError, match="Runtime broadcasting not allowed"):
+        reference([m, n], [m + n], values)
+    with pytest.raises(ArgumentShapeError, match=r"m_0 = 2, n_0 = 1"):
+        hlograph.emit_stablehlo(([m, n], [m + n])).compile()(*values)
+
+
+def test_sizes_that_can_never_agree_are_refused_before_the_run() -> None:
+    m, n = pt.matrix("m"), pt.matrix("n")
+    with pytest.raises(ArgumentShapeError, match=r"3 == 4 .*axis 1"):
+        hlograph.emit_stablehlo(([m, n], [m + n]), dims={"m": (2, 3), "n": (2, 4)})
+
+
+# ---- composites ------------------------------------------------------------------------------------------------------
+
+
+def fused(inputs: list[Any], outputs: list[Any]) -> Any:
+    """A compiled function whose elementwise ops PyTensor has fused."""
+    function = pytensor.function(inputs, outputs, mode=pytensor.compile.mode.get_mode("FAST_RUN"))
+    ops = [getattr(node.op, "scalar_op", None) for node in function.maker.fgraph.toposort()]
+    assert any(isinstance(op, Composite) for op in ops), "PyTensor has fused nothing: the test tests nothing"
+    return function
+
+
+def test_a_compiled_function_with_composites() -> None:
+    x, y = pt.matrix("x"), pt.row("y")
+    function = fused([x, y], [pt.exp(x) * y + pt.sin(x / y), (pt.tanh(x * y) - 1).sum(axis=0)])
+    values = normal(3, 4), 1 + normal(1, 4) ** 2
+    program = hlograph.emit_stablehlo(function)
+    for actual, expected in zip(program.compile()(*values), function(*values), strict=True):
+        assert_same(actual, expected, label="composite")
+
+
+def test_composite_with_several_outputs_constants_and_an_input_as_output() -> None:
+    a, b = ps.float64("a"), ps.float32("b")
+    c = a * b
+    composite = Composite([a, b], [c + 1, ps.exp(c), ps.cast(b, "float64"), ps.gt(c, 0.5), ps.constant(2.5)])
+    x, y = pt.matrix("x"), pt.row("y", dtype="float32")
+    outputs = Elemwise(composite)(x, y)
+    check_lowering([x, y], list(outputs), normal(2, 3), np.array([[0.5, -1.0, 2.0]], "float32"))
+
+
+def test_composite_inside_a_composite() -> None:
+    a, b = ps.float64("a"), ps.float64("b")
+    inner = Composite([a, b], [a * b + 1])
+    outer = Composite([a, b], [ps.sin(inner(a, b)) + inner(b, b)])
+    x, y = pt.vector("x"), pt.vector("y")
+    check_lowering([x, y], [Elemwise(outer)(x, y)], normal(4), normal(4))
+
+
+def test_an_unsupported_op_inside_a_composite_is_named() -> None:
+    a = ps.float64("a")
+    x = pt.vector("x")
+    with pytest.raises(UnsupportedOpError, match="scalar op j0"):
+        hlograph.emit_stablehlo(([x], [Elemwise(Composite([a], [ps.math.j0(a) + 1]))(x)]))
+
+
+# ---- common subexpressions ---------------------------------------------------------------------------------------------
+
+
+def test_equal_expressions_are_computed_once() -> None:
+    x, y = pt.vector("x"), pt.vector("y")
+    outputs = [x / y + pt.exp(x / y), (x / y).sum(), pt.exp(x / y) * 2]
+    assert len([n for n in FunctionGraph([x, y], outputs, clone=True).toposort() if "true_div" in str(n.op)]) == 4
+    text = hlograph.emit_stablehlo(([x, y], outputs)).text
+    assert text.count("stablehlo.divide") == 1
+    assert text.count("stablehlo.exponential") == 1
+    check_lowering([x, y], outputs, normal(5), 2 + normal(5) ** 2)
+
+
+def test_products_with_booleans_keep_nan_and_infinity() -> None:
+    """XLA turns a product with a boolean converted to float into a selection, unless kept from it: inf * 0 is NaN."""
+    x, mask = pt.vector("x"), pt.vector("mask", dtype="bool")
+    values = np.array([np.inf, np.nan, 2.0, 3.0]), np.array([False, False, True, False])
+    check_lowering([x, mask], [x * mask, x * pt.cast(mask, "float64"), (x * mask).sum()], *values)
+
+
+# ---- random graphs -----------------------------------------------------------------------------------------------------
+
+ROWS, COLUMNS = 3, 4
+DTYPES = ("float64", "float32", "int32", "int8", "bool")
+SHAPES = ((ROWS, COLUMNS), (1, COLUMNS), (ROWS, 1), (COLUMNS,), ())
+# Names with their arguments' kinds: f floats, n numbers, a anything. All are smooth or exact near ordinary values, so
+# that a difference in the last place does not become one in the first (a comparison of equal floats would make it so).
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": lambda x: -(x * 1),
+    "tanh": pt.tanh,
+    "sigmoid": pt.sigmoid,
+    "square": lambda x: pt.tanh(x) ** 2,
+    "log1p": lambda x: pt.log1p(pt.abs(x)),
+    "sqrt": lambda x: pt.sqrt(pt.abs(x) + 1),
+    "arctan": pt.arctan,
+    "to float32": lambda x: pt.cast(x, "float32"),
+    "to float64": lambda x: pt.cast(x, "float64"),
+    "transposed twice": lambda x: x.T.T if x.ndim == 2 else x,
+}
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x * 1 - y * 1,
+    "mul": lambda x, y: pt.tanh(x) * y,
+    "div": lambda x, y: x / (1 + pt.abs(y)),
+    "maximum": pt.maximum,
+    "minimum": pt.minimum,
+    "arctan2": lambda x, y: pt.arctan2(x, 1 + pt.abs(y)),
+    "select": lambda x, y: pt.switch(pt.isnan(pt.log1p(pt.abs(x))), x, y),
+}
+REDUCE: dict[str, Callable[..., Any]] = {"sum": pt.sum, "max": pt.max, "min": pt.min, "mean": pt.mean}
+
+
+def leaf(number: int) -> Any:
+    dtype, shape = DTYPES[number % len(DTYPES)], SHAPES[number // len(DTYPES)]
+    return pt.tensor(f"{dtype}_{number}", dtype=dtype, shape=tuple(1 if n == 1 else None for n in shape))
+
+
+LEAVES = [leaf(number) for number in range(len(DTYPES) * len(SHAPES))]
+
+
+def value_of(number: int) -> np.ndarray:
+    rng = np.random.default_rng(number)
+    dtype, shape = DTYPES[number % len(DTYPES)], SHAPES[number // len(DTYPES)]
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    return (rng.integers(-5, 6, shape) if dtype.startswith("int") else rng.normal(size=shape)).astype(dtype)
+
+
+@st.composite
+def expressions(draw: Any, depth: int = 6) -> Any:
+    """A graph over the leaves: elementwise ops, broadcasts of unequal ranks, and reductions in between."""
+    kind = draw(st.sampled_from(["leaf", "unary", "binary", "binary", "reduce"])) if depth else "leaf"
+    if kind == "leaf":
+        return LEAVES[draw(st.integers(0, len(LEAVES) - 1))]
+    if kind == "unary":
+        return UNARY[draw(st.sampled_from(sorted(UNARY)))](draw(expressions(depth - 1)))
+    if kind == "reduce":
+        x = draw(expressions(depth - 1))
+        if x.ndim == 0:
+            return x
+        axis = draw(st.sampled_from([None, -1, 0]))
+        # Kept, so that what is left still broadcasts against everything.
+        return REDUCE[draw(st.sampled_from(sorted(REDUCE)))](x, axis=axis, keepdims=True)
+    return BINARY[draw(st.sampled_from(sorted(BINARY)))](draw(expressions(depth - 1)), draw(expressions(depth - 1)))
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(expressions(), st.booleans())
+def test_random_expressions(output: Any, static: bool) -> None:
+    values = [value_of(number) for number in range(len(LEAVES))]
+    # float32 parts make errors of that size in float64 results.
+    check_lowering(LEAVES, [output], *values, rtol=2e-5 if output.dtype[0] == "f" else None, static=static, interpret=static)
