@@ -48,6 +48,7 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
     module = static.copy_module()
     _refuse_unknown(module)
     _copy_scattered(module)
+    _fill_empty_dots(module)
     results, checks = static.signature.results, static.signature.checks
     parts = [result.dtype.kind == "c" for result in results] + [False] * bool(checks)
     if any(parts):
@@ -88,6 +89,22 @@ def _refuse_unknown(module: ir.Module) -> None:
         raise UnsupportedGraphError(
             f"the reference interpreter does not know {', '.join(unknown)}; run the program compiled instead"
         )
+
+
+def _fill_empty_dots(module: ir.Module) -> None:
+    """Writes products over no elements as zeros: the interpreter ends the process on them (jaxlib 0.10)."""
+    for operation in walk(module):
+        if operation.name != "stablehlo.dot_general":
+            continue
+        if all(0 not in ir.RankedTensorType(value.type).shape for value in operation.operands):
+            continue
+        result = operation.results[0]
+        type_ = ir.RankedTensorType(result.type)
+        zeros = mlir.dense_attr(np.zeros(type_.shape, mlir.dtype_of(type_.element_type)), module.context)
+        with module.context, operation.location, ir.InsertionPoint(operation):
+            filled = ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": zeros})
+        result.replace_all_uses_with(filled.result)
+        operation.erase()
 
 
 def _copy_scattered(module: ir.Module) -> None:

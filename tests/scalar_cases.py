@@ -65,6 +65,11 @@ class Case:
     tolerance: dict[str, float] = field(default_factory=dict)
 
 
+def words(text: str) -> list[str]:
+    """Names written in a row."""
+    return text.split()
+
+
 def unary(*dtypes: str, **options: object) -> dict:
     return {"dtypes": tuple((d,) for d in dtypes), **options}
 
@@ -80,19 +85,16 @@ HYPERBOLIC = {**FUNCTION, "tolerance": {"float32": 2e-5, "complex64": 1e-5}}
 CASES: dict[str, Case] = {
     **{
         name: Case(getattr(ps, name), **FUNCTION)
-        for name in (
+        for name in words(
             "exp expm1 log log1p log2 log10 exp2 sqrt sin cos tan arcsin arccos arctan tanh arcsinh arccosh arctanh "
             "reciprocal"
-        ).split()
+        )
     },
     **{name: Case(getattr(ps, name), **HYPERBOLIC) for name in ("sinh", "cosh")},
     **{name: Case(getattr(ps, name), **REAL_FUNCTION) for name in ("deg2rad", "rad2deg")},
     "angle": Case(ps.angle, **unary("float64", "int64", "complex128")),
     **{name: Case(getattr(ps, name), **unary(*FLOATS, *INTEGERS)) for name in ("floor", "ceil", "trunc", "sign")},
-    **{
-        name: Case(getattr(ps, name), **unary(*FLOATS))
-        for name in ("round_half_to_even", "round_half_away_from_zero")
-    },
+    **{name: Case(getattr(ps, name), **unary(*FLOATS)) for name in ("round_half_to_even", "round_half_away_from_zero")},
     **{
         name: Case(getattr(ps, name), **unary(*FLOATS, *INTEGERS, "bool", *COMPLEXES))
         for name in ("abs", "isnan", "isinf", "identity", "real", "imag", "conj", "sqr")
@@ -109,15 +111,24 @@ CASES: dict[str, Case] = {
     "or_": Case(ps.or_, **BITWISE),
     "xor": Case(ps.xor, **BITWISE),
     "complex": Case(
-        ps.complex, (("float64", "float64"), ("float32", "float32"), ("int8", "int8")), {d: FLOAT32[:-3] for d in FLOATS}
+        ps.complex,
+        (("float64", "float64"), ("float32", "float32"), ("int8", "int8")),
+        dict.fromkeys(FLOATS, FLOAT32[:-3]),
     ),
     "complex_from_polar": Case(
-        ps.complex_from_polar, (("float64", "float64"), ("float32", "float32")), {d: [0.0, 0.5, 2.0, 3.5] for d in FLOATS}
+        ps.complex_from_polar,
+        (("float64", "float64"), ("float32", "float32")),
+        {d: [0.0, 0.5, 2.0, 3.5] for d in FLOATS},
     ),
     "switch": Case(
         ps.switch,
-        (("bool", "float64", "float32"), ("int64", "int8", "uint8"), ("float64", "bool", "bool"),
-         ("complex128", "complex64", "int8"), ("uint8", "int64", "uint64")),
+        (
+            ("bool", "float64", "float32"),
+            ("int64", "int8", "uint8"),
+            ("float64", "bool", "bool"),
+            ("complex128", "complex64", "int8"),
+            ("uint8", "int64", "uint64"),
+        ),
         {"float64": [0.0, -0.0, 0.25, np.nan, np.inf, -2.0], "int64": [0, 256, -1]},
     ),
     "clip": Case(
@@ -126,6 +137,8 @@ CASES: dict[str, Case] = {
         {d: [0.0, -0.0, 1.0, -7.3, 2.5, np.inf, -np.inf, np.nan] for d in FLOATS},
     ),
 }
+
+
 def check(
     op: ps.ScalarOp,
     dtypes: tuple[tuple[str, ...], ...],
@@ -214,8 +227,10 @@ SPECIAL: dict[str, Case] = {
     "hyp2f1": case(psm.hyp2f1, [0.5, 2.5], [0.3, 3.0], [1.5, 4.2], [-0.9, 0.0, 0.1, 0.5, 0.9], float64=1e-11),
     "owens_t": case(psm.owens_t, [0.0, 0.1, 1.0, 2.5, -1.0, 7.0, np.nan], [0.0, 0.1, 0.5, 1.0, 2.0, -1.5, 30.0]),
     "polygamma": Case(
-        psm.polygamma, (("int64", "float64"), ("int8", "float32")),
-        {"int64": [0, 1, 2, 5], "int8": [0, 1, 2, 5], "float64": POSITIVE[1:], "float32": POSITIVE[1:]}, ROUGH,
+        psm.polygamma,
+        (("int64", "float64"), ("int8", "float32")),
+        {"int64": [0, 1, 2, 5], "int8": [0, 1, 2, 5], "float64": POSITIVE[1:], "float32": POSITIVE[1:]},
+        ROUGH,
     ),
     "sigmoid": Case(psm.sigmoid, (("int8",), ("int64",)), {"int8": [-80, 0, 1, 80], "int64": [-300, 0, 1, 300]}, ROUGH),
 }

@@ -78,6 +78,7 @@ from .elementwise import (
     tan,
     tanh,
     unify,
+    wide_integer,
     xor,
     zeta,
 )

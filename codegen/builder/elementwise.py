@@ -311,7 +311,7 @@ def clamp(low: Operand, x: Tensor, high: Operand) -> Tensor:
     return x.builder.op("stablehlo.clamp", handles, dims, x.dtype)
 
 
-def convert(x: Tensor, dtype: DType | type) -> Tensor:
+def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
     """`stablehlo.convert`, with NumPy's meaning for what StableHLO leaves open: to bool is `x != 0`."""
     target = np.dtype(dtype)
     if target == x.dtype:

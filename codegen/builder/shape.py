@@ -170,7 +170,7 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
         return x
     dims = tuple((b - a + s - 1) // s for a, b, s in zip(start, limit, steps, strict=True))
     if x.sizes is not None and isinstance(x.sizes, tuple) and all_static(start) and all_static(limit):
-        places = range(int(start[0]), int(limit[0]), steps[0])
+        places = range(int(start[0]), int(limit[0]), steps[0])  # type: ignore[arg-type]
         if x.literal is not None:
             return builder.constant(x.literal[places])
         return builder.size_vector([x.sizes[place] for place in places], x.dtype)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce as fold
 from typing import Any
 
 import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen.builder import Monoid, Tensor
+from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
-
 
 _MONOIDS: dict[str, Monoid] = {
     "Add": "add",
@@ -50,6 +52,9 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
         one = ctx.constant(np.ones((), dtype))
         return hlo.reduce_monoid(hlo.select(hlo.compare("EQ", x, hlo.full_like(x, 0)), one, x), axes, "multiply")
     monoid = _MONOIDS[name]
+    known = _known_reduction(ctx, monoid, x, axes, dtype)
+    if known is not None:
+        return known
     if monoid in ("maximum", "minimum"):
         _refuse_complex(monoid, x)
         for axis in axes:
@@ -66,6 +71,27 @@ def _refuse_complex(name: str, x: Tensor) -> None:
         raise UnsupportedGraphError(f"{name} is not defined for complex numbers; reduce abs, real or imag instead")
 
 
+_OF_SIZES: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "add": operator.add,
+    "multiply": operator.mul,
+    "maximum": maximum,
+    "minimum": minimum,
+}
+
+
+def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor | None:
+    """The reduction of a vector of sizes is a size: `x.size` is the product of `x.shape`."""
+    if not axes or not isinstance(x.sizes, tuple) or not x.sizes or monoid not in _OF_SIZES:
+        return None
+    accumulator = dtype if monoid in ("maximum", "minimum") else _accumulator(ctx.node.op, x.dtype, dtype)
+    if dtype not in (np.int32, np.int64) or accumulator not in (np.int32, np.int64):
+        return None  # sizes do not wrap around
+    value = fold(_OF_SIZES[monoid], x.sizes)
+    if isinstance(value, int) and not np.iinfo(accumulator).min <= value <= np.iinfo(accumulator).max:
+        return None
+    return ctx.builder.size(value, dtype)
+
+
 def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> np.dtype[Any]:
     """The op's `acc_dtype`, or PyTensor's default: at least 64 bits of the input's kind."""
     if op.acc_dtype is not None:
@@ -73,7 +99,7 @@ def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> 
     wide = {"b": "int64", "i": "int64", "u": "uint64", "f": "float64", "c": "complex128"}[input_dtype.kind]
     if output.kind == "b":
         return output
-    return np.result_type(input_dtype, np.dtype(wide)) if input_dtype.itemsize < 8 or input_dtype.kind == "b" else input_dtype
+    return np.result_type(input_dtype, np.dtype(wide)) if input_dtype.itemsize < 8 else input_dtype
 
 
 @lowers("Argmax", "MaxAndArgmax")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce as fold
+from operator import floordiv, mod
 from typing import Any
 
 import numpy as np
@@ -49,18 +50,16 @@ def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
 
 
 # Ops without a meaning for complex numbers, or with one in NumPy alone (an order of pairs).
-_REAL_ONLY = frozenset(
-    (
-        "LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv Mod Sign Sgn Softplus Log1mexp Deg2Rad "
-        "Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc GammaIncC "
-        "GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1"
-    ).split()
-)
+_REAL_ONLY = """
+    LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv FloorDivide Mod Sign Sgn Softplus Log1mexp
+    Deg2Rad Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc
+    GammaIncC GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1
+"""
 
 
 def refusal(name: str, dtype: DType, operands: Sequence[DType]) -> str | None:
     """Why the op of that class cannot be applied to operands of these dtypes, or None where it can."""
-    if name in _REAL_ONLY and any(x.kind == "c" for x in operands):
+    if name in _REAL_ONLY.split() and any(x.kind == "c" for x in operands):
         return "it is not defined for complex numbers"
     if name in ("AND", "OR", "XOR") and dtype.kind not in "iub":
         return f"no integer dtype holds both {' and '.join(map(str, operands))}; cast one of them"
@@ -220,12 +219,23 @@ def _is_inf(dtype: DType, x: Tensor) -> Tensor:
 # ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
 
 
+def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: Tensor) -> Tensor | None:
+    """The function of two integer scalars that are known as sizes, as a size; None where it is not one."""
+    a, b = x.sizes, y.sizes
+    if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple) or not hlo.wide_integer(dtype) or b == 0:
+        return None
+    value = function(a, b)
+    if isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return None
+    return x.builder.size(value, dtype)
+
+
 @to_output("IntDiv", "FloorDivide")
 def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.floor_divide`: rounds down; an integer divided by 0 is 0."""
-    if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
-        if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
-            return x.builder.size(x.sizes // y.sizes, dtype)
+    known = _of_sizes(floordiv, dtype, x, y)
+    if known is not None:
+        return known
     zero = number(x, 0)
     if dtype.kind == "b":
         return hlo.and_(x, y)
@@ -255,9 +265,9 @@ def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 @to_output("Mod")
 def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.mod`: the result has the divisor's sign; an integer modulo 0 is 0."""
-    if x.sizes is not None and y.sizes is not None and not isinstance(x.sizes, tuple) and not isinstance(y.sizes, tuple):
-        if dtype.kind in "iu" and dtype.itemsize >= 4 and not (isinstance(y.sizes, int) and y.sizes == 0):
-            return x.builder.size(x.sizes % y.sizes, dtype)
+    known = _of_sizes(mod, dtype, x, y)
+    if known is not None:
+        return known
     zero = number(x, 0)
     if dtype.kind == "b" or (dtype.kind in "iu" and y.sizes == 0):
         return zero
@@ -386,7 +396,7 @@ def _log1mexp(dtype: DType, x: Tensor) -> Tensor:
     return hlo.select(hlo.compare("LT", x, number(x, -math.log(2))), far, near)
 
 
-# ---- complex -----------------------------------------------------------------------------------------------------------
+# ---- complex ---------------------------------------------------------------------------------------------------------
 
 
 @as_is("Real")

@@ -110,7 +110,8 @@ def _owens_t(dtype: DType, h: Tensor, a: Tensor) -> Tensor:
     for node, weight in zip(_NODES, _WEIGHTS, strict=True):
         x = times(end, (1 + node) / 2)
         factor = hlo.add(hlo.multiply(x, x), one)
-        total = hlo.add(total, times(hlo.divide(hlo.exponential(times(hlo.multiply(square, factor), -0.5)), factor), weight))
+        integrand = hlo.divide(hlo.exponential(times(hlo.multiply(square, factor), -0.5)), factor)
+        total = hlo.add(total, times(integrand, weight))
     area = times(hlo.multiply(total, end), 0.25 / math.pi)
     left, right = hlo.erfc(times(height, math.sqrt(0.5))), hlo.erfc(times(product, math.sqrt(0.5)))
     corner = times(hlo.subtract(hlo.add(left, right), hlo.multiply(left, right)), 0.25)

@@ -26,7 +26,13 @@ from hlograph.dialects.tensor.scalar import TABLE
 from hlograph.errors import UnsupportedGraphError, UnsupportedOpError
 
 # Names that other releases give to a class of the list, so that no op has them here.
-OTHER_NAMES = {"ScalarMaximum": "Maximum", "ScalarMinimum": "Minimum", "Sgn": "Sign", "FloorDivide": "IntDiv", "TrueDivide": "TrueDiv"}
+OTHER_NAMES = {
+    "ScalarMaximum": "Maximum",
+    "ScalarMinimum": "Minimum",
+    "Sgn": "Sign",
+    "FloorDivide": "IntDiv",
+    "TrueDivide": "TrueDiv",
+}
 # Tested below, by functions of their own; those of special.py in test_special.py.
 ELSEWHERE = {"Cast", "Pow", "MulWithoutZeros", "Softplus", "Sigmoid", "Log1mexp"}
 
@@ -82,7 +88,7 @@ def test_mul_without_zeros(dtype: str) -> None:
     check(MulWithoutZeros(ps.upcast_out, name="mul_without_zeros"), ((dtype, dtype),), values, {})
 
 
-# ---- casts -----------------------------------------------------------------------------------------------------------
+# ---- casts ----------------------------------------
 
 # Floats that every signed integer dtype holds after rounding to 0, and those that unsigned ones hold. What is out of
 # range is not defined in C, nor in NumPy (it depends on the processor); XLA gives the nearest integer of the dtype.
@@ -124,7 +130,7 @@ def test_cast_of_floats_out_of_range_gives_the_nearest_integer() -> None:
     check_lowering([x], [pt.cast(x, target) for target in targets], values, expected=expected, static=False)
 
 
-# ---- powers ----------------------------------------------------------------------------------------------------------
+# ---- powers ----------------------------------------
 
 
 def test_float_power() -> None:
@@ -162,7 +168,9 @@ def test_negative_integer_powers_of_integers_are_rounded_to_zero() -> None:
 
 def test_constant_exponents() -> None:
     x, i, c = pt.vector("x"), pt.vector("i", dtype="int8"), pt.vector("c", dtype="complex128")
-    outputs = [x**k for k in (-1, 0, 0.5, 1, 2, 3, -2)] + [i**k for k in (0, 1, 2, 3, 7)] + [c**k for k in (-1, 0, 1, 2)]
+    outputs = (
+        [x**k for k in (-1, 0, 0.5, 1, 2, 3, -2)] + [i**k for k in (0, 1, 2, 3, 7)] + [c**k for k in (-1, 0, 1, 2)]
+    )
     values = np.array([-2.5, -0.0, 0.5, np.inf, np.nan])
     program = check_lowering([x, i, c], outputs, values, [-3, 0, 1, 2, 7], [1 + 2j, -1, 0.5j, 3, -1 - 1j])
     squares = hlograph.emit_stablehlo(([x], [x**2, x**1, x**0, x**-1])).text
@@ -170,12 +178,12 @@ def test_constant_exponents() -> None:
     assert "stablehlo.power" not in squares
 
 
-# ---- integers that are known as sizes ---------------------------------------------------------------------------------
+# ---- integers that are known as sizes ----------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint32", "uint64", "int8", "uint8"])
 def test_arithmetic_on_integer_scalar_inputs(dtype: str) -> None:
-    """Such inputs are dimensions while the graph is lowered; values must come out as NumPy's, division by 0 included."""
+    """Such inputs are dimensions while the graph is lowered; values come out as NumPy's, division by 0 included."""
     a, b = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
     outputs = [a + b, a * b, a - b, pt.maximum(a, b), pt.minimum(a, b), a // b, a % b, pt.abs(a - b), pt.lt(a - b, 2)]
     outputs += [pt.eq(a, b), pt.neq(a % b, 0), pt.switch(a < b, a, b), pt.cast(a - b, "float64"), pt.sgn(a - b), a**2]
@@ -191,13 +199,15 @@ def test_arithmetic_on_integer_scalar_inputs(dtype: str) -> None:
             assert_same(actual, np.asarray(value), label=f"output {number} of {pair}")
 
 
-# ---- what is refused ---------------------------------------------------------------------------------------------------
+# ---- what is refused ----------------------------------------
 
 
 @pytest.mark.parametrize("name", ["lt", "maximum", "int_div", "mod", "erf", "softplus", "log1mexp", "deg2rad"])
 def test_complex_numbers_are_refused_where_they_have_no_order(name: str) -> None:
     op = getattr(ps, name, None) or getattr(ps.math, name)
-    xs = [pt.vector(f"x{i}", dtype="complex128") for i in range(2 if name in ("lt", "maximum", "int_div", "mod") else 1)]
+    xs = [
+        pt.vector(f"x{i}", dtype="complex128") for i in range(2 if name in ("lt", "maximum", "int_div", "mod") else 1)
+    ]
     with pytest.raises(UnsupportedGraphError, match="complex"):
         hlograph.emit_stablehlo((xs, [Elemwise(op)(*xs)]))
 

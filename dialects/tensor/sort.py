@@ -1,0 +1,42 @@
+"""Sorting along an axis, NumPy's order: NaN last; equal elements keep their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...codegen import builder as hlo
+from ...codegen.builder import INT64, Tensor
+from ...codegen.emit import Context
+from ...codegen.errors import UnsupportedGraphError
+from ..registry import lowers
+
+
+def _axis(axis: Tensor, ndim: int) -> int:
+    if not isinstance(axis.sizes, int):
+        raise UnsupportedGraphError("sorting along an axis that is known only at run time")
+    return axis.sizes % ndim
+
+
+def _comparable(x: Tensor) -> Tensor:
+    """Booleans have no order in StableHLO; as integers they have NumPy's."""
+    if x.dtype.kind == "c":
+        raise UnsupportedGraphError("sorting of complex numbers")
+    return hlo.convert(x, "int8") if x.dtype.kind == "b" else x
+
+
+@lowers("SortOp")
+def sort(ctx: Context, node: Any, x: Tensor, axis: Tensor) -> Tensor:
+    """`numpy.sort`."""
+    (result,) = hlo.sort([_comparable(x)], _axis(axis, x.ndim), hlo.less_nan_last, key="sort")
+    return hlo.convert(result, x.dtype)
+
+
+@lowers("ArgSortOp")
+def argsort(ctx: Context, node: Any, x: Tensor, axis: Tensor) -> Tensor:
+    """`numpy.argsort`, the stable one."""
+    along = _axis(axis, x.ndim)
+    places = hlo.iota(ctx.builder, x.dims, along, INT64)
+    _, order = hlo.sort(
+        [_comparable(x), places], along, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
+    )
+    return hlo.convert(order, ctx.out_dtype())
