@@ -20,12 +20,12 @@ import numpy as np
 # first loads jaxlib here.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from jaxlib.mlir import ir as ir  # noqa: E402
-from jaxlib.mlir import passmanager  # noqa: E402
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # noqa: E402
-from jaxlib.mlir.dialects import chlo, sdy, stablehlo  # noqa: E402
+from jaxlib.mlir import ir as ir
+from jaxlib.mlir import passmanager
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
-from .errors import ArtifactError, PassError  # noqa: E402
+from .errors import ArtifactError, PassError
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 

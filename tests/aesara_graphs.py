@@ -1,4 +1,4 @@
-"""Aesara graphs, on the jaxlib that Aesara's numpy < 2 allows: `make versions` runs this in an environment of its own."""
+"""Aesara graphs, on the jaxlib that Aesara's numpy < 2 allows; `make versions` runs this in its own environment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ GRAPHS = {
     ),
     "slices": ([x], [x[1:3], x[::-1], x[-2:], x[3:0:-1], x[10:], x[2]], [VECTOR]),
     "runtime slices": ([x, k], [x[:k], x[k:], x[k], x[::k]], [VECTOR, 2]),
-    "writes": ([x], [at.set_subtensor(x[1:3], 0.0), at.inc_subtensor(x[::2], 1.0), at.inc_subtensor(x[0], 3.0)], [VECTOR]),
+    "writes": (
+        [x],
+        [at.set_subtensor(x[1:3], 0.0), at.inc_subtensor(x[::2], 1.0), at.inc_subtensor(x[0], 3.0)],
+        [VECTOR],
+    ),
     "index vectors": (
         [x, i, M],
         [x[i], at.inc_subtensor(x[i], 1.0), M[:, i % 3], M[i, i % 3], M[1:, i % 3]],

@@ -151,6 +151,7 @@ class _Frame:
         self.prologue_table: dict[Any, Any] = {}
         self.roots: dict[str, Root] = {}
         self.transposes: dict[int, Transpose] = {}
+        self.spare: list[Tensor] = []
 
 
 class Builder:
@@ -367,6 +368,30 @@ class Builder:
         if all(type(dim) is int for dim in dims):
             return self.constant(np.array(dims, dtype))
         return Tensor(self, None, (len(dims),), dtype, sizes=tuple(dims))
+
+    def exact(self, sizes: Sizes, dtype: DType) -> bool:
+        """Whether a value of `dtype` is what its sizes say, so that it can be computed from them.
+
+        Sizes are integers without bound. Arithmetic on sizes of axes does not leave int64; arithmetic on an argument's
+        value may, and so may narrower types: there the value must come from the ops that the graph asks for.
+        """
+        dims = sizes if isinstance(sizes, tuple) else (sizes,)
+        return all(
+            type(dim) is int
+            or (dtype in (INT64, BOOL) and all(self.roots[name].axis is not None for name in dimension.roots(dim)))
+            for dim in dims
+            if dim is not None
+        )
+
+    def knowing(self, tensor: Tensor, sizes: Sizes) -> Tensor:
+        """Says what is known of a computed integer scalar or vector as sizes.
+
+        The op that computes it goes away at the end if the sizes were all that was used of it.
+        """
+        if tensor._value is not None and tensor.sizes is None:
+            tensor.sizes = sizes
+            self._frame.spare.append(tensor)
+        return tensor
 
     def materialize(self, tensor: Tensor) -> Tensor:
         """Emits a constant or a size in the prologue; used by `Tensor.value` only."""
@@ -592,13 +617,30 @@ class Builder:
     def finish(self, results: Sequence[Tensor]) -> ir.Operation:
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
-        for transpose in reversed(self.transposes.values()):  # those that all their users read through
-            value = transpose.result.value
-            if not any(True for _ in value.uses) and not isinstance(value.owner, ir.Block):
-                value.owner.erase()
+        # Transposes that all their users read through, and scalars that served as sizes only.
+        read_through = [found.result.value for found in self.transposes.values()]
+        _erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]
             outputs = [x.value.type for x in results]
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
         return operation
+
+
+def _erase_unused(values: Sequence[ir.Value]) -> None:
+    """Erases, last first, the ops whose values nothing uses, and those that only they used; ops with regions stay."""
+    pending = list(values)
+    gone: set[ir.Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in gone or isinstance(value.owner, ir.Block):
+            continue
+        operation = value.owner.operation
+        results = list(operation.results)
+        if len(operation.regions) or operation.name == "func.call" or any(True for x in results for _ in x.uses):
+            continue
+        operands = list(operation.operands)
+        gone.update(results)
+        operation.erase()
+        pending.extend(operands)

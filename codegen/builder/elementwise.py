@@ -48,6 +48,14 @@ _ARITHMETIC: dict[str, Callable[[Dim, Dim], Dim]] = {
     "stablehlo.minimum": minimum,
     "stablehlo.maximum": maximum,
 }
+# Of small integer constants, which may be sizes later; both wrap around.
+_OF_LITERALS: dict[str, Callable[..., Any]] = {
+    "stablehlo.add": np.add,
+    "stablehlo.subtract": np.subtract,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.maximum": np.maximum,
+}
 _LOGICAL: dict[str, Callable[[Dim, Dim], Dim]] = {
     "stablehlo.and": minimum,
     "stablehlo.or": maximum,
@@ -73,9 +81,20 @@ def _fits(dim: Dim, dtype: DType) -> bool:
     return low is not None and low >= 0
 
 
+def _small(tensor: Tensor) -> bool:
+    return tensor.literal is not None and tensor.literal.size <= 64
+
+
 def _known(tensor: Tensor) -> Dim | None:
     sizes = tensor.sizes
     return None if sizes is None or isinstance(sizes, tuple) else sizes
+
+
+def _known_result(tensor: Tensor, dim: Dim, dtype: DType, compute: Callable[[], Tensor]) -> Tensor:
+    """An integer scalar that is known as a size: the size itself where that is its value, else the computed one."""
+    if tensor.builder.exact(dim, dtype):
+        return _fold(tensor, dim, dtype)
+    return tensor.builder.knowing(compute(), dim)
 
 
 def _fold(tensor: Tensor, dim: Dim, dtype: DType) -> Tensor:
@@ -145,7 +164,7 @@ def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
         if size_rule is not None and wide_integer(x.dtype):
             known = _known(x)
             if known is not None and _fits(value := size_rule(known), x.dtype):
-                return _fold(x, value, x.dtype)
+                return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x], x.dims, x.dtype))
         return x.builder.op(name, [x], x.dims, x.dtype if result is None else result(x.dtype))
 
     apply.__name__ = name.partition(".")[2]
@@ -156,16 +175,20 @@ def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
 def _binary(name: str, result: Callable[[DType], DType] | None = None) -> Binary:
     size_rule = _ARITHMETIC.get(name)
     logical_rule = _LOGICAL.get(name)
+    integers = _OF_LITERALS.get(name)
 
     def apply(lhs: Operand, rhs: Operand) -> Tensor:
         x, y = align(lhs, rhs)
         if x.dtype != y.dtype:
             raise TypeError(f"{name} of {x.dtype} and {y.dtype}")
+        if integers is not None and x.dtype.kind in "iu" and _small(x) and _small(y):
+            with np.errstate(over="ignore"):
+                return x.builder.constant(integers(x.literal, y.literal).astype(x.dtype))
         rule = size_rule if wide_integer(x.dtype) else logical_rule if x.dtype == BOOL else None
         if rule is not None:
             a, b = _known(x), _known(y)
             if a is not None and b is not None and _fits(value := rule(a, b), x.dtype):
-                return _fold(x, value, x.dtype)
+                return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x, y], (), x.dtype))
         dtype = x.dtype if result is None else result(x.dtype)
         return x.builder.op(name, [x, y], result_dims([x, y]), dtype)
 
@@ -262,7 +285,7 @@ def not_(x: Tensor) -> Tensor:
     """`stablehlo.not`: logical for booleans, bitwise for integers."""
     known = _known(x)
     if known is not None and x.dtype == BOOL:
-        return _fold(x, 1 - known, BOOL)
+        return _known_result(x, 1 - known, BOOL, lambda: _not(x))
     return _not(x)
 
 
@@ -278,13 +301,20 @@ def compare(direction: str, lhs: Operand, rhs: Operand, compare_type: str | None
     x, y = align(lhs, rhs)
     if x.dtype != y.dtype:
         raise TypeError(f"compare of {x.dtype} and {y.dtype}")
-    a, b = _known(x), _known(y)
-    if a is not None and b is not None:
-        return _fold(x, _COMPARE[direction](a, b), BOOL)
     attributes: Attributes = (("comparison_direction", f"#stablehlo<comparison_direction {direction}>"),)
     if compare_type is not None:
         attributes += (("compare_type", f"#stablehlo<comparison_type {compare_type}>"),)
-    return x.builder.op("stablehlo.compare", [x, y], result_dims([x, y]), BOOL, attributes)
+
+    def computed() -> Tensor:
+        return x.builder.op("stablehlo.compare", [x, y], result_dims([x, y]), BOOL, attributes)
+
+    a, b = _known(x), _known(y)
+    if a is not None and b is not None:
+        # The operands may have wrapped around; then what is known of them as sizes compares otherwise.
+        if x.builder.exact(a, x.dtype) and x.builder.exact(b, y.dtype):
+            return _fold(x, _COMPARE[direction](a, b), BOOL)
+        return x.builder.knowing(computed(), _COMPARE[direction](a, b))
+    return computed()
 
 
 def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
@@ -298,9 +328,13 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
     else:
         pred, x, y = handles = align(pred, on_true, on_false)
     c, a, b = _known(pred), _known(x), _known(y)
+
+    def computed() -> Tensor:
+        return x.builder.op("stablehlo.select", [pred, x, y], result_dims(handles), x.dtype)
+
     if c is not None and a is not None and b is not None and wide_integer(x.dtype):
-        return _fold(x, b + (a - b) * c, x.dtype)
-    return x.builder.op("stablehlo.select", [pred, x, y], result_dims(handles), x.dtype)
+        return _known_result(x, b + (a - b) * c, x.dtype, computed)
+    return computed()
 
 
 def clamp(low: Operand, x: Tensor, high: Operand) -> Tensor:
@@ -320,12 +354,13 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         with np.errstate(all="ignore"):
             literal = x.literal.astype(target)
         return x.builder.constant(literal)
-    if x.sizes is not None and x.literal is None and (wide_integer(target) or target == BOOL):
-        if isinstance(x.sizes, tuple):
-            if target != BOOL and all(_fits(dim, target) for dim in x.sizes):
-                return x.builder.size_vector(x.sizes, target)
-        elif _fits(x.sizes, target):
-            return _fold(x, x.sizes if target != BOOL else _truth(x.sizes), target)
+    sizes = x.sizes if x.literal is None and x.builder.exact(x.sizes, x.dtype) else None
+    if sizes is not None and (wide_integer(target) or target == BOOL):
+        if isinstance(sizes, tuple):
+            if target != BOOL and all(_fits(dim, target) for dim in sizes):
+                return x.builder.size_vector(sizes, target)
+        elif _fits(sizes, target):
+            return _fold(x, sizes if target != BOOL else _truth(sizes), target)
     if target == BOOL:
         zero = x.builder.constant(np.zeros((), x.dtype))
         return compare("NE", x, zero)
@@ -335,10 +370,10 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         # XLA makes a selection of a product with a boolean that is converted at once: inf * False would be 0.
         return convert(convert(x, np.int8), target)
     result = x.builder.op("stablehlo.convert", [x], x.dims, target)
-    if x.sizes is not None and target.kind in "iu" and x.dtype.itemsize <= target.itemsize:
-        sizes = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
-        if all(_fits(dim, target) for dim in sizes):
-            result.sizes = x.sizes
+    if x.sizes is not None and target.kind in "iu" and (x.dtype.itemsize <= target.itemsize or wide_integer(target)):
+        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
+        if all(_fits(dim, target) for dim in known):
+            x.builder.knowing(result, x.sizes)
     return result
 
 

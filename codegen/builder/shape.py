@@ -112,7 +112,7 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
         result = builder.op("stablehlo.dynamic_reshape", [x, builder.size_vector(dims)], dims, x.dtype)
     if x.sizes is not None and len(dims) < 2 and result.sizes is None:
         known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
-        result.sizes = known if dims else known[0]
+        builder.knowing(result, known if dims else known[0])
     return result
 
 
@@ -173,7 +173,8 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
         places = range(int(start[0]), int(limit[0]), steps[0])  # type: ignore[arg-type]
         if x.literal is not None:
             return builder.constant(x.literal[places])
-        return builder.size_vector([x.sizes[place] for place in places], x.dtype)
+        if builder.exact(x.sizes, x.dtype):
+            return builder.size_vector([x.sizes[place] for place in places], x.dtype)
     if all_static(start) and all_static(limit):
         attributes = (
             ("start_indices", i64_array(start)),  # type: ignore[arg-type]
@@ -278,5 +279,8 @@ def stack_scalars(parts: Sequence[Tensor]) -> Tensor:
     if all(dim is not None and not isinstance(dim, tuple) for dim in known):
         if all(part.literal is not None for part in parts):
             return builder.constant(np.array([part.literal for part in parts], parts[0].dtype))
-        return builder.size_vector(known, parts[0].dtype)  # type: ignore[arg-type]
+        sizes = tuple(known)
+        if builder.exact(sizes, parts[0].dtype):  # type: ignore[arg-type]
+            return builder.size_vector(sizes, parts[0].dtype)  # type: ignore[arg-type]
+        return builder.knowing(concatenate([reshape(part, (1,)) for part in parts], 0), sizes)  # type: ignore[arg-type]
     return concatenate([reshape(part, (1,)) for part in parts], 0)

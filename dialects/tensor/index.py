@@ -15,6 +15,7 @@ import numpy as np
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Tensor
+from ...codegen.builder.core import Sizes
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
@@ -221,14 +222,18 @@ def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     """`x[i, a:b:c, ...]`."""
     entries = unflatten(node.op.idx_list, indices)
     known = _known_part(ctx, x, entries)
-    if known is not None:
+    if isinstance(known, Tensor):
         return known
     windows = _windows(ctx, x, entries)
-    return _drop(read_windows(ctx, x, windows), windows)
+    result = _drop(read_windows(ctx, x, windows), windows)
+    return result if known is None else ctx.builder.knowing(result, known)
 
 
-def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | None:
-    """An element or a part of a vector of known sizes, such as `x.shape[0]`, or of a small integer constant."""
+def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | Sizes:
+    """An element or a part of a vector of known sizes, such as `x.shape[0]`, or of a small integer constant.
+
+    What is known of it as sizes, where its value must come from the vector itself; None where nothing is known.
+    """
     if x.literal is not None and x.dtype.kind in "iub" and x.literal.size <= 64:
         source: Any = x.literal
     elif x.ndim == 1 and isinstance(x.sizes, tuple):
@@ -246,8 +251,9 @@ def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | Non
     if source is x.literal:
         return ctx.constant(part, x.dtype)
     if isinstance(part, np.ndarray):
-        return ctx.builder.size_vector(list(part), x.dtype)
-    return ctx.builder.size(part, x.dtype)
+        sizes = tuple(part)
+        return ctx.builder.size_vector(sizes, x.dtype) if ctx.builder.exact(sizes, x.dtype) else sizes
+    return ctx.builder.size(part, x.dtype) if ctx.builder.exact(part, x.dtype) else part
 
 
 def _fixed(entry: Any) -> int | slice | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen.builder import Monoid, Tensor
+from ...codegen.builder import INT64, Monoid, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
@@ -53,15 +53,21 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
         return hlo.reduce_monoid(hlo.select(hlo.compare("EQ", x, hlo.full_like(x, 0)), one, x), axes, "multiply")
     monoid = _MONOIDS[name]
     known = _known_reduction(ctx, monoid, x, axes, dtype)
-    if known is not None:
-        return known
+    if known is None:
+        return _reduction(ctx, monoid, x, axes, dtype)
+    if ctx.builder.exact(x.sizes, x.dtype) and dtype == INT64:
+        return ctx.builder.size(known, dtype)
+    return ctx.builder.knowing(_reduction(ctx, monoid, x, axes, dtype), known)
+
+
+def _reduction(ctx: Context, monoid: Monoid, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor:
     if monoid in ("maximum", "minimum"):
         _refuse_complex(monoid, x)
         for axis in axes:
             ctx.at_least(x.dims[axis], 1, f"{monoid} over axis {axis} of no elements")
         return hlo.convert(hlo.reduce_monoid(x, axes, monoid), dtype)
     if monoid in ("add", "multiply"):
-        accumulator = _accumulator(op, x.dtype, dtype)
+        accumulator = _accumulator(ctx.node.op, x.dtype, dtype)
         return hlo.convert(hlo.reduce_monoid(hlo.convert(x, accumulator), axes, monoid), dtype)
     return hlo.reduce_monoid(hlo.convert(x, dtype), axes, monoid)
 
@@ -79,7 +85,7 @@ _OF_SIZES: dict[str, Callable[[Dim, Dim], Dim]] = {
 }
 
 
-def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor | None:
+def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], dtype: Any) -> Dim | None:
     """The reduction of a vector of sizes is a size: `x.size` is the product of `x.shape`."""
     if not axes or not isinstance(x.sizes, tuple) or not x.sizes or monoid not in _OF_SIZES:
         return None
@@ -89,7 +95,7 @@ def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], 
     value = fold(_OF_SIZES[monoid], x.sizes)
     if isinstance(value, int) and not np.iinfo(accumulator).min <= value <= np.iinfo(accumulator).max:
         return None
-    return ctx.builder.size(value, dtype)
+    return value
 
 
 def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> np.dtype[Any]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
+from ...codegen.dims import Dim
 
 ScalarRule = Callable[..., Tensor]
 DType = np.dtype[Any]
@@ -219,7 +220,7 @@ def _is_inf(dtype: DType, x: Tensor) -> Tensor:
 # ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
 
 
-def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: Tensor) -> Tensor | None:
+def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: Tensor) -> Dim | None:
     """The function of two integer scalars that are known as sizes, as a size; None where it is not one."""
     a, b = x.sizes, y.sizes
     if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple) or not hlo.wide_integer(dtype) or b == 0:
@@ -227,15 +228,29 @@ def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: T
     value = function(a, b)
     if isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         return None
-    return x.builder.size(value, dtype)
+    return value
+
+
+def _sized(function: Callable[[Any, Any], Any]) -> Callable[[ScalarRule], ScalarRule]:
+    """For a rule of two integers that sizes have too: what is known as sizes stays so."""
+
+    def wrap(rule: ScalarRule) -> ScalarRule:
+        def sized(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
+            dim = _of_sizes(function, dtype, x, y)
+            if dim is not None and x.builder.exact(x.sizes, dtype) and x.builder.exact(y.sizes, dtype):
+                return x.builder.size(dim, dtype)
+            result = rule(dtype, x, y)
+            return result if dim is None else x.builder.knowing(result, dim)
+
+        return sized
+
+    return wrap
 
 
 @to_output("IntDiv", "FloorDivide")
+@_sized(floordiv)
 def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.floor_divide`: rounds down; an integer divided by 0 is 0."""
-    known = _of_sizes(floordiv, dtype, x, y)
-    if known is not None:
-        return known
     zero = number(x, 0)
     if dtype.kind == "b":
         return hlo.and_(x, y)
@@ -263,11 +278,9 @@ def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 
 
 @to_output("Mod")
+@_sized(mod)
 def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.mod`: the result has the divisor's sign; an integer modulo 0 is 0."""
-    known = _of_sizes(mod, dtype, x, y)
-    if known is not None:
-        return known
     zero = number(x, 0)
     if dtype.kind == "b" or (dtype.kind in "iu" and y.sizes == 0):
         return zero

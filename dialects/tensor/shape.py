@@ -191,7 +191,10 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     known = [x.sizes for x in parts]
     computed = all(x.literal is None for x in parts)
     if parts[0].ndim == 1 and all(isinstance(s, tuple) for s in known) and (computed or dtype == INT64):
-        return ctx.builder.size_vector([dim for sizes in known for dim in sizes], dtype)  # type: ignore[union-attr]
+        sizes = tuple(dim for part in known for dim in part)  # type: ignore[union-attr]
+        if all(ctx.builder.exact(x.sizes, x.dtype) for x in parts):
+            return ctx.builder.size_vector(sizes, dtype)
+        return ctx.builder.knowing(hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis), sizes)
     return hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis)
 
 
@@ -261,7 +264,7 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
     if stride != 1:
         places = hlo.multiply(places, ctx.builder.size(stride))
     if not (isinstance(first, int) and first == 0):
-        places = hlo.add(places, ctx.builder.size(first))
+        places = hlo.add(places, hlo.convert(start, INT64))
     return hlo.convert(places, dtype)
 
 

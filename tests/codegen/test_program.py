@@ -43,7 +43,7 @@ func.func @main(%x: tensor<?x3xf32>, %y: tensor<3xf32>) -> tensor<?x3xf32> {
 """
 
 
-# ---- round trips ------------------------------------------------------------------------------------------------------
+# ---- round trips ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
@@ -54,7 +54,7 @@ def test_a_saved_program_is_the_whole_program(program, tmp_path, suffix):
     assert loaded.name == "model"
     values = arrays()
     np.testing.assert_array_equal(loaded.compile()(*values), program.compile()(*values))
-    with pytest.raises(AssertionError, match="^b is not finite$"):
+    with pytest.raises(AssertionError, match=r"^b is not finite$"):
         loaded.compile()(values[0], np.full(3, 1e7), values[2])
 
 
@@ -125,7 +125,7 @@ def test_running_an_artifact_needs_no_graph_library(program, tmp_path):
     np.testing.assert_allclose(eval(found.stdout), program.compile()(*arrays()), rtol=1e-15)
 
 
-# ---- other people's modules -------------------------------------------------------------------------------------------
+# ---- other people's modules ----------------------------------------------------------------------------------------
 
 
 def test_a_plain_module_gets_positional_names():
@@ -159,18 +159,20 @@ def test_a_module_without_an_entry():
 
 
 def test_attributes_that_contradict_the_type():
-    text = 'func.func @main(%x: tensor<3xf32> {hlograph.dims = ["n", "4"]}) -> tensor<3xf32> { return %x : tensor<3xf32> }'
+    text = (
+        'func.func @main(%x: tensor<3xf32> {hlograph.dims = ["n", "4"]}) -> tensor<3xf32> { return %x : tensor<3xf32> }'
+    )
     with pytest.raises(ArtifactError, match="declared as"):
         hlograph.Program.parse(text)
 
 
 def test_attributes_that_cannot_be_read():
     text = 'func.func @main(%x: tensor<?xf32> {hlograph.dims = ["n +"]}) -> tensor<?xf32> { return %x : tensor<?xf32> }'
-    with pytest.raises(ArtifactError, match="n \\+"):
+    with pytest.raises(ArtifactError, match=r"n \+"):
         hlograph.Program.parse(text)
 
 
-# ---- damaged files ----------------------------------------------------------------------------------------------------
+# ---- damaged files -------------------------------------------------------------------------------------------------
 
 
 def test_missing_file(tmp_path):
@@ -185,7 +187,9 @@ def test_a_folder_is_no_file(tmp_path):
         hlograph.load(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"  \n", b"\xff\xfe\x00", b"not mlir at all", b"ML\xefRjunkjunk", b"PK\x03\x04"])
+@pytest.mark.parametrize(
+    "content", [b"", b"  \n", b"\xff\xfe\x00", b"not mlir at all", b"ML\xefRjunkjunk", b"PK\x03\x04"]
+)
 def test_not_a_module(tmp_path, content):
     path = tmp_path / "x.mlir"
     path.write_bytes(content)
@@ -213,11 +217,12 @@ def test_invalid_stablehlo():
     with pytest.raises(ArtifactError):
         hlograph.Program.parse(
             "func.func @main(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3xf32> {"
-            ' %r = "stablehlo.add"(%x, %y) : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32> return %r : tensor<3xf32> }'
+            ' %r = "stablehlo.add"(%x, %y) : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32>'
+            " return %r : tensor<3xf32> }"
         )
 
 
-# ---- looking ----------------------------------------------------------------------------------------------------------
+# ---- looking -------------------------------------------------------------------------------------------------------
 
 
 def test_op_counts_and_constants():
@@ -237,7 +242,7 @@ def test_a_splat_constant_counts_one_element():
     assert max(size for _, size, _ in program.constants()) == 8
 
 
-# ---- passes -----------------------------------------------------------------------------------------------------------
+# ---- passes --------------------------------------------------------------------------------------------------------
 
 
 def test_passes_leave_the_program_alone(program):
@@ -265,7 +270,7 @@ def test_bad_passes(program, spec, message):
         program.run_passes([spec])
 
 
-# ---- the reference interpreter ----------------------------------------------------------------------------------------
+# ---- the reference interpreter -------------------------------------------------------------------------------------
 
 
 def test_interpret_returns_a_tuple_and_agrees(program):
@@ -292,7 +297,12 @@ def test_interpret_complex():
 
 
 def test_interpret_refuses_what_would_end_the_process():
-    text = 'func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> { %r = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> return %r : tensor<4xcomplex<f32>> }'
+    text = """
+    func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+      %r = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+      return %r : tensor<4xcomplex<f32>>
+    }
+    """
     with pytest.raises(UnsupportedGraphError, match=r"stablehlo\.fft"):
         hlograph.Program.parse(text).interpret(np.ones(4, np.complex64))
 

@@ -36,5 +36,5 @@ def test_exception_class(name, expected):
 def test_the_first_failed_check_raises():
     checks = [CheckSpec("ValueError", "first"), CheckSpec("IndexError", "second"), CheckSpec("TypeError", "third")]
     raise_failed(checks, np.array([True, True, True]))
-    with pytest.raises(IndexError, match="^second$"):
+    with pytest.raises(IndexError, match=r"^second$"):
         raise_failed(checks, np.array([True, False, False]))

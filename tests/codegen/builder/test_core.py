@@ -111,7 +111,7 @@ def test_symbolic_sizes_are_computed_once():
 
 def test_size_arithmetic_follows_pythons_floor():
     build = Build(((N,), F64), ((), INT64))
-    x, k = build.args
+    _, k = build.args
     b = build.builder
     b.add_root(Root("k", k, None))
     signed = symbol("k", signed=True)
@@ -130,12 +130,12 @@ def test_integer_scalars_stay_dimensions():
     (x,) = build.args
     n = x.builder.size(N)
     length = hlo.maximum_(hlo.subtract(hlo.multiply(n, 2), 3), 0)
-    assert x.builder.dim_of(length, "a size") == Build_max(2 * N - 3)
+    assert x.builder.dim_of(length, "a size") == at_least_0(2 * N - 3)
     text = build.done(hlo.exponential(x))
     assert "get_dimension_size" not in text, "shape arithmetic that nothing uses leaves no code"
 
 
-def Build_max(dim):
+def at_least_0(dim):
     from hlograph.codegen.dims import maximum
 
     return maximum(dim, 0)
@@ -154,7 +154,7 @@ def test_a_size_from_data_is_refused_with_advice():
     (x,) = build.args
     total = hlo.reduce_monoid(x, [0], "add")
     build.builder.where = "node 'total'"
-    with pytest.raises(DataDependentSizeError, match="the length is computed from data at node 'total'.*mask"):
+    with pytest.raises(DataDependentSizeError, match=r"the length is computed from data at node 'total'.*mask"):
         build.builder.dim_of(total, "the length")
 
 
@@ -169,8 +169,6 @@ def test_checks_travel_out_of_branches():
     (chosen,) = hlo.if_(pred, guarded, lambda: [hlo.negate(x)])
     (check,) = build.builder.checks
     assert (check.exception, check.message) == ("ValueError", "not positive")
-    for taken, sign, expected in [(True, 1, True), (True, -1, False), (False, -1, True)]:
-        pass
     program_text = build.done(chosen, check.flag)
     from hlograph import Program
 

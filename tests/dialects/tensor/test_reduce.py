@@ -268,6 +268,8 @@ def test_cumulative_ops_keep_nan_behind_it_and_have_gradients() -> None:
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (1, 2)])
 def test_softmax_and_its_gradient(axis: Any) -> None:
+    if isinstance(axis, tuple) and pytensor.__version__.startswith("2."):
+        pytest.skip("PyTensor 2's softmax takes one axis or all")
     x, weights = cube(), cube().clone(name="weights")
     outputs = [softmax(x, axis=axis), log_softmax(x, axis=axis)]
     gradients = [pytensor.grad((y * weights).sum(), x) for y in outputs]

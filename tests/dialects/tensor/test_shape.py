@@ -349,3 +349,32 @@ def test_exact_specialization(mixed, shape):
         np.testing.assert_array_equal(actual, wanted)
         assert actual.dtype == wanted.dtype
     assert DYNAMIC.search(program.specialize({"n": shape[0], "m": shape[1]}).text) is None
+
+
+# ---- integer scalars that are sizes and data at once ---------------------------------------------------------------
+
+
+def test_integer_arithmetic_wraps_as_data():
+    u = pt.tensor("u", shape=(), dtype="uint32")
+    outputs = [(u * np.uint32(1664525) + np.uint32(1013904223)) // np.uint32(65536), u - np.uint32(2**31)]
+    check_lowering([u], outputs, 123456789)
+    k = pt.iscalar("k")
+    outputs = [(k * k) // 7, (k * k) % 5, pt.cast(k * k, "int64"), k * k > 0, pt.abs(k * k), -k]
+    outputs += [pt.stack([k * k, k]), pt.stack([k * k, k])[0], pt.stack([k * k, k]).sum()]
+    check_lowering([k], outputs, 65537)
+    i = pt.lscalar("i")
+    outputs = [(i + i) // 2, i + i < i, pt.maximum(i + i, 3), pt.switch(i + i < 0, i, 7)]
+    check_lowering([i], outputs, 2**62)
+
+
+def test_the_same_arithmetic_gives_sizes():
+    i, k, x = pt.lscalar("i"), pt.iscalar("k"), pt.dvector("x")
+    outputs = [pt.arange(i + 1) * 2, x[: i - 1], pt.zeros((i * 2, 3)), x.reshape((i + 1, -1)), x[: i * 4 // 3]]
+    outputs += [pt.arange(pt.stack([i, i]).sum()), pt.arange(k + 1), x[k:], x[:-k], x[::k]]
+    check_lowering([i, k, x], outputs, 3, 2, np.arange(8.0))
+
+
+def test_arithmetic_that_served_as_a_size_only_leaves_no_code():
+    i = pt.lscalar("i")
+    text = hlograph.emit_stablehlo(([i], [pt.zeros((i * 2) // 3)])).text
+    assert text.count("stablehlo.multiply") == 1, text
