@@ -250,7 +250,10 @@ class _Emitter:
                     handle.sizes = symbols[0] if scalar else symbols
             values.append(names)
         undefined = {
-            (name, argument.name) for argument in arguments for dim in argument.dims for name in dimension.roots(dim)
+            (name, argument.name)
+            for argument in arguments
+            for dim in argument.dims
+            for name in dimension.roots(dim)
             if name not in builder.roots
         }
         if undefined:
@@ -347,9 +350,7 @@ class _Emitter:
             if node in lazy:
                 groups = lazy[node].branches(node.op)  # type: ignore[misc]
                 self.branches[node] = [_Region(region, region.depth + 1) for _ in groups]
-                target = {
-                    p: inner for group, inner in zip(groups, self.branches[node], strict=True) for p in group
-                }
+                target = {p: inner for group, inner in zip(groups, self.branches[node], strict=True) for p in group}
             for position, variable in enumerate(node.inputs):
                 if variable.owner is not None:
                     use = target.get(position, region)

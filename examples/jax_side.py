@@ -1,6 +1,6 @@
 """A PyTensor function inside `jax.jit`: XLA sees one module and fuses across the border.
 
-    python examples/jax_side.py
+python examples/jax_side.py
 """
 
 from __future__ import annotations

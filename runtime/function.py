@@ -205,9 +205,7 @@ class Function:
         """Specializes, compiles and runs; other threads with the same sizes wait for the executable."""
         self._misses.increment()
         shapes = self._check(args)
-        values = {
-            root.name: size for root, size in zip(self._signature.roots, key, strict=True) if root.axis is None
-        }
+        values = {root.name: size for root, size in zip(self._signature.roots, key, strict=True) if root.axis is None}
         sizes = find_sizes(self._signature, shapes, values)
         with self._lock:
             entry = self._entries.get(key)

@@ -57,10 +57,17 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
     found: list[np.ndarray[Any, Any]] = []
     for is_complex in parts:
         first = next(outputs)
-        found.append(first + 1j * next(outputs) if is_complex else first)
+        found.append(_complex(first, next(outputs)) if is_complex else first)
     if checks:
         raise_failed(checks, found.pop())
     return tuple(x.astype(result.dtype) for x, result in zip(found, results, strict=True))
+
+
+def _complex(real: np.ndarray[Any, Any], imag: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Put together by parts: `real + 1j * imag` is NaN where `imag` is infinite."""
+    whole = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+    whole.real, whole.imag = real, imag
+    return whole
 
 
 # What the interpreter does not know. It would end the process.

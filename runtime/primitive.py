@@ -79,8 +79,6 @@ def _lower(ctx: Any, *operands: Any, module: StaticModule) -> Any:
     return call_op.results
 
 
-
-
 def _impl(*arrays: Any, module: StaticModule) -> Any:
     return jax.jit(lambda *xs: call(module, xs))(*arrays)
 

@@ -55,9 +55,7 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
 )
 @module_output_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
-@click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes."
-)
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @traceback_option()
 def opt(module: str, passes: Sequence[str], output: str | None, split_input_file: bool) -> None:
     """Run passes over a module.

@@ -18,6 +18,7 @@ Decisions to know before changing anything here:
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ import numpy as np
 from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim, SymbolicDim
-from ..errors import DataDependentSizeError
+from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..mlir import DYNAMIC, dense_attr, element_type, ir
 
 DType = np.dtype[Any]
@@ -132,12 +133,30 @@ class Transpose:
 
 
 @dataclass
+class Expansion:
+    """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
+
+    source: Tensor
+    kept: tuple[int, ...]
+    result: Tensor
+
+
+@dataclass
 class _Scope:
     """One function or region: its CSE table and the checks made in it."""
 
     table: dict[Any, Any] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     can_check: bool = True
+
+
+_Part: TypeAlias = "tuple[Tensor, Dim]"
+
+
+def _same_as_truncated(a: _Part, b: _Part) -> bool:
+    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
+    low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
+    return low is not None and low >= 0 and least is not None and least > 0
 
 
 class _Frame:
@@ -151,6 +170,7 @@ class _Frame:
         self.prologue_table: dict[Any, Any] = {}
         self.roots: dict[str, Root] = {}
         self.transposes: dict[int, Transpose] = {}
+        self.expansions: dict[int, Expansion] = {}
         self.spare: list[Tensor] = []
 
 
@@ -446,47 +466,56 @@ class Builder:
         if found is not None:
             return found
 
-        def binary(name: str) -> Callable[[Tensor, Tensor], Tensor]:
-            return lambda a, b: self.op(name, [a, b], (), INT64)
+        def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[[_Part, _Part], _Part]:
+            return lambda a, b: (self.op(name, [a[0], b[0]], (), INT64), combine(a[1], b[1]))
 
-        constants: set[int] = set()
-
-        def constant(value: int) -> Tensor:
-            tensor = self._emit_constant(np.asarray(value, np.int64))
-            constants.add(tensor.uid)
-            return tensor
+        def root(name: str) -> _Part:
+            return self._emit_root(name), dimension.symbol(name, signed=self.roots[name].axis is None)
 
         assert isinstance(dim, SymbolicDim)
-        found = dimension.rebuild(
+        found, _ = dimension.rebuild(
             dim,
-            self._emit_root,
-            const=constant,
-            add=binary("stablehlo.add"),
-            mul=binary("stablehlo.multiply"),
-            floordiv=lambda a, b: self._emit_floor(a, b, b.uid not in constants)[0],
-            mod=lambda a, b: self._emit_floor(a, b, b.uid not in constants)[1],
-            minimum=binary("stablehlo.minimum"),
-            maximum=binary("stablehlo.maximum"),
+            root,
+            const=lambda value: (self._emit_constant(np.asarray(value, np.int64)), value),
+            add=binary("stablehlo.add", operator.add),
+            mul=binary("stablehlo.multiply", operator.mul),
+            floordiv=lambda a, b: (self._emit_floordiv(a, b), a[1] // b[1]),
+            mod=lambda a, b: (self._emit_mod(a, b), a[1] % b[1]),
+            minimum=binary("stablehlo.minimum", dimension.minimum),
+            maximum=binary("stablehlo.maximum", dimension.maximum),
         )
         self._frame.prologue_table["size", dim] = found
         return found
 
-    def _emit_floor(self, a: Tensor, b: Tensor, may_be_zero: bool) -> tuple[Tensor, Tensor]:
-        """Floor quotient and remainder from truncating ones: r = ((a rem b) + b) rem b, q = (a - r) / b.
+    def _emit_floordiv(self, a: _Part, b: _Part) -> Tensor:
+        """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
+        if _same_as_truncated(a, b):
+            return self.op("stablehlo.divide", [a[0], b[0]], (), INT64)
+        dividend, divisor = self._without_zero(a, b)
+        exact = self.op("stablehlo.subtract", [dividend, self._wrapped_remainder(dividend, divisor)], (), INT64)
+        return self.op("stablehlo.divide", [exact, divisor], (), INT64)
 
-        Both are 0 where b is 0, as NumPy's are; StableHLO leaves that open. A dimension holds no constant divisor 0.
-        """
-        if may_be_zero:
-            zero, one = self._emit_constant(np.zeros((), np.int64)), self._emit_constant(np.ones((), np.int64))
-            equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
-            is_zero = self.op("stablehlo.compare", [b, zero], (), BOOL, equal)
-            a = self.op("stablehlo.select", [is_zero, zero, a], (), INT64)
-            b = self.op("stablehlo.select", [is_zero, one, b], (), INT64)
+    def _emit_mod(self, a: _Part, b: _Part) -> Tensor:
+        """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
+        if _same_as_truncated(a, b):
+            return self.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
+        return self._wrapped_remainder(*self._without_zero(a, b))
+
+    def _wrapped_remainder(self, a: Tensor, b: Tensor) -> Tensor:
         remainder = self.op("stablehlo.remainder", [a, b], (), INT64)
         shifted = self.op("stablehlo.add", [remainder, b], (), INT64)
-        modulo = self.op("stablehlo.remainder", [shifted, b], (), INT64)
-        exact = self.op("stablehlo.subtract", [a, modulo], (), INT64)
-        return self.op("stablehlo.divide", [exact, b], (), INT64), modulo
+        return self.op("stablehlo.remainder", [shifted, b], (), INT64)
+
+    def _without_zero(self, a: _Part, b: _Part) -> tuple[Tensor, Tensor]:
+        """0 and 1 in place of a and b where b is 0; StableHLO leaves a division by 0 open."""
+        low, high = dimension.bounds(b[1])
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return a[0], b[0]
+        zero, one = self._emit_constant(np.zeros((), np.int64)), self._emit_constant(np.ones((), np.int64))
+        equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
+        is_zero = self.op("stablehlo.compare", [b[0], zero], (), BOOL, equal)
+        dividend = self.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
+        return dividend, self.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
 
     def _emit_root(self, name: str) -> Tensor:
         root = self._frame.roots.get(name)
@@ -527,7 +556,8 @@ class Builder:
         """The dimensions that an integer vector stands for (see `dim_of`)."""
         if not isinstance(tensor.sizes, tuple):
             raise DataDependentSizeError(
-                f"{what} is computed from data{self._at()}; sizes must follow from input sizes and integer inputs."
+                f"{what} is computed from data{self._at()}; sizes must follow from input sizes and integer inputs. "
+                "Pass them as integer scalar inputs of their own."
             )
         return tuple(self.constraints.canonical(dim) for dim in tensor.sizes)
 
@@ -553,7 +583,9 @@ class Builder:
             return
         scope = self._frame.scopes[-1]
         if not scope.can_check:
-            raise NotImplementedError("a check inside a loop body or a reducer is not supported")
+            raise UnsupportedGraphError(
+                f"a check ({exception}: {message}) inside a loop or a reduction is not supported{self._at()}"
+            )
         if not any(check.flag.uid == flag.uid for check in scope.checks):  # the first would have raised
             scope.checks.append(Check(flag, exception, message))
 
@@ -605,6 +637,11 @@ class Builder:
         return self._frame.roots
 
     @property
+    def expansions(self) -> dict[int, Expansion]:
+        """The reshapes in the function being built that only insert axes of size 1, by the result's uid."""
+        return self._frame.expansions
+
+    @property
     def transposes(self) -> dict[int, Transpose]:
         """The transposes in the function being built, by the result's uid."""
         return self._frame.transposes
@@ -617,8 +654,8 @@ class Builder:
     def finish(self, results: Sequence[Tensor]) -> ir.Operation:
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
-        # Transposes that all their users read through, and scalars that served as sizes only.
-        read_through = [found.result.value for found in self.transposes.values()]
+        # Transposes and expansions that all their users read through, and scalars that served as sizes only.
+        read_through = [found.result.value for group in (self.transposes, self.expansions) for found in group.values()]
         _erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:

@@ -110,9 +110,7 @@ def _lu(a: Tensor) -> list[Tensor]:
         at_k = compare("EQ", index, k)
         at_pivot = compare("EQ", index, broadcast_in_dim(pivot, x.dims, range(rank - 2)))
         kept = [axis for axis in range(x.ndim) if axis != rank - 2]
-        row_k, row_pivot = (
-            broadcast_in_dim(pick(x, chosen, rank - 2), x.dims, kept) for chosen in (at_k, at_pivot)
-        )
+        row_k, row_pivot = (broadcast_in_dim(pick(x, chosen, rank - 2), x.dims, kept) for chosen in (at_k, at_pivot))
         return select(at_k, row_pivot, select(at_pivot, row_k, x))
 
     def body(k: Tensor, matrix: Tensor, order: Tensor) -> list[Tensor]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Dims, DType, Tensor, Transpose
+from .core import Builder, Dims, DType, Expansion, Tensor, Transpose
 
 
 def i64_array(values: Sequence[int]) -> str:
@@ -55,6 +55,9 @@ def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int])
     if x.dims == dims and tuple(broadcast_dimensions) == tuple(range(len(dims))):
         return x
     dims = tuple(dim if type(dim) is int else builder.constraints.canonical(dim) for dim in dims)
+    expanded = builder.expansions.get(x.uid)
+    if expanded is not None:
+        x, broadcast_dimensions = expanded.source, [broadcast_dimensions[axis] for axis in expanded.kept]
     for axis, target in enumerate(broadcast_dimensions):
         if x.dims[axis] != 1:
             builder.equate(dims[target], x.dims[axis], "broadcast")
@@ -113,7 +116,21 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
     if x.sizes is not None and len(dims) < 2 and result.sizes is None:
         known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
         builder.knowing(result, known if dims else known[0])
+    kept = _kept_axes(x.dims, dims)
+    if kept is not None:
+        builder.expansions.setdefault(result.uid, Expansion(x, kept, result))
     return result
+
+
+def _kept_axes(old: Dims, new: Dims) -> tuple[int, ...] | None:
+    """Where the axes of a shape are in another one that has further axes of size 1; None if it is not such a one."""
+    kept: list[int] = []
+    for axis, dim in enumerate(new):
+        if len(kept) < len(old) and dim == old[len(kept)]:
+            kept.append(axis)
+        elif dim != 1:
+            return None
+    return tuple(kept) if len(kept) == len(old) < len(new) else None
 
 
 def transpose(x: Tensor, permutation: Sequence[int]) -> Tensor:
@@ -246,7 +263,7 @@ def pad(
     for size, before, after, gap in zip(x.dims, low, high, between, strict=True):
         inner = size
         if gap:
-                    inner = size + gap * maximum(size - 1, 0)
+            inner = size + gap * maximum(size - 1, 0)
         dims.append(before + inner + after)
     if all_static(low) and all_static(high):
         attributes = (

@@ -99,9 +99,7 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
         return tuple(dimension.substitute(dim, sizes) for dim in dims)
 
     arguments = tuple(
-        Argument(
-            a.name, a.dtype, fix(a.dims), tuple("" if name in sizes else name for name in a.values), a.shared
-        )
+        Argument(a.name, a.dtype, fix(a.dims), tuple("" if name in sizes else name for name in a.values), a.shared)
         for a in signature.arguments
     )
     results = tuple(Result(r.name, r.dtype, fix(r.dims)) for r in signature.results)

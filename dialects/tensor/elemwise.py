@@ -94,8 +94,7 @@ def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tens
         active = runs(index, done)
         new = ctx.lower_inner(graph.inputs, graph.outputs, [*states, *rest[count:]])
         kept = [
-            hlo.select(active, hlo.convert(x, dtype), old)
-            for x, dtype, old in zip(new, dtypes, states, strict=False)
+            hlo.select(active, hlo.convert(x, dtype), old) for x, dtype, old in zip(new, dtypes, states, strict=False)
         ]
         if op.is_while:
             done = hlo.or_(done, hlo.and_(active, hlo.convert(new[-1], bool)))

@@ -174,5 +174,3 @@ def softmax_grad(ctx: Context, node: Any, gradient: Tensor, value: Tensor) -> Te
     product = hlo.multiply(gradient, value)
     total = _restored(ctx, hlo.reduce_monoid(product, axes, "add"), value, axes)
     return hlo.subtract(product, hlo.multiply(value, total))
-
-

@@ -11,8 +11,7 @@ cholesky = Blockwise(Cholesky(lower=True))
 
 # CHECK-LABEL: module @Blockwise.static
 # CHECK-NOT: dynamic_
-# CHECK: [[SHAPED:%\w+]] = stablehlo.reshape %arg1 : (tensor<4x5xf64>) -> tensor<1x4x5xf64>
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.broadcast_in_dim [[SHAPED]], dims = [0, 1, 2] : (tensor<1x4x5xf64>) -> tensor<2x4x5xf64>
+# CHECK: [[WIDE:%\w+]] = stablehlo.broadcast_in_dim %arg1, dims = [1, 2] : (tensor<4x5xf64>) -> tensor<2x4x5xf64>
 # CHECK-NEXT: [[DOT:%\w+]] = stablehlo.dot_general %arg0, [[WIDE]], batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<2x3x4xf64>, tensor<2x4x5xf64>) -> tensor<2x3x5xf64>
 # CHECK-NEXT: return [[DOT]] : tensor<2x3x5xf64>
 show([x, y], pt.matmul(x, y), name="Blockwise.static", dims={"x": (2, 3, 4), "y": (4, 5)})
@@ -30,8 +29,7 @@ show([x, y], pt.matmul(x, y), name="Blockwise.static", dims={"x": (2, 3, 4), "y"
 show([y], cholesky(y), name="Blockwise.static.one", dims={"y": (4, 4)})
 
 # CHECK-LABEL: module @Blockwise.dynamic
-# CHECK: [[SHAPED:%\w+]] = stablehlo.reshape %arg1 : (tensor<4x5xf64>) -> tensor<1x4x5xf64>
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[SHAPED]], %{{[0-9]+}}, dims = [0, 1, 2] : (tensor<1x4x5xf64>, tensor<3xi64>) -> tensor<?x4x5xf64>
+# CHECK: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim %arg1, %{{[0-9]+}}, dims = [1, 2] : (tensor<4x5xf64>, tensor<3xi64>) -> tensor<?x4x5xf64>
 # CHECK-NEXT: [[DOT:%\w+]] = stablehlo.dot_general %arg0, [[WIDE]], batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [HIGHEST, HIGHEST] : (tensor<?x3x4xf64>, tensor<?x4x5xf64>) -> tensor<?x3x5xf64>
 # CHECK-NEXT: return [[DOT]] : tensor<?x3x5xf64>
 show([x, y], pt.matmul(x, y), name="Blockwise.dynamic", dims={"x": ("n", 3, 4), "y": (4, 5)})

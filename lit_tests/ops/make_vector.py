@@ -47,8 +47,7 @@ show([x], pt.exp(tensor_from_scalar(scalar_from_tensor(x))), name="TensorFromSca
 # CHECK-LABEL: module @TensorFromScalar.dynamic
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
 # CHECK: [[REDUCED:%\w+]] = stablehlo.reduce(%arg0 init: [[CONST]]) applies stablehlo.add across dimensions = [0] : (tensor<?xf64>, tensor<f64>) -> tensor<f64>
-# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[REDUCED]] : (tensor<f64>) -> tensor<1xf64>
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[SHAPED]], %{{[0-9]+}}, dims = [0] : (tensor<1xf64>, tensor<1xi64>) -> tensor<?xf64>
+# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[REDUCED]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[WIDE]], %arg0 : tensor<?xf64>
 # CHECK-NEXT: return [[SUM]] : tensor<?xf64>
 show([v], tensor_from_scalar(scalar_from_tensor(v.sum())) + v, name="TensorFromScalar.dynamic", dims={"v": ("n",)})

@@ -428,7 +428,7 @@ def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
         outcome = hlograph(*arguments)
         assert outcome.code == 1
         assert "Traceback" in outcome.err
-        assert 'raise ZeroDivisionError(\'why\')' in outcome.err
+        assert "raise ZeroDivisionError('why')" in outcome.err
         assert outcome.err.endswith("hlograph: error: model.py:1: ZeroDivisionError: why\n")
 
 

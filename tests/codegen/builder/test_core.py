@@ -115,14 +115,18 @@ def test_size_arithmetic_follows_pythons_floor():
     b = build.builder
     b.add_root(Root("k", k, None))
     signed = symbol("k", signed=True)
-    results = [b.size(d) for d in (signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1) + 0 * N)]
+    exprs = [signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1), N // 3, N % 3]
+    exprs += [N // signed, N % signed, (N - 7) // signed, (N - 7) % signed]
+    results = [b.size(d) for d in exprs]
     program_text = build.done(*results)
     from hlograph import Program
 
     program = Program.parse(program_text)
     for k_value in (-7, -3, -1, 0, 1, 8):
         found = [int(v) for v in program.compile()(np.zeros(5), np.array(k_value))]
-        assert found == [k_value // 3, k_value % 3, -2 // 4, -2 % 4, 5 // 6]
+        assert found[:7] == [k_value // 3, k_value % 3, -2 // 4, -2 % 4, 5 // 6, 5 // 3, 5 % 3]
+        # Divided by 0, sizes are 0, as NumPy's integers are.
+        assert found[7:] == ([5 // k_value, 5 % k_value, -2 // k_value, -2 % k_value] if k_value else [0] * 4)
 
 
 def test_integer_scalars_stay_dimensions():

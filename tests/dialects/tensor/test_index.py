@@ -60,8 +60,17 @@ def test_symbolic_ends(sizes):
 def test_runtime_ends_and_steps(dtype):
     start, stop, step = (pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step"))
     outputs = [
-        x[start:stop:step], x[start:], x[:stop], x[::step], x[start:stop], x[start:stop:-2], x[start:stop:2],
-        x[start::step], x[:stop:step], cube[1, start:stop, ::step], cube[start, :stop:step],
+        x[start:stop:step],
+        x[start:],
+        x[:stop],
+        x[::step],
+        x[start:stop],
+        x[start:stop:-2],
+        x[start:stop:2],
+        x[start::step],
+        x[:stop:step],
+        cube[1, start:stop, ::step],
+        cube[start, :stop:step],
     ]
     run = hlograph.emit_stablehlo(([x, cube, start, stop, step], outputs)).compile()
     values = numbers(5)
@@ -70,8 +79,17 @@ def test_runtime_ends_and_steps(dtype):
         calls += [(2, 0, -1), (-1, -4, -2), (-3, -1, 1), (1, 9, -1), (0, -9, -3), (-2, 4, 2)]
     for a, b, c in calls:
         expected = [
-            values[a:b:c], values[a:], values[:b], values[::c], values[a:b], values[a:b:-2], values[a:b:2],
-            values[a::c], values[:b:c], CUBE[1, a:b, ::c], CUBE[a, :b:c],
+            values[a:b:c],
+            values[a:],
+            values[:b],
+            values[::c],
+            values[a:b],
+            values[a:b:-2],
+            values[a:b:2],
+            values[a::c],
+            values[:b:c],
+            CUBE[1, a:b, ::c],
+            CUBE[a, :b:c],
         ]
         found = run(values, CUBE, *np.array([a, b, c], dtype))
         for actual, wanted in zip(found, expected, strict=True):
@@ -90,8 +108,16 @@ def test_ends_of_any_magnitude():
 def test_slices_of_three_axes():
     n = x.shape[0]
     outputs = [
-        cube[1:, ::-1, 1:3], cube[::2, :, ::-2], cube[..., 1:], cube[:, 5:], cube[-2:, :n], cube[:n, n // 2 :, -n:],
-        cube[::-1, ::-1, ::-1], cube[1:][:, :2][..., ::2], cube[None, 1:, :, None], cube[:, :0],
+        cube[1:, ::-1, 1:3],
+        cube[::2, :, ::-2],
+        cube[..., 1:],
+        cube[:, 5:],
+        cube[-2:, :n],
+        cube[:n, n // 2 :, -n:],
+        cube[::-1, ::-1, ::-1],
+        cube[1:][:, :2][..., ::2],
+        cube[None, 1:, :, None],
+        cube[:, :0],
     ]
     check_lowering([x, cube], outputs, numbers(3), CUBE)
 
@@ -102,9 +128,25 @@ def test_slices_of_three_axes():
 def test_constant_and_symbolic_indices():
     n = x.shape[0]
     outputs = [
-        x[0], x[2], x[-1], x[-3], x[n - 1], x[n // 2], x[-n], x[n - 4], x[pt.constant(1, dtype="uint8")],
-        cube[0, -1, 2], cube[1], cube[:, -4], cube[..., 4], cube[-1, :, 1:3], cube[1:, 2, ::-1], cube[n - 1, :, -n],
-        cube[::-2, -1, ::2], cube[2, 1:3], cube[None, 1, :, None, -1],
+        x[0],
+        x[2],
+        x[-1],
+        x[-3],
+        x[n - 1],
+        x[n // 2],
+        x[-n],
+        x[n - 4],
+        x[pt.constant(1, dtype="uint8")],
+        cube[0, -1, 2],
+        cube[1],
+        cube[:, -4],
+        cube[..., 4],
+        cube[-1, :, 1:3],
+        cube[1:, 2, ::-1],
+        cube[n - 1, :, -n],
+        cube[::-2, -1, ::2],
+        cube[2, 1:3],
+        cube[None, 1, :, None, -1],
     ]
     check_lowering([x, cube], outputs, numbers(3), CUBE)
 
@@ -117,7 +159,13 @@ def test_runtime_indices(dtype):
     values = numbers(3)
     for p, q in [(0, 1), (2, 0), (1, 2)] + [(-1, -2), (-3, -3)] * (dtype[0] == "i"):
         expected = [
-            values[p], CUBE[p], CUBE[:, q], CUBE[p, q], CUBE[p, :, q], CUBE[p, 1:, ::-1], CUBE[q, ::2],
+            values[p],
+            CUBE[p],
+            CUBE[:, q],
+            CUBE[p, q],
+            CUBE[p, :, q],
+            CUBE[p, 1:, ::-1],
+            CUBE[q, ::2],
             CUBE[:q, p, p:],
         ]
         for actual, wanted in zip(run(values, CUBE, *np.array([p, q], dtype)), expected, strict=True):
@@ -236,11 +284,26 @@ WRITTEN_VALUES += [np.arange(1, 6)]
 def test_write_to_three_axes():
     n = x.shape[0]
     regions = [
-        (cube[0], matrix), (cube[0], row), (cube[0], column), (cube[0], ints), (cube[:, 1], scalar),
-        (cube[:], scalar), (cube[1:, ::2], scalar), (cube[::-1, :, 1::2], scalar), (cube[::2], matrix),
-        (cube[..., -1], scalar), (cube[:, 2:n], scalar), (cube[: n // 2, 1], ints), (cube[0, 0, 0], scalar),
-        (cube[1:2, 1:2], scalar), (cube[None, 1:], scalar), (cube.dimshuffle(2, 0, 1)[1:], scalar),
-        (cube[0, 1::2], row), (cube[-1, ::-1], column), (cube[:, n - 1, ::-2], scalar), (cube[:, :0], scalar),
+        (cube[0], matrix),
+        (cube[0], row),
+        (cube[0], column),
+        (cube[0], ints),
+        (cube[:, 1], scalar),
+        (cube[:], scalar),
+        (cube[1:, ::2], scalar),
+        (cube[::-1, :, 1::2], scalar),
+        (cube[::2], matrix),
+        (cube[..., -1], scalar),
+        (cube[:, 2:n], scalar),
+        (cube[: n // 2, 1], ints),
+        (cube[0, 0, 0], scalar),
+        (cube[1:2, 1:2], scalar),
+        (cube[None, 1:], scalar),
+        (cube.dimshuffle(2, 0, 1)[1:], scalar),
+        (cube[0, 1::2], row),
+        (cube[-1, ::-1], column),
+        (cube[:, n - 1, ::-2], scalar),
+        (cube[:, :0], scalar),
     ]
     outputs = [output for region, value in regions for output in both(region, value)]
     check_lowering(WRITTEN, outputs, *WRITTEN_VALUES)
@@ -248,9 +311,19 @@ def test_write_to_three_axes():
 
 def test_write_at_runtime_indices():
     regions = [
-        (cube[i], matrix), (cube[i], row), (cube[i], column), (cube[i], ints), (cube[:, i], scalar),
-        (cube[i, :, k], scalar), (cube[i, 1:3], row), (cube[i, k, i], scalar), (cube[:, ::-2, i], scalar),
-        (cube[i, ::2], row), (cube[i, ::-1], matrix), (cube[1:, i, ::3], scalar), (cube[pt.argmax(x), 1:], ints),
+        (cube[i], matrix),
+        (cube[i], row),
+        (cube[i], column),
+        (cube[i], ints),
+        (cube[:, i], scalar),
+        (cube[i, :, k], scalar),
+        (cube[i, 1:3], row),
+        (cube[i, k, i], scalar),
+        (cube[:, ::-2, i], scalar),
+        (cube[i, ::2], row),
+        (cube[i, ::-1], matrix),
+        (cube[1:, i, ::3], scalar),
+        (cube[pt.argmax(x), 1:], ints),
     ]
     outputs = [output for region, value in regions for output in both(region, value)]
     program = check_lowering([*WRITTEN, i, k], outputs, *WRITTEN_VALUES, 2, 1, static=False)
@@ -261,8 +334,15 @@ def test_write_at_runtime_indices():
 def test_write_to_runtime_slices():
     step = pt.lscalar("step")
     regions = [
-        cube[i:], cube[:, :i], cube[k:i, :, -1], cube[i, k:], cube[::step], cube[i::step, 1], cube[:, k, ::step],
-        cube[::step, 1:3, ::step], cube[::step, ::-2],
+        cube[i:],
+        cube[:, :i],
+        cube[k:i, :, -1],
+        cube[i, k:],
+        cube[::step],
+        cube[i::step, 1],
+        cube[:, k, ::step],
+        cube[::step, 1:3, ::step],
+        cube[::step, ::-2],
     ]
     outputs = [output for region in regions for output in both(region, scalar)]
     outputs += both(cube[::step], 100.0 * pt.arange(5))
@@ -303,23 +383,69 @@ places = pt.lmatrix("places")
 place_row, place_column = pt.lrow("place_row"), pt.lcol("place_column")
 TENSORS = [x, cube, j, small, places, unsigned, place_row, place_column, i]
 TENSOR_VALUES = [
-    numbers(3), CUBE, [0, -1, 2], [1, -3, 1], [[0, 1, -1], [2, 2, -2]],
-    [0, 1, 2], [[0, -2, 1]], [[-1], [0]], -2,
+    numbers(3),
+    CUBE,
+    [0, -1, 2],
+    [1, -3, 1],
+    [[0, 1, -1], [2, 2, -2]],
+    [0, 1, 2],
+    [[0, -2, 1]],
+    [[-1], [0]],
+    -2,
 ]
 
 
 def selections() -> list:
     n = cube.shape[1]
     return [
-        x[j], x[small], x[unsigned], x[places], cube[j], cube[places], cube[:, j], cube[:, :, j], cube[:, places],
-        cube[j, small], cube[j, :, small], cube[:, j, small], cube[j, small, unsigned], cube[place_column, small],
-        cube[place_column, place_row], cube[place_column, :, place_row], cube[places, small], cube[:, places, small],
-        cube[j, i], cube[i, j], cube[i, :, j], cube[j, :, i], cube[0, :, j], cube[0, j], cube[:, 0, j], cube[1:, j],
-        cube[::-1, j], cube[::2, 1:3, j], cube[j, ::-1], cube[places, :, 1:], cube[j, i:], cube[j, : n // 2],
-        x[[0, 2]], x[[-1, 0]], cube[[0, 1], [2, -1]], x[np.zeros(0, "int64")], cube[j, ..., small], cube[..., j],
-        cube[None, j], cube[j, None], cube[j, None, small], cube[None, j, :, small], cube[:, None, j],
-        cube[j, :, None, small], x[pt.cast(x - 1, "int32")], cube[pt.arange(3), pt.arange(cube.shape[0])],
-        cube[np.array([1, 0], "int8")], cube[np.array([1, 0], "uint8"), :, j[:2]],
+        x[j],
+        x[small],
+        x[unsigned],
+        x[places],
+        cube[j],
+        cube[places],
+        cube[:, j],
+        cube[:, :, j],
+        cube[:, places],
+        cube[j, small],
+        cube[j, :, small],
+        cube[:, j, small],
+        cube[j, small, unsigned],
+        cube[place_column, small],
+        cube[place_column, place_row],
+        cube[place_column, :, place_row],
+        cube[places, small],
+        cube[:, places, small],
+        cube[j, i],
+        cube[i, j],
+        cube[i, :, j],
+        cube[j, :, i],
+        cube[0, :, j],
+        cube[0, j],
+        cube[:, 0, j],
+        cube[1:, j],
+        cube[::-1, j],
+        cube[::2, 1:3, j],
+        cube[j, ::-1],
+        cube[places, :, 1:],
+        cube[j, i:],
+        cube[j, : n // 2],
+        x[[0, 2]],
+        x[[-1, 0]],
+        cube[[0, 1], [2, -1]],
+        x[np.zeros(0, "int64")],
+        cube[j, ..., small],
+        cube[..., j],
+        cube[None, j],
+        cube[j, None],
+        cube[j, None, small],
+        cube[None, j, :, small],
+        cube[:, None, j],
+        cube[j, :, None, small],
+        x[pt.cast(x - 1, "int32")],
+        cube[pt.arange(3), pt.arange(cube.shape[0])],
+        cube[np.array([1, 0], "int8")],
+        cube[np.array([1, 0], "uint8"), :, j[:2]],
     ]
 
 
@@ -397,16 +523,27 @@ def test_group_effects():
 def test_constant_masks():
     plane = np.array([[True, False], [True, True], [False, False]])
     outputs = [
-        x[MASK], matrix[MASK], matrix[:, MASK[:2]], matrix[plane], x[np.zeros(3, bool)], *both(x[MASK], y),
-        *both(matrix[plane], scalar), *both(x[MASK], y[0]), pytensor.grad((x[MASK] ** 2).sum(), x),
+        x[MASK],
+        matrix[MASK],
+        matrix[:, MASK[:2]],
+        matrix[plane],
+        x[np.zeros(3, bool)],
+        *both(x[MASK], y),
+        *both(matrix[plane], scalar),
+        *both(x[MASK], y[0]),
+        pytensor.grad((x[MASK] ** 2).sum(), x),
     ]
     check_lowering([x, matrix, y, scalar], outputs, numbers(3), numbers(3, 2), numbers(2), 9.0)
 
 
 def test_computed_masks_are_written_through():
     outputs = [
-        *both(x[x > 1], 0.5), *both(x[x > 1], scalar), *both(matrix[matrix > 2], scalar), *both(matrix[x > 1], 3),
-        pt.set_subtensor(x[flags], np.array([3.0])), pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x),
+        *both(x[x > 1], 0.5),
+        *both(x[x > 1], scalar),
+        *both(matrix[matrix > 2], scalar),
+        *both(matrix[x > 1], 3),
+        pt.set_subtensor(x[flags], np.array([3.0])),
+        pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x),
     ]
     check_lowering([x, matrix, scalar, flags], outputs, numbers(3), numbers(3, 2), 9.0, MASK)
 
@@ -426,8 +563,15 @@ def test_computed_masks_are_not_read(output):
 def mixed():
     n, m = matrix.shape
     outputs = [
-        matrix[n // 2 :, ::-1], matrix[::-2, : m - 1], matrix[:, m // 2 :: 2], *both(matrix[1:], 5.0),
-        *both(matrix[::-2, ::3], 5.0), matrix[j], *both(matrix[j, :1], 2.0), matrix[:-1] * 2, matrix[n:],
+        matrix[n // 2 :, ::-1],
+        matrix[::-2, : m - 1],
+        matrix[:, m // 2 :: 2],
+        *both(matrix[1:], 5.0),
+        *both(matrix[::-2, ::3], 5.0),
+        matrix[j],
+        *both(matrix[j, :1], 2.0),
+        matrix[:-1] * 2,
+        matrix[n:],
     ]
     return outputs, hlograph.emit_stablehlo(([matrix, j], outputs), dims={"matrix": ("n", "m")})
 

@@ -41,19 +41,37 @@ def refused(error, match, inputs, output, *values, dims=None):
 def test_reshape():
     a, b, c = (cube.shape[axis] for axis in range(3))
     outputs = [
-        cube.reshape((-1,)), cube.ravel(), cube.flatten(2), cube.flatten(1), cube.reshape((a * b, c)),
-        cube.reshape((a, -1)), cube.reshape((c, a, b)), cube.reshape(cube.shape[::-1]), cube.reshape((1, -1, 1)),
-        cube.reshape((-1, c)).reshape(cube.shape), cube[:, :1].reshape((a, c)), cube[:1, :1, :1].reshape(()),
-        cube.reshape(pt.concatenate([cube.shape[:1], [-1]])), cube.reshape(pt.concatenate([[a * b], cube.shape[2:]])),
-        x.reshape((x.shape[0] // 2, 2)), x.reshape((-1, 2)), x.reshape((2, -1)), x.reshape((3, 4)),
-        cube.reshape((a * 2, b // 2, -1)), matrix.reshape((matrix.shape[1], matrix.shape[0])),
+        cube.reshape((-1,)),
+        cube.ravel(),
+        cube.flatten(2),
+        cube.flatten(1),
+        cube.reshape((a * b, c)),
+        cube.reshape((a, -1)),
+        cube.reshape((c, a, b)),
+        cube.reshape(cube.shape[::-1]),
+        cube.reshape((1, -1, 1)),
+        cube.reshape((-1, c)).reshape(cube.shape),
+        cube[:, :1].reshape((a, c)),
+        cube[:1, :1, :1].reshape(()),
+        cube.reshape(pt.concatenate([cube.shape[:1], [-1]])),
+        cube.reshape(pt.concatenate([[a * b], cube.shape[2:]])),
+        x.reshape((x.shape[0] // 2, 2)),
+        x.reshape((-1, 2)),
+        x.reshape((2, -1)),
+        x.reshape((3, 4)),
+        cube.reshape((a * 2, b // 2, -1)),
+        matrix.reshape((matrix.shape[1], matrix.shape[0])),
     ]
     check_lowering([x, matrix, cube], outputs, numbers(12), numbers(2, 3), CUBE)
 
 
 def test_reshape_to_runtime_sizes():
     outputs = [
-        x.reshape((k, i)), x.reshape((k, -1)), x.reshape((tiny, -1)), x.reshape((-1, k + 2)), x.reshape((k * i,)),
+        x.reshape((k, i)),
+        x.reshape((k, -1)),
+        x.reshape((tiny, -1)),
+        x.reshape((-1, k + 2)),
+        x.reshape((k * i,)),
         cube.reshape(pt.stack([i, k, -1])),
     ]
     check_lowering([x, cube, k, i, tiny], outputs, numbers(12), numbers(4, 4, 3), 4, 3, 6)
@@ -77,9 +95,15 @@ def test_reshape_infers_what_numpy_cannot():
 def test_join_and_split_dims():
     joined = pt.join_dims(cube, 0, 2)
     outputs = [
-        joined, pt.join_dims(cube), pt.join_dims(cube, -2, 2), pt.join_dims(cube, 1, 1), pt.join_dims(cube, 1, 0),
-        pt.split_dims(cube, shape=(2, 2), axis=1), pt.split_dims(cube, shape=(2, cube.shape[1] // 2), axis=1),
-        pt.split_dims(joined, shape=cube.shape[:2], axis=0), pt.split_dims(x, shape=(k, -1), axis=0),
+        joined,
+        pt.join_dims(cube),
+        pt.join_dims(cube, -2, 2),
+        pt.join_dims(cube, 1, 1),
+        pt.join_dims(cube, 1, 0),
+        pt.split_dims(cube, shape=(2, 2), axis=1),
+        pt.split_dims(cube, shape=(2, cube.shape[1] // 2), axis=1),
+        pt.split_dims(joined, shape=cube.shape[:2], axis=0),
+        pt.split_dims(x, shape=(k, -1), axis=0),
     ]
     check_lowering([cube, x, k], outputs, CUBE, numbers(12), 4)
 
@@ -117,11 +141,25 @@ def test_reshape_refuses():
 def test_alloc():
     n, m = matrix.shape
     outputs = [
-        pt.zeros((n, 3)), pt.full((m, n), scalar), pt.full((k, i), 2), pt.ones_like(cube), pt.alloc(y, 2, y.shape[0]),
-        pt.zeros_like(matrix, dtype="int32"), pt.alloc(y[None], k, y.shape[0]), pt.alloc(y[:, None], y.shape[0], 4),
-        pt.alloc(scalar, k - 3, i), pt.alloc(scalar, k - 1, i), pt.second(matrix, scalar), pt.fill(matrix, 1),
-        pt.broadcast_to(y, (2, y.shape[0])), pt.broadcast_to(scalar, (k, 2)), pt.broadcast_to(y[:, None], (4, i)),
-        pt.empty((k, n)).shape, pt.empty((k, n)) * 0, pt.alloc(pt.constant([1, 2]), k, 2), pt.zeros((), dtype="int8"),
+        pt.zeros((n, 3)),
+        pt.full((m, n), scalar),
+        pt.full((k, i), 2),
+        pt.ones_like(cube),
+        pt.alloc(y, 2, y.shape[0]),
+        pt.zeros_like(matrix, dtype="int32"),
+        pt.alloc(y[None], k, y.shape[0]),
+        pt.alloc(y[:, None], y.shape[0], 4),
+        pt.alloc(scalar, k - 3, i),
+        pt.alloc(scalar, k - 1, i),
+        pt.second(matrix, scalar),
+        pt.fill(matrix, 1),
+        pt.broadcast_to(y, (2, y.shape[0])),
+        pt.broadcast_to(scalar, (k, 2)),
+        pt.broadcast_to(y[:, None], (4, i)),
+        pt.empty((k, n)).shape,
+        pt.empty((k, n)) * 0,
+        pt.alloc(pt.constant([1, 2]), k, 2),
+        pt.zeros((), dtype="int8"),
     ]
     check_lowering([matrix, cube, y, scalar, k, i], outputs, numbers(2, 3), CUBE, numbers(4), 2.5, 3, 4)
 
@@ -129,8 +167,13 @@ def test_alloc():
 def test_make_vector():
     n = x.shape[0]
     outputs = [
-        pt.stack([scalar, x[0], 2.0]), pt.stack([i, k, n]), pt.as_tensor([scalar, 1, n]), pt.stack([n, n * 2])[::-1],
-        pt.stack([k > 2, n > 9]), pt.stack([tiny, byte]), pt.as_tensor([k, 0.5]),
+        pt.stack([scalar, x[0], 2.0]),
+        pt.stack([i, k, n]),
+        pt.as_tensor([scalar, 1, n]),
+        pt.stack([n, n * 2])[::-1],
+        pt.stack([k > 2, n > 9]),
+        pt.stack([tiny, byte]),
+        pt.as_tensor([k, 0.5]),
     ]
     check_lowering([x, scalar, i, k, tiny, byte], outputs, numbers(3), 2.5, 4, 3, -6, 7)
 
@@ -155,8 +198,12 @@ def test_arange():
     constant = [(5,), (2, 17, 4), (10, -1, -3), (3, 3), (5, 2), (0.0, 1.0, 0.1), (1.0, -1.0, -0.25), (0, 300)]
     outputs = [pt.arange(*parts) for parts in constant]
     outputs += [pt.arange(n), pt.arange(1, m, 2), pt.arange(m, 0, -2), pt.arange(n, m), pt.arange(n, m, -1)]
-    outputs += [pt.arange(m, dtype="float64"), pt.arange(m, dtype="int8"), pt.arange(n * m)[::2],
-        pt.arange(m)[None] * n]
+    outputs += [
+        pt.arange(m, dtype="float64"),
+        pt.arange(m, dtype="int8"),
+        pt.arange(n * m)[::2],
+        pt.arange(m)[None] * n,
+    ]
     check_lowering([matrix], outputs, numbers(2, 7))
 
 
@@ -170,9 +217,22 @@ def test_arange_refuses():
 def test_eye_and_triangles():
     n, m = matrix.shape
     outputs = [
-        pt.eye(3), pt.eye(n), pt.eye(n, m, 1), pt.eye(k, i, tiny), pt.eye(4, n, -2, dtype="int32"), pt.eye(k, k, i - 4),
-        pt.identity(n), pt.identity_like(matrix), pt.tri(3, 4, 1), pt.tri(n, m, -1), pt.tri(k, i, k - 3),
-        pt.tril(matrix), pt.tril(matrix, 1), pt.triu(matrix, k - 3), pt.triu(cube, -1), pt.tril(pt.ones((n, n))),
+        pt.eye(3),
+        pt.eye(n),
+        pt.eye(n, m, 1),
+        pt.eye(k, i, tiny),
+        pt.eye(4, n, -2, dtype="int32"),
+        pt.eye(k, k, i - 4),
+        pt.identity(n),
+        pt.identity_like(matrix),
+        pt.tri(3, 4, 1),
+        pt.tri(n, m, -1),
+        pt.tri(k, i, k - 3),
+        pt.tril(matrix),
+        pt.tril(matrix, 1),
+        pt.triu(matrix, k - 3),
+        pt.triu(cube, -1),
+        pt.tril(pt.ones((n, n))),
     ]
     check_lowering([matrix, cube, k, i, tiny], outputs, numbers(2, 3), CUBE, 3, 4, -1)
 
@@ -195,14 +255,27 @@ def test_diagonals():
 
 def test_join():
     outputs = [
-        pt.concatenate([matrix, other]), pt.concatenate([matrix, other], axis=-2), pt.join(0, x), pt.join(1, matrix),
-        pt.concatenate([matrix, matrix * 2, matrix], axis=1), pt.concatenate([matrix, matrix], axis=-1),
-        pt.concatenate([matrix, singles, ints]), pt.concatenate([ints, pt.cast(singles, "int64")]),
-        pt.concatenate([matrix > 1, singles > 1]), pt.concatenate([x, [1.0, 2.0], y, x[:0]]), pt.concatenate([x, [k]]),
-        pt.concatenate([cube, cube[:, :1]], axis=1), pt.stack([x, x * 2]), pt.stack([matrix, matrix], axis=1),
-        pt.stack([matrix, matrix + 1], axis=-1), pt.vertical_stack(matrix, other), pt.horizontal_stack(other, other),
-        pt.stacklists([[scalar, scalar], [2.0, scalar]]), pt.concatenate([cube.shape, [3], x.shape]),
-        pt.concatenate([cube.shape, pt.constant([3], dtype="int32")]), pt.concatenate([cube.shape, x]),
+        pt.concatenate([matrix, other]),
+        pt.concatenate([matrix, other], axis=-2),
+        pt.join(0, x),
+        pt.join(1, matrix),
+        pt.concatenate([matrix, matrix * 2, matrix], axis=1),
+        pt.concatenate([matrix, matrix], axis=-1),
+        pt.concatenate([matrix, singles, ints]),
+        pt.concatenate([ints, pt.cast(singles, "int64")]),
+        pt.concatenate([matrix > 1, singles > 1]),
+        pt.concatenate([x, [1.0, 2.0], y, x[:0]]),
+        pt.concatenate([x, [k]]),
+        pt.concatenate([cube, cube[:, :1]], axis=1),
+        pt.stack([x, x * 2]),
+        pt.stack([matrix, matrix], axis=1),
+        pt.stack([matrix, matrix + 1], axis=-1),
+        pt.vertical_stack(matrix, other),
+        pt.horizontal_stack(other, other),
+        pt.stacklists([[scalar, scalar], [2.0, scalar]]),
+        pt.concatenate([cube.shape, [3], x.shape]),
+        pt.concatenate([cube.shape, pt.constant([3], dtype="int32")]),
+        pt.concatenate([cube.shape, x]),
     ]
     values = [numbers(7), numbers(4), numbers(2, 3), numbers(4, 3), CUBE, numbers(2, 3), numbers(4, 3), 2.5, 3]
     check_lowering([x, y, matrix, other, cube, singles, ints, scalar, k], outputs, *values)
@@ -245,11 +318,28 @@ def test_join_and_split_refuse():
 def test_axes():
     thin = pt.dtensor3("thin")
     outputs = [
-        cube.dimshuffle(2, "x", 0, 1), cube.dimshuffle("x", 0, 1, "x", 2), cube.T, cube.mT, cube.transpose(1, 0, 2),
-        pt.specify_broadcastable(thin, 0, 2).dimshuffle(1), pt.squeeze(x[:1]), x[:1].dimshuffle(), thin[0:1].squeeze(0),
-        pt.expand_dims(matrix, (0, 2)), pt.atleast_1d(scalar), pt.atleast_2d(x), pt.atleast_3d(matrix),
-        pt.atleast_Nd(x, n=4), pt.swapaxes(cube, 0, -1), pt.moveaxis(cube, 0, -1), pt.shape_padright(x, 2),
-        pt.moveaxis(cube, (0, 1), (-1, -2)), pt.flip(cube), pt.flip(cube, 1), pt.diff(x), pt.diff(matrix, n=2),
+        cube.dimshuffle(2, "x", 0, 1),
+        cube.dimshuffle("x", 0, 1, "x", 2),
+        cube.T,
+        cube.mT,
+        cube.transpose(1, 0, 2),
+        pt.specify_broadcastable(thin, 0, 2).dimshuffle(1),
+        pt.squeeze(x[:1]),
+        x[:1].dimshuffle(),
+        thin[0:1].squeeze(0),
+        pt.expand_dims(matrix, (0, 2)),
+        pt.atleast_1d(scalar),
+        pt.atleast_2d(x),
+        pt.atleast_3d(matrix),
+        pt.atleast_Nd(x, n=4),
+        pt.swapaxes(cube, 0, -1),
+        pt.moveaxis(cube, 0, -1),
+        pt.shape_padright(x, 2),
+        pt.moveaxis(cube, (0, 1), (-1, -2)),
+        pt.flip(cube),
+        pt.flip(cube, 1),
+        pt.diff(x),
+        pt.diff(matrix, n=2),
         *pt.broadcast_arrays(x[:, None], y[None]),
     ]
     values = [numbers(3), numbers(4), numbers(4, 3), CUBE, numbers(1, 3, 1), 2.5]
@@ -258,9 +348,19 @@ def test_axes():
 
 def test_repeated_and_rolled():
     outputs = [
-        pt.tile(matrix, (2, 3)), pt.tile(x, 2), pt.tile(x, (k,)), pt.tile(x, (2, 1, 2)), pt.repeat(x, 3),
-        pt.repeat(matrix, 2, axis=0), pt.repeat(matrix, k, axis=1), pt.roll(x, 2), pt.roll(matrix, -1, axis=1),
-        pt.roll(x, k), pt.roll(matrix, 1), *pt.mgrid[0:3, 0:4], *pt.ogrid[0:3, 0:2],
+        pt.tile(matrix, (2, 3)),
+        pt.tile(x, 2),
+        pt.tile(x, (k,)),
+        pt.tile(x, (2, 1, 2)),
+        pt.repeat(x, 3),
+        pt.repeat(matrix, 2, axis=0),
+        pt.repeat(matrix, k, axis=1),
+        pt.roll(x, 2),
+        pt.roll(matrix, -1, axis=1),
+        pt.roll(x, k),
+        pt.roll(matrix, 1),
+        *pt.mgrid[0:3, 0:4],
+        *pt.ogrid[0:3, 0:2],
     ]
     check_lowering([x, matrix, k], outputs, numbers(5), numbers(2, 3), 3)
     check_lowering([x], [pt.tile(x, 2), pt.roll(x, 2), pt.repeat(x, 3)], numbers(0))
@@ -269,10 +369,17 @@ def test_repeated_and_rolled():
 def test_take_and_pad():
     at = pt.cast(ints % 2, "int64")
     outputs = [
-        pt.take(cube, [0, -1], axis=1), pt.take(cube, np.array([[0, 1], [2, 0]]), axis=-1), pt.take(cube, [0, 7]),
+        pt.take(cube, [0, -1], axis=1),
+        pt.take(cube, np.array([[0, 1], [2, 0]]), axis=-1),
+        pt.take(cube, [0, 7]),
         pt.take_along_axis(other, pt.argmax(other, axis=1, keepdims=True), axis=1),
-        pt.take_along_axis(other, at, axis=0), pt.pad(matrix, [(1, 2), (0, 1)]), pt.pad(x, 2, constant_values=3),
-        pt.pad(x, (1, 2), mode="edge"), pt.pad(x, 2, mode="mean"), pt.linspace(scalar, 3.0, k), pt.outer(x, x),
+        pt.take_along_axis(other, at, axis=0),
+        pt.pad(matrix, [(1, 2), (0, 1)]),
+        pt.pad(x, 2, constant_values=3),
+        pt.pad(x, (1, 2), mode="edge"),
+        pt.pad(x, 2, mode="mean"),
+        pt.linspace(scalar, 3.0, k),
+        pt.outer(x, x),
     ]
     values = [numbers(7), numbers(2, 3), numbers(4, 3), CUBE, numbers(4, 3), 2.5, 3]
     check_lowering([x, matrix, other, cube, ints, scalar, k], outputs, *values, rtol=1e-12)
@@ -280,8 +387,11 @@ def test_take_and_pad():
 
 def test_specify_shape():
     outputs = [
-        pt.specify_shape(cube, (3, None, None)), pt.specify_shape(matrix, (matrix.shape[0], k)),
-        pt.specify_shape(x, y.shape), pt.specify_shape(x, (3,)) * y, pt.specify_shape(scalar, ()),
+        pt.specify_shape(cube, (3, None, None)),
+        pt.specify_shape(matrix, (matrix.shape[0], k)),
+        pt.specify_shape(x, y.shape),
+        pt.specify_shape(x, (3,)) * y,
+        pt.specify_shape(scalar, ()),
     ]
     program = check_lowering([x, y, matrix, cube, scalar, k], outputs, *map(numbers, (3, 3)), numbers(2, 3), CUBE, 1, 3)
     assert program.signature.results[0].dims[0] == 3
@@ -299,11 +409,31 @@ def test_specify_shape():
 def test_sizes_read_from_shapes():
     shape = cube.shape
     outputs = [
-        shape, shape[1], shape[-1], shape_i(cube, 2), shape[1:], shape[::-1], shape[:-1], shape[5:], shape[[0, 2]],
-        pt.prod(shape), shape.sum(), cube.size, shape / 2, pt.eq(shape, shape[0]), shape[k - 1],
+        shape,
+        shape[1],
+        shape[-1],
+        shape_i(cube, 2),
+        shape[1:],
+        shape[::-1],
+        shape[:-1],
+        shape[5:],
+        shape[[0, 2]],
+        pt.prod(shape),
+        shape.sum(),
+        cube.size,
+        shape / 2,
+        pt.eq(shape, shape[0]),
+        shape[k - 1],
         shape[pt.argmax(x) - 2],
-        pt.set_subtensor(shape[0], 9), shape[None], pt.concatenate([shape[:1], shape[2:]]), pt.max(shape), shape * x,
-        x.shape[0], scalar.shape, pt.zeros(shape[::-1]), pt.constant([7, 8, 9])[1],
+        pt.set_subtensor(shape[0], 9),
+        shape[None],
+        pt.concatenate([shape[:1], shape[2:]]),
+        pt.max(shape),
+        shape * x,
+        x.shape[0],
+        scalar.shape,
+        pt.zeros(shape[::-1]),
+        pt.constant([7, 8, 9])[1],
         pt.constant([[1, 2], [3, 4]])[1, ::-1],
     ]
     check_lowering([cube, x, k, scalar], outputs, CUBE, numbers(3), 2, 1.0)
@@ -331,11 +461,20 @@ def test_arithmetic_on_sizes():
 def mixed():
     n, m = matrix.shape
     outputs = [
-        matrix.reshape((m, n)), matrix.ravel(), pt.concatenate([matrix, matrix * 2], axis=1),
-        pt.arange(n, m), pt.eye(n, m),
-        pt.split(matrix, [n // 2, n - n // 2], n_splits=2)[1], pt.diag(matrix), pt.alloc(matrix[:, None], n, 2, m),
-        pt.tile(matrix, (2, 1)), pt.stack([n, m]), matrix.sum() / n, pt.triu(matrix),
-        pt.pad(matrix, 1), pt.roll(matrix, 1),
+        matrix.reshape((m, n)),
+        matrix.ravel(),
+        pt.concatenate([matrix, matrix * 2], axis=1),
+        pt.arange(n, m),
+        pt.eye(n, m),
+        pt.split(matrix, [n // 2, n - n // 2], n_splits=2)[1],
+        pt.diag(matrix),
+        pt.alloc(matrix[:, None], n, 2, m),
+        pt.tile(matrix, (2, 1)),
+        pt.stack([n, m]),
+        matrix.sum() / n,
+        pt.triu(matrix),
+        pt.pad(matrix, 1),
+        pt.roll(matrix, 1),
     ]
     return outputs, hlograph.emit_stablehlo(([matrix], outputs), dims={"matrix": ("n", "m")})
 
