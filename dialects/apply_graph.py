@@ -1,12 +1,15 @@
 """Reader for the graphs of PyTensor and Aesara: variables, apply nodes, function graphs.
 
 In: a `FunctionGraph`, an `(inputs, outputs)` pair, a compiled function, an output variable, or a list of output
-variables. Out: a `Graph`. The two libraries differ in module paths only, which the caller passes in.
+variables. Out: a `Graph`. The two libraries differ in the name of the package only; it is
+imported when a graph of it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,19 +17,54 @@ import numpy as np
 from ..codegen.emit import Graph, Input
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 
-Rewrite = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
+# Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion. XLA does these itself.
+EXCLUDED = (
+    "cxx_only",
+    "BlasOpt",
+    "inplace",
+    "fusion",
+    "local_careduce_fusion",
+    "scan_reduce_trace_prealloc",
+    "scan_save_mem_prealloc",
+    "reuse_decomposition_multiple_solves",
+    "scan_split_non_sequence_decomposition_and_solve",
+    "local_useless_unbatched_blockwise",
+)
 
 
 class Library:
-    """What the reader needs of a graph library."""
+    """What the reader needs of a graph library; imports it.
 
-    def __init__(self, variable: Any, constant: Any, shared: Any, fgraph: Any, function: Any, rewrite: Rewrite) -> None:
-        self.variable = variable
-        self.constant = constant
-        self.shared = shared
-        self.fgraph = fgraph
-        self.function = function
-        self.rewrite = rewrite
+    Args:
+        package: "pytensor" or "aesara".
+    """
+
+    def __init__(self, package: str) -> None:
+        def module(path: str) -> Any:
+            return import_module(f"{package}.{path}")
+
+        self.variable = module("graph.basic").Variable
+        self.constant = module("graph.basic").Constant
+        self.shared = module("compile.sharedvalue").SharedVariable
+        self.fgraph = module("graph.fg").FunctionGraph
+        try:
+            self.function = module("compile.executor").Function
+        except ImportError:  # before PyTensor 3
+            self.function = module("compile.function.types").Function
+        self._module = module
+
+    def rewrite(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The library's own rewrites for a compiled function, without those for other backends, on a copy."""
+        query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
+        fgraph = self.fgraph(list(inputs), list(outputs), clone=True)
+        self._module("compile.mode").optdb.query(query).rewrite(fgraph)
+        return list(fgraph.inputs), list(fgraph.outputs)
+
+
+@functools.cache
+def library(package: str) -> Library:
+    """The classes of "pytensor" or "aesara", whatever its version."""
+    return Library(package)
 
 
 def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
