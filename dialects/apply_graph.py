@@ -210,7 +210,10 @@ def _input(library: Library, variable: Any, number: int, containers: dict[Any, A
     shape = getattr(variable.type, "shape", None)
     dense = type(variable.type).__name__ in ("TensorType", "ScalarType") or hasattr(variable.type, "broadcastable")
     if dtype is None or shape is None or not dense or "Sparse" in type(variable.type).__name__:
-        raise UnsupportedGraphError(f"input {name} is a {variable.type}; only dense tensors and scalars are supported")
+        raise UnsupportedGraphError(
+            f"input {name} is a {variable.type}; only dense tensors and scalars are supported so far (no random "
+            "generators, sparse tensors or lists): pass what it yields as an input"
+        )
     sizes = tuple(None if size is None else int(size) for size in shape)
     return Input(variable, variable, name, np.dtype(dtype), sizes, containers.get(variable))
 
