@@ -8,8 +8,7 @@ branch evaluates only what it needs), then lower one node after the other.
 from __future__ import annotations
 
 import gc
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,29 +19,15 @@ from . import builder as hlo
 from . import dims as dimension
 from . import mlir
 from . import signature as signatures
-from .builder import Builder, Dims, Tensor
-from .builder.core import Root as SizeSource
+from .builder import Builder, Tensor
+from .builder.tensor import Root as SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
-from .dims_text import parse as parse_dim
 from .errors import GraphError, MissingInputError, UnsupportedOpError, demand_error
+from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, unique
 from .mlir import ir
 from .program import Program
 from .signature import Argument, CheckSpec, Result, Signature
-
-DimsArgument = Mapping[Any, Sequence[str | int | None]]
-
-
-@dataclass
-class Input:
-    """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph."""
-
-    given: Any
-    variable: Any
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int | None, ...]
-    container: Any = None
 
 
 @dataclass
@@ -186,7 +171,7 @@ class _Emitter:
 
     def emit(self, dims: DimsArgument) -> Program:
         graph, builder = self.graph, self.builder
-        arguments = _name_arguments(graph.inputs, dims)
+        arguments = name_arguments(graph.inputs, dims)
         order = self._order([i.variable for i in graph.inputs], [variable for variable, _ in graph.outputs])
         self._refuse_unsupported(order)
         root = self._place(order, [variable for variable, _ in graph.outputs])
@@ -202,7 +187,7 @@ class _Emitter:
             checks = list(builder.checks)
             flags = [hlo.stack_scalars([check.flag for check in checks])] if checks else []
             operation = builder.finish([*results, *flags])
-        names = _unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
+        names = unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
         canonical = builder.constraints.canonical
         used = builder.used_roots | {
             name for c in builder.constraints for dim in (c.lhs, c.rhs) for name in dimension.roots(dim)
@@ -240,8 +225,8 @@ class _Emitter:
             vector = len(argument.dims) == 1 and type(argument.dims[0]) is int and argument.dims[0] <= 16
             if argument.dtype.kind in "iu" and (scalar or vector):
                 count = 1 if scalar else int(argument.dims[0])  # type: ignore[arg-type]
-                base = _root_base(argument.name, number)
-                names = tuple(_fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
+                base = root_base(argument.name, number)
+                names = tuple(fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
                 signed = argument.dtype.kind == "i"
                 symbols = tuple(dimension.symbol(name, signed=signed) for name in names)
                 for i, name in enumerate(names):
@@ -455,77 +440,3 @@ def _common(a: _Region, b: _Region) -> _Region:
 def builder_name(builder: Builder) -> str:
     """Name of the module being built."""
     return ir.StringAttr(builder.module.operation.attributes["sym_name"]).value
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    taken.add(candidate)
-    return candidate
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """The names, with numbers added where one occurs again; a name that occurs once stays."""
-    counts = Counter(names)
-    taken = {name for name, count in counts.items() if count == 1}
-    return [name if counts[name] == 1 else _fresh(name, taken) for name in names]
-
-
-def _root_base(name: str, number: int) -> str:
-    """What the roots of an argument are named after: its name, or its number where that is no name for a root."""
-    return name if name.isascii() and name.isidentifier() else f"arg{number}"
-
-
-def _name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:
-    """Names for arguments and their open axes; `dims` may be keyed by name or by variable."""
-    names = _unique([x.name for x in inputs])
-    by_variable = {x.given: name for x, name in zip(inputs, names, strict=True)}
-    wanted: dict[str, Sequence[str | int | None]] = {}
-    for key, value in dims.items():
-        name = key if isinstance(key, str) else by_variable.get(key)
-        if name not in names:
-            raise GraphError(f"dims names {key!r}, which is not an input (inputs: {', '.join(names)})")
-        if isinstance(value, str | int):
-            value = (value,)
-        wanted[name] = tuple(value)
-    taken = {
-        root
-        for entries in wanted.values()
-        for entry in entries
-        if isinstance(entry, str)
-        for root in dimension.roots(_parse(entry))
-    }
-    arguments: list[Argument] = []
-    for x, name in zip(inputs, names, strict=True):
-        entries = wanted.get(name, (None,) * len(x.shape))
-        if len(entries) != len(x.shape):
-            raise GraphError(f"dims of {name!r} has {len(entries)} entries, but the input has {len(x.shape)} axes")
-        sizes: list[Dim] = []
-        for axis, (entry, static) in enumerate(zip(entries, x.shape, strict=True)):
-            if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):
-                raise GraphError(f"dims of {name!r}, axis {axis}: expected a name or a size, got {entry!r}")
-            if isinstance(entry, int | np.integer) and entry < 0:
-                raise GraphError(f"dims of {name!r}, axis {axis}: size {entry} is negative")
-            if static is not None:
-                if isinstance(entry, int | np.integer) and int(entry) != static:
-                    raise GraphError(f"dims of {name!r}, axis {axis} says {entry}, but the input's type has {static}")
-                sizes.append(static)
-            elif entry is None:
-                sizes.append(dimension.symbol(_fresh(f"{_root_base(name, len(arguments))}_{axis}", taken)))
-            else:
-                sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
-        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None))
-    return arguments
-
-
-def _dims(sizes: Sequence[Dim]) -> Dims:
-    return tuple(sizes)
-
-
-def _parse(text: str) -> Dim:
-    try:
-        return parse_dim(text)
-    except ValueError as error:
-        raise GraphError(f"dims: {error}") from None

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.emit import Graph, Input
+from ..codegen.emit import Graph
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
+from ..codegen.inputs import Input
 
 # Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion. XLA does these itself.
 EXCLUDED = (

@@ -4,7 +4,7 @@ Lowering rules use it as `from ..codegen import builder as hlo`.
 """
 
 from .control import all_true, call, case, custom_call, if_, while_loop
-from .core import BOOL, INT32, INT64, Builder, Check, Dims, DType, Root, Tensor
+from .core import Builder
 from .elementwise import (
     Operand,
     abs,
@@ -125,6 +125,7 @@ from .shape import (
     transpose,
     with_dims,
 )
+from .tensor import BOOL, INT32, INT64, Check, Dims, DType, Root, Tensor
 
 __all__ = [
     "BOOL",

@@ -15,8 +15,9 @@ from ..dims import Dim
 from ..errors import UnsupportedGraphError
 from ..merge import free_symbol
 from ..mlir import ir
-from .core import BOOL, Attributes, Builder, Dims, DType, Root, Tensor
+from .core import Builder
 from .elementwise import and_
+from .tensor import BOOL, Attributes, Dims, DType, Root, Tensor
 
 
 def while_loop(

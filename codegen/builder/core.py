@@ -17,128 +17,20 @@ Decisions to know before changing anything here:
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from .. import dims as dimension
 from ..constraints import Constraints
-from ..dims import Dim, SymbolicDim
+from ..dims import Dim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..mlir import DYNAMIC, dense_attr, element_type, ir
-
-DType = np.dtype[Any]
-Dims: TypeAlias = "tuple[Dim, ...]"
-Sizes: TypeAlias = "Dim | tuple[Dim, ...] | None"
-Attributes = tuple[tuple[str, str], ...]
-
-INT64: DType = np.dtype(np.int64)
-INT32: DType = np.dtype(np.int32)
-BOOL: DType = np.dtype(bool)
-
-_ids = itertools.count()
-
-
-class Tensor:
-    """A handle on one SSA value.
-
-    Attributes:
-        builder: where the value lives.
-        dims: one dimension per axis: an int, or a `SymbolicDim`.
-        dtype: numpy dtype of the elements.
-        sizes: for an integer or boolean scalar its value as a dimension (booleans as 0 and 1), for a vector of known
-            length a tuple of them, None where nothing is known.
-        literal: the value as a numpy array, when it is known on the host.
-        uid: equal for handles on the same SSA value.
-    """
-
-    __slots__ = ("_value", "builder", "dims", "dtype", "literal", "sizes", "uid")
-
-    def __init__(
-        self,
-        builder: Builder,
-        value: ir.Value | None,
-        dims: Dims,
-        dtype: DType,
-        *,
-        sizes: Sizes = None,
-        literal: np.ndarray[Any, Any] | None = None,
-        uid: int | None = None,
-    ) -> None:
-        self.builder = builder
-        self._value = value
-        self.dims = dims
-        self.dtype = dtype
-        self.sizes = sizes
-        self.literal = literal
-        self.uid = next(_ids) if uid is None else uid
-
-    @property
-    def value(self) -> ir.Value:
-        """The SSA value; made now if this is a constant or a size that nothing has used yet."""
-        if self._value is None:
-            source = self.builder.materialize(self)
-            self._value = source.value
-            self.uid = source.uid
-        return self._value
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.dims)
-
-    @property
-    def is_static(self) -> bool:
-        """True when every dimension is an int."""
-        return all(type(dim) is int for dim in self.dims)
-
-    def __repr__(self) -> str:
-        return f"Tensor({'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.dtype})"
-
-    def __bool__(self) -> bool:
-        raise TypeError("a Tensor is a value of the program being built and has no truth value here")
-
-
-@dataclass
-class Check:
-    """A condition that the program tests as it runs; read from its flag after the run."""
-
-    flag: Tensor
-    exception: str
-    message: str
-
-
-@dataclass
-class Root:
-    """Where a symbolic root comes from: the size of an argument's axis, or an integer argument's element."""
-
-    name: str
-    tensor: Tensor
-    axis: int | None
-    element: int | None = None
-
-
-@dataclass
-class Transpose:
-    """A transpose: axis i of the result is axis `permutation[i]` of the source."""
-
-    source: Tensor
-    permutation: tuple[int, ...]
-    result: Tensor
-
-
-@dataclass
-class Expansion:
-    """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
-
-    source: Tensor
-    kept: tuple[int, ...]
-    result: Tensor
+from .sizes import emit_size
+from .tensor import BOOL, INT64, Attributes, Check, Dims, DType, Expansion, Root, Sizes, Tensor, Transpose
 
 
 @dataclass
@@ -150,15 +42,6 @@ class _Scope:
     can_check: bool = True
 
 
-_Part: TypeAlias = "tuple[Tensor, Dim]"
-
-
-def _same_as_truncated(a: _Part, b: _Part) -> bool:
-    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
-    low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
-    return low is not None and low >= 0 and least is not None and least > 0
-
-
 class _Frame:
     """The function being built: block, prologue anchor, scopes, roots."""
 
@@ -168,6 +51,7 @@ class _Frame:
         self.prologue = ir.InsertionPoint(anchor)
         self.scopes: list[_Scope] = [_Scope()]
         self.prologue_table: dict[Any, Any] = {}
+        self.size_table: dict[Any, Tensor] = {}
         self.roots: dict[str, Root] = {}
         self.transposes: dict[int, Transpose] = {}
         self.expansions: dict[int, Expansion] = {}
@@ -416,7 +300,7 @@ class Builder:
     def materialize(self, tensor: Tensor) -> Tensor:
         """Emits a constant or a size in the prologue; used by `Tensor.value` only."""
         if tensor.literal is not None:
-            return self._emit_constant(tensor.literal)
+            return self.emit_constant(tensor.literal)
         sizes = tensor.sizes
         assert sizes is not None, "a handle without a value is a constant or a size"
         with self._in_prologue():
@@ -426,22 +310,23 @@ class Builder:
                     return parts[0]
                 axis = (("dimension", "0 : i64"),)
                 return self.op("stablehlo.concatenate", parts, (len(parts),), tensor.dtype, axis)
-            scalar = self._emit_size(sizes)
+            scalar = emit_size(self, sizes)
             if tensor.dtype == INT64:
                 return scalar
             if tensor.dtype == BOOL:
                 not_equal = (("comparison_direction", "#stablehlo<comparison_direction NE>"),)
-                zero = self._emit_constant(np.zeros((), np.int64))
+                zero = self.emit_constant(np.zeros((), np.int64))
                 return self.op("stablehlo.compare", [scalar, zero], (), BOOL, not_equal)
             return self.op("stablehlo.convert", [scalar], (), tensor.dtype)
 
     def _emit_element(self, dim: Dim, dtype: DType) -> Tensor:
         """A dimension as a vector of one element."""
         if type(dim) is int:
-            return self._emit_constant(np.array([dim], dtype))
+            return self.emit_constant(np.array([dim], dtype))
         return self.op("stablehlo.reshape", [self.size(dim, dtype)], (1,), dtype)
 
-    def _emit_constant(self, array: np.ndarray[Any, Any]) -> Tensor:
+    def emit_constant(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """Emits a constant in the prologue, once for equal contents."""
         table = self._frame.prologue_table
         key = ("constant", array.dtype, array.shape, array.tobytes())
         found = table.get(key)
@@ -457,86 +342,6 @@ class Builder:
             self.op_count += 1
             found = table[key] = Tensor(self, operation.result, array.shape, array.dtype)
         return found
-
-    def _emit_size(self, dim: Dim) -> Tensor:
-        """Scalar int64 arithmetic for a dimension expression, in the prologue."""
-        if type(dim) is int:
-            return self._emit_constant(np.asarray(dim, np.int64))
-        found = self._frame.prologue_table.get(("size", dim))
-        if found is not None:
-            return found
-
-        def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[[_Part, _Part], _Part]:
-            return lambda a, b: (self.op(name, [a[0], b[0]], (), INT64), combine(a[1], b[1]))
-
-        def root(name: str) -> _Part:
-            return self._emit_root(name), dimension.symbol(name, signed=self.roots[name].axis is None)
-
-        assert isinstance(dim, SymbolicDim)
-        found, _ = dimension.rebuild(
-            dim,
-            root,
-            const=lambda value: (self._emit_constant(np.asarray(value, np.int64)), value),
-            add=binary("stablehlo.add", operator.add),
-            mul=binary("stablehlo.multiply", operator.mul),
-            floordiv=lambda a, b: (self._emit_floordiv(a, b), a[1] // b[1]),
-            mod=lambda a, b: (self._emit_mod(a, b), a[1] % b[1]),
-            minimum=binary("stablehlo.minimum", dimension.minimum),
-            maximum=binary("stablehlo.maximum", dimension.maximum),
-        )
-        self._frame.prologue_table["size", dim] = found
-        return found
-
-    def _emit_floordiv(self, a: _Part, b: _Part) -> Tensor:
-        """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
-        if _same_as_truncated(a, b):
-            return self.op("stablehlo.divide", [a[0], b[0]], (), INT64)
-        dividend, divisor = self._without_zero(a, b)
-        exact = self.op("stablehlo.subtract", [dividend, self._wrapped_remainder(dividend, divisor)], (), INT64)
-        return self.op("stablehlo.divide", [exact, divisor], (), INT64)
-
-    def _emit_mod(self, a: _Part, b: _Part) -> Tensor:
-        """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
-        if _same_as_truncated(a, b):
-            return self.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
-        return self._wrapped_remainder(*self._without_zero(a, b))
-
-    def _wrapped_remainder(self, a: Tensor, b: Tensor) -> Tensor:
-        remainder = self.op("stablehlo.remainder", [a, b], (), INT64)
-        shifted = self.op("stablehlo.add", [remainder, b], (), INT64)
-        return self.op("stablehlo.remainder", [shifted, b], (), INT64)
-
-    def _without_zero(self, a: _Part, b: _Part) -> tuple[Tensor, Tensor]:
-        """0 and 1 in place of a and b where b is 0; StableHLO leaves a division by 0 open."""
-        low, high = dimension.bounds(b[1])
-        if (low is not None and low > 0) or (high is not None and high < 0):
-            return a[0], b[0]
-        zero, one = self._emit_constant(np.zeros((), np.int64)), self._emit_constant(np.ones((), np.int64))
-        equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
-        is_zero = self.op("stablehlo.compare", [b[0], zero], (), BOOL, equal)
-        dividend = self.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
-        return dividend, self.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
-
-    def _emit_root(self, name: str) -> Tensor:
-        root = self._frame.roots.get(name)
-        if root is None:
-            raise KeyError(f"size {name!r} has no source in this function")
-        if root.axis is None:
-            scalar = root.tensor
-            if root.element is not None:
-                index = (
-                    ("start_indices", f"array<i64: {root.element}>"),
-                    ("limit_indices", f"array<i64: {root.element + 1}>"),
-                    ("strides", "array<i64: 1>"),
-                )
-                part = self.op("stablehlo.slice", [root.tensor], (1,), root.tensor.dtype, index)
-                scalar = self.op("stablehlo.reshape", [part], (), root.tensor.dtype)
-        else:
-            axis = (("dimension", f"{root.axis} : i64"),)
-            scalar = self.op("stablehlo.get_dimension_size", [root.tensor], (), INT32, axis)
-        if scalar.dtype == INT64:
-            return scalar
-        return self.op("stablehlo.convert", [scalar], (), INT64)
 
     def dim_of(self, tensor: Tensor, what: str) -> Dim:
         """The dimension that an integer scalar stands for.
@@ -645,6 +450,11 @@ class Builder:
     def transposes(self) -> dict[int, Transpose]:
         """The transposes in the function being built, by the result's uid."""
         return self._frame.transposes
+
+    @property
+    def size_table(self) -> dict[Any, Tensor]:
+        """The sizes that the prologue of the function being built holds already, by dimension."""
+        return self._frame.size_table
 
     @property
     def checks(self) -> list[Check]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
-from .core import BOOL, Attributes, DType, Tensor
+from .tensor import BOOL, Attributes, DType, Tensor
 
 Operand = Tensor | int | float | bool | complex | np.generic
 Unary = Callable[[Tensor], Tensor]

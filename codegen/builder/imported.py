@@ -12,8 +12,8 @@ from typing import Any
 
 from ..jax_compat import enable_x64
 from ..merge import adopt_text
-from .core import Dims, DType, Tensor
 from .elementwise import unify
+from .tensor import Dims, DType, Tensor
 
 
 def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor], dtype: DType) -> Tensor:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..dims import Dim, bounds, minimum
-from .core import Dims, Tensor
 from .elementwise import add, maximum_, minimum_, multiply
 from .shape import all_static, i64_array, product, reshape
+from .tensor import Dims, Tensor
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
 

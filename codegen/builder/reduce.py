@@ -12,10 +12,10 @@ import numpy as np
 
 from ..dims import Dim
 from .control import while_loop
-from .core import INT64, DType, Tensor
 from .elementwise import Binary, add, and_, compare, convert, maximum_, minimum_, multiply, or_, select, subtract, xor
 from .indexing import dynamic_slice
 from .shape import concatenate, full, i64_array, iota
+from .tensor import INT64, DType, Tensor
 
 Monoid = Literal["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 

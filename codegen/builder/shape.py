@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Dims, DType, Expansion, Tensor, Transpose
+from .core import Builder
+from .tensor import Dims, DType, Expansion, Tensor, Transpose
 
 
 def i64_array(values: Sequence[int]) -> str:

@@ -1,5 +1,5 @@
 """Imports every file of rules, which registers them."""
 
-from . import control, elemwise, index, linalg, reduce, shape, sort, symbolic
+from . import advanced_index, control, elemwise, index, linalg, reduce, shape, sort, symbolic
 
-__all__ = ["control", "elemwise", "index", "linalg", "reduce", "shape", "sort", "symbolic"]
+__all__ = ["advanced_index", "control", "elemwise", "index", "linalg", "reduce", "shape", "sort", "symbolic"]

@@ -1,0 +1,115 @@
+"""Dimension expressions as scalar int64 arithmetic of the program.
+
+In: a dimension. Out: a handle on a scalar. Called with the insertion point in the prologue, where all sizes live. Floor
+division and remainder are Python's; StableHLO's round to zero, so that they need corrections, except where the
+operands are known not to be negative. Divided by 0, both are 0, as NumPy's integers are.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .. import dims as dimension
+from ..dims import Dim, SymbolicDim
+from .tensor import BOOL, INT32, INT64, Tensor
+
+if TYPE_CHECKING:
+    from .core import Builder
+
+_Part: TypeAlias = "tuple[Tensor, Dim]"
+
+
+def _same_as_truncated(a: _Part, b: _Part) -> bool:
+    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
+    low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
+    return low is not None and low >= 0 and least is not None and least > 0
+
+
+def emit_size(builder: Builder, dim: Dim) -> Tensor:
+    """Scalar int64 arithmetic for a dimension expression, in the prologue."""
+    if type(dim) is int:
+        return builder.emit_constant(np.asarray(dim, np.int64))
+    found = builder.size_table.get(dim)
+    if found is not None:
+        return found
+
+    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[[_Part, _Part], _Part]:
+        return lambda a, b: (builder.op(name, [a[0], b[0]], (), INT64), combine(a[1], b[1]))
+
+    def root(name: str) -> _Part:
+        return _emit_root(builder, name), dimension.symbol(name, signed=builder.roots[name].axis is None)
+
+    assert isinstance(dim, SymbolicDim)
+    found, _ = dimension.rebuild(
+        dim,
+        root,
+        const=lambda value: (builder.emit_constant(np.asarray(value, np.int64)), value),
+        add=binary("stablehlo.add", operator.add),
+        mul=binary("stablehlo.multiply", operator.mul),
+        floordiv=lambda a, b: (_emit_floordiv(builder, a, b), a[1] // b[1]),
+        mod=lambda a, b: (_emit_mod(builder, a, b), a[1] % b[1]),
+        minimum=binary("stablehlo.minimum", dimension.minimum),
+        maximum=binary("stablehlo.maximum", dimension.maximum),
+    )
+    builder.size_table[dim] = found
+    return found
+
+
+def _emit_floordiv(builder: Builder, a: _Part, b: _Part) -> Tensor:
+    """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
+    if _same_as_truncated(a, b):
+        return builder.op("stablehlo.divide", [a[0], b[0]], (), INT64)
+    dividend, divisor = _without_zero(builder, a, b)
+    exact = builder.op("stablehlo.subtract", [dividend, _wrapped_remainder(builder, dividend, divisor)], (), INT64)
+    return builder.op("stablehlo.divide", [exact, divisor], (), INT64)
+
+
+def _emit_mod(builder: Builder, a: _Part, b: _Part) -> Tensor:
+    """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
+    if _same_as_truncated(a, b):
+        return builder.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
+    return _wrapped_remainder(builder, *_without_zero(builder, a, b))
+
+
+def _wrapped_remainder(builder: Builder, a: Tensor, b: Tensor) -> Tensor:
+    remainder = builder.op("stablehlo.remainder", [a, b], (), INT64)
+    shifted = builder.op("stablehlo.add", [remainder, b], (), INT64)
+    return builder.op("stablehlo.remainder", [shifted, b], (), INT64)
+
+
+def _without_zero(builder: Builder, a: _Part, b: _Part) -> tuple[Tensor, Tensor]:
+    """0 and 1 in place of a and b where b is 0; StableHLO leaves a division by 0 open."""
+    low, high = dimension.bounds(b[1])
+    if (low is not None and low > 0) or (high is not None and high < 0):
+        return a[0], b[0]
+    zero, one = builder.emit_constant(np.zeros((), np.int64)), builder.emit_constant(np.ones((), np.int64))
+    equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
+    is_zero = builder.op("stablehlo.compare", [b[0], zero], (), BOOL, equal)
+    dividend = builder.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
+    return dividend, builder.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
+
+
+def _emit_root(builder: Builder, name: str) -> Tensor:
+    root = builder.roots.get(name)
+    if root is None:
+        raise KeyError(f"size {name!r} has no source in this function")
+    if root.axis is None:
+        scalar = root.tensor
+        if root.element is not None:
+            index = (
+                ("start_indices", f"array<i64: {root.element}>"),
+                ("limit_indices", f"array<i64: {root.element + 1}>"),
+                ("strides", "array<i64: 1>"),
+            )
+            part = builder.op("stablehlo.slice", [root.tensor], (1,), root.tensor.dtype, index)
+            scalar = builder.op("stablehlo.reshape", [part], (), root.tensor.dtype)
+    else:
+        axis = (("dimension", f"{root.axis} : i64"),)
+        scalar = builder.op("stablehlo.get_dimension_size", [root.tensor], (), INT32, axis)
+    if scalar.dtype == INT64:
+        return scalar
+    return builder.op("stablehlo.convert", [scalar], (), INT64)
