@@ -182,7 +182,7 @@ def _type_text(argument: Argument) -> str:
 
 def _all_static(module: ir.Module) -> None:
     """Every type is static now; the first op that is not is named."""
-    text = str(module.operation.get_asm(enable_debug_info=True))
+    text = str(module.operation.get_asm(enable_debug_info=True, large_elements_limit=16))
     if "?" not in text:
         return
     for line in text.splitlines():
