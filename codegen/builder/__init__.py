@@ -83,13 +83,15 @@ from .elementwise import (
     zeta,
 )
 from .imported import import_elementwise
-from .indexing import dynamic_slice, dynamic_update_slice, element_sizes, gather, index_axis, put, scatter, take
+from .indexing import dynamic_slice, dynamic_update_slice, element_sizes, gather, put, scatter, take
 from .linalg import (
     cholesky,
     diagonal,
     lu,
+    lu_factor,
     lu_solve,
     permutation_sign,
+    pivots_to_permutation,
     triangle,
     triangular_solve,
 )
@@ -195,7 +197,6 @@ __all__ = [
     "if_",
     "imag",
     "import_elementwise",
-    "index_axis",
     "iota",
     "is_finite",
     "is_inf",
@@ -207,6 +208,7 @@ __all__ = [
     "log_plus_one",
     "logistic",
     "lu",
+    "lu_factor",
     "lu_solve",
     "maximum_",
     "minimum_",
@@ -218,6 +220,7 @@ __all__ = [
     "or_",
     "pad",
     "permutation_sign",
+    "pivots_to_permutation",
     "polygamma",
     "popcnt",
     "power",

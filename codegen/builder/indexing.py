@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..dims import Dim, bounds, minimum
 from .elementwise import add, maximum_, minimum_, multiply
-from .shape import all_static, i64_array, product, reshape
+from .shape import all_static, i64_array, product
 from .tensor import Dims, Tensor
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
@@ -163,14 +163,3 @@ def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:
 def dynamic_update_slice(x: Tensor, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
     """`x` with `update` written at runtime starts (integer scalars of one dtype); starts are clamped."""
     return x.builder.op("stablehlo.dynamic_update_slice", [x, update, *starts], x.dims, x.dtype)
-
-
-def index_axis(x: Tensor, index: Tensor, axis: int) -> Tensor:
-    """`x` at one place of `axis`, without that axis; `index` is an integer scalar in range."""
-    dims = tuple(dim for i, dim in enumerate(x.dims) if i != axis)
-    if x.is_static:
-        zero = x.builder.constant(0, index.dtype)
-        starts = [index if i == axis else zero for i in range(x.ndim)]
-        sizes: list[Dim] = [1 if i == axis else dim for i, dim in enumerate(x.dims)]
-        return reshape(dynamic_slice(x, starts, tuple(sizes)), dims)
-    return take(x, index, axis)

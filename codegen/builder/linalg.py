@@ -12,9 +12,9 @@ import numpy as np
 from ..dims import minimum
 from .control import call, while_loop
 from .elementwise import abs as abs_
-from .elementwise import add, and_, compare, divide, multiply, select, subtract
+from .elementwise import add, and_, compare, convert, divide, multiply, select, subtract
 from .indexing import gather
-from .reduce import arg_reduce, reduce_monoid
+from .reduce import arg_reduce, reduce_monoid, sort
 from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
 from .shape import slice as slice_
 from .tensor import INT32, INT64, Dims, DType, Tensor
@@ -87,8 +87,48 @@ def lu(a: Tensor) -> tuple[Tensor, Tensor]:
     return factors, permutation
 
 
-def _lu(a: Tensor) -> list[Tensor]:
-    """One column a step, on whole matrices through masks, so that batch axes need no thought."""
+def lu_factor(a: Tensor) -> tuple[Tensor, Tensor]:
+    """As `lu`, with LAPACK's pivots (..., n) int32 for the permutation: row i was exchanged with row `pivots[i]`."""
+    builder = a.builder
+    builder.equate(a.dims[-2], a.dims[-1], "lu_factor")
+    attributes = {"hlograph.implements": '"lu_factor"'}
+    factors, pivots = call(f"lu_factor_{a.dtype.name}", [a], lambda x: _lu(x, pivots=True), attributes=attributes)
+    return factors, pivots
+
+
+def pivots_to_permutation(pivots: Tensor, *, inverse: bool) -> Tensor:
+    """The permutation (..., n) int64 that exchanging row i with `pivots[i]`, in order, makes of 0, 1, ...
+
+    Args:
+        pivots: (..., n) int32, as `lu_factor` gives them.
+        inverse: the permutation p with `a[p] = L U`; else its inverse.
+    """
+    builder, axis = pivots.builder, pivots.ndim - 1
+    places = iota(builder, pivots.dims, axis, INT64)
+    targets = convert(pivots, INT64)
+
+    def pick(x: Tensor, chosen: Tensor) -> Tensor:
+        one = reduce_monoid(select(chosen, x, builder.constant(0, np.int64)), [axis], "add")
+        return broadcast_in_dim(one, x.dims, range(axis))
+
+    def body(k: Tensor, order: Tensor) -> list[Tensor]:
+        at_k = compare("EQ", places, k)
+        at_target = compare("EQ", places, pick(targets, at_k))
+        first, second = pick(order, at_k), pick(order, at_target)
+        return [add(k, 1), select(at_k, second, select(at_target, first, order))]
+
+    start, size = builder.constant(0, np.int64), builder.size(pivots.dims[-1])
+    order = while_loop([start, places], lambda k, _: compare("LT", k, size), body)[1]
+    if inverse:
+        return order
+    return sort([order, places], axis, lambda a, b, i, j: compare("LT", a, b), key="inverse")[1]
+
+
+def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
+    """One column a step, on whole matrices through masks, so that batch axes need no thought.
+
+    Besides the factors, the row permutation, or the row that each step brought up.
+    """
     builder, rank = a.builder, a.ndim
     zero = builder.constant(np.zeros((), a.dtype))
     rows, columns = iota(builder, a.dims, rank - 2, INT64), iota(builder, a.dims, rank - 1, INT64)
@@ -118,7 +158,12 @@ def _lu(a: Tensor) -> list[Tensor]:
         size = abs_(pick(matrix, at_column, rank - 1))
         size = select(compare("GE", places, k), size, builder.constant(np.array(-1, size.dtype)))
         pivot_row = arg_reduce(size, rank - 2, "maximum")
-        matrix, order = swapped(matrix, k, pivot_row, rows), swapped(order, k, pivot_row, places)
+        matrix = swapped(matrix, k, pivot_row, rows)
+        if pivots:
+            chosen = broadcast_in_dim(convert(pivot_row, INT32), order.dims, range(rank - 2))
+            order = select(compare("EQ", places, k), chosen, order)
+        else:
+            order = swapped(order, k, pivot_row, places)
         column = pick(matrix, at_column, rank - 1)
         row = pick(matrix, compare("EQ", rows, k), rank - 2)
         pivot = broadcast_in_dim(pick(row, compare("EQ", places, k), rank - 2), a.dims[:-1], range(rank - 2))

@@ -84,6 +84,8 @@ def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable
     types = tuple(str(value.type) for value in operation.operands)
     if kind == "lu":
         return (kind, types), lambda a: (lambda out: (out[0], out[2]))(linalg.lu(a))
+    if kind == "lu_factor":
+        return (kind, types), lambda a: linalg.lu(a)[:2]
     if kind == "cholesky":
         lower = flag_of(operation, "lower", False)
 

@@ -187,6 +187,19 @@ def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
     return _uncolumn(_lu_solve(a, columns), vector)
 
 
+@lowers("LUFactor", batched=True)
+def lu_factor(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Packed LU factors and pivots; all NaN where the matrix is singular, as PyTensor has it."""
+    factors, pivots = hlo.lu_factor(hlo.convert(a, ctx.out_dtype()))
+    return _nan_if_singular(factors, hlo.diagonal(factors)), pivots
+
+
+@lowers("PivotToPermutations", batched=True)
+def pivot_to_permutations(ctx: Context, node: Any, pivots: Tensor) -> Tensor:
+    """The row permutation that pivots stand for, or its inverse."""
+    return hlo.convert(hlo.pivots_to_permutation(pivots, inverse=node.op.inverse), ctx.out_dtype())
+
+
 @lowers("MatrixInverse", batched=True)
 def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
     """The inverse, by LU; NaN where the matrix is singular, as `Solve` has it."""

@@ -196,6 +196,18 @@ def test_device_by_name_and_by_object():
         assert result.devices() == {cpu}
 
 
+def test_a_device_of_another_client():
+    from jaxlib import xla_client
+
+    device = xla_client.make_cpu_client(asynchronous=False).local_devices()[0]
+    x = pt.dvector("x")
+    function = hlograph.function([x], x * 2, device=device)
+    for size in (2, 3):
+        result = function(np.ones(size))
+        assert next(iter(result.devices())) is device
+        np.testing.assert_array_equal(np.asarray(result), np.full(size, 2.0))
+
+
 def test_unknown_device():
     x = pt.dvector("x")
     with pytest.raises(HlographError, match="no device 'tpu' is available"):

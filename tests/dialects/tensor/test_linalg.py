@@ -10,6 +10,7 @@ from pytensor.compile.mode import Mode
 from pytensor.gradient import grad
 from pytensor.tensor import blas, nlinalg
 from pytensor.tensor import linalg as ptl
+from pytensor.tensor.blockwise import Blockwise
 from support import assert_same, check_lowering, reference
 
 import hlograph
@@ -532,3 +533,45 @@ def test_rewritten_linear_algebra_has_rules() -> None:
         values = [normal(n, n), normal(n, 3)]
         for found, expected in zip(function(*values), reference([A, B], outputs, values), strict=True):
             assert_same(found, expected, rtol=LOOSE)
+
+
+# ---- LU factors that several solves share --------------------------------------------------------------------------
+
+
+def lu_ops():
+    """PyTensor's op classes; their module moved in PyTensor 3."""
+    try:
+        from pytensor.tensor.linalg.decomposition.lu import LUFactor, PivotToPermutations
+    except ImportError:
+        from pytensor.tensor.slinalg import LUFactor, PivotToPermutations
+    return LUFactor, PivotToPermutations
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_lu_factor_and_its_permutations(n):
+    factor, permutations = lu_ops()
+    a = pt.dmatrix("a")
+    factors, pivots = factor()(a)
+    outputs = [factors, pivots, permutations(inverse=True)(pivots), permutations(inverse=False)(pivots)]
+    check_lowering([a], outputs, np.random.default_rng(n).normal(size=(n, n)), rtol=1e-11)
+
+
+def test_lu_factor_in_batches():
+    factor, permutations = lu_ops()
+    a = pt.dtensor3("a")
+    factors, pivots = Blockwise(factor())(a)
+    outputs = [factors, pivots, Blockwise(permutations(inverse=False))(pivots)]
+    check_lowering([a], outputs, np.random.default_rng(0).normal(size=(3, 4, 4)), rtol=1e-11)
+
+
+def test_a_compiled_function_with_several_solves_of_one_matrix():
+    a, b = pt.dmatrix("a"), pt.dvector("b")
+    x = pt.linalg.solve(a, b)
+    compiled = pytensor.function([a, b], [x, grad((x**2).sum(), a)], mode=Mode("py", "fast_run"))
+    assert "LUFactor" in {type(node.op).__name__ for node in compiled.maker.fgraph.toposort()}
+    function = hlograph.emit_stablehlo(compiled).compile()
+    rng = np.random.default_rng(1)
+    for n in (2, 6):
+        values = rng.normal(size=(n, n)), rng.normal(size=n)
+        for actual, expected in zip(function(*values), compiled(*values), strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-9)
