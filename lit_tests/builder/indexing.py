@@ -6,19 +6,6 @@ from building import show
 from hlograph.codegen import builder as hlo
 from hlograph.codegen.builder import INT64
 
-# CHECK-LABEL: module @index_axis.static
-# CHECK-NOT: {{dynamic_(broadcast|gather|iota|pad|reshape)|real_dynamic}}
-# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<i64>
-# CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.dynamic_slice %arg0, %arg1, [[CONST]], sizes = [1, 6] : (tensor<5x6xf64>, tensor<i64>, tensor<i64>) -> tensor<1x6xf64>
-# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[SLICED]] : (tensor<1x6xf64>) -> tensor<6xf64>
-# CHECK-NEXT: return [[SHAPED]] : tensor<6xf64>
-show("index_axis.static", [("float64", 5, 6), ("int64",)], lambda x, i: hlo.index_axis(x, i, 0))
-
-# CHECK-LABEL: module @index_axis.dynamic
-# CHECK: [[GATHERED:%\w+]] = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, indices_are_sorted = false, slice_sizes = array<i64: 1, 6>}> : (tensor<?x6xf64>, tensor<i64>) -> tensor<6xf64>
-# CHECK-NEXT: return [[GATHERED]] : tensor<6xf64>
-show("index_axis.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.index_axis(x, i, 0))
-
 # CHECK-LABEL: module @take.static
 # CHECK-NOT: dynamic_
 # CHECK: [[GATHERED:%\w+]] = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 4, 1>}> : (tensor<4x5xf64>, tensor<2x3xi32>) -> tensor<4x2x3xf64>
