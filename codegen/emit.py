@@ -194,8 +194,8 @@ class _Emitter:
         }
         signature = Signature(
             tuple(
-                Argument(a.name, a.dtype, a.dims, names if any(name in used for name in names) else (), a.shared)
-                for a, names in zip(arguments, values, strict=True)
+                Argument(a.name, a.dtype, a.dims, elements if used.intersection(elements) else (), a.shared)
+                for a, elements in zip(arguments, values, strict=True)
             ),
             tuple(
                 Result(n, x.dtype, tuple(canonical(d) if type(d) is not int else d for d in x.dims))

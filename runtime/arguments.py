@@ -36,6 +36,15 @@ def check_type(argument: Argument, dtype: Any, *, weak: bool = False) -> None:
     raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}{hint}")
 
 
+def check_fits(argument: Argument, value: int) -> None:
+    """Raises `ArgumentTypeError` for a Python int that the argument's dtype cannot hold."""
+    info = np.iinfo(argument.dtype)
+    if not info.min <= value <= info.max:
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: {value} does not fit dtype {argument.dtype} ({info.min} to {info.max})"
+        )
+
+
 def find_sizes(
     signature: Signature, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int] | None = None
 ) -> dict[str, int]:
@@ -111,6 +120,9 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
     Raises:
         ArgumentTypeError: when it is no array and no number.
     """
+    if type(value) is int and argument.dtype.kind in "iu":
+        check_fits(argument, value)
+        return (), np.dtype(np.int64), True
     if isinstance(value, bool | int | float | complex):
         return (), np.asarray(value).dtype, True
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)

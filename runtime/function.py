@@ -31,7 +31,7 @@ from ..codegen.errors import (
 from ..codegen.jax_compat import enable_x64, x64_caller, x64_flag
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec, Root
-from .arguments import check_count, check_type, find_sizes, shape_and_dtype
+from .arguments import check_count, check_fits, check_type, find_sizes, shape_and_dtype
 from .checks import raise_failed
 from .primitive import StaticModule, call
 
@@ -117,7 +117,8 @@ class Function:
         signature = program.signature
         self._signature = signature
         self._shared = [program.bindings[i] for i in sorted(program.bindings)]
-        self._explicit = len(signature.arguments) - len(self._shared)
+        # A Python int has no dtype that could be checked; JAX would wrap it around.
+        self._integers = [i for i, a in enumerate(signature.arguments) if a.dtype.kind in "iu" and not a.dims]
         self._key = _key_function(signature.roots)
         self._single = len(signature.results) == 1
         self._cache_size = cache_size
@@ -146,6 +147,9 @@ class Function:
         if self._shared:
             args = (*args, *[container.get_value(borrow=True) for container in self._shared])
         number = self._count_call()
+        for i in self._integers:
+            if i < len(args) and type(args[i]) is int:
+                check_fits(self._signature.arguments[i], args[i])
         try:
             entry = self._entries[self._key(args)]
         except (KeyError, AttributeError, IndexError, TypeError):

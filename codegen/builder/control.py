@@ -116,7 +116,6 @@ def _close(
     for source, target in zip(inner.operation.regions, operation.regions, strict=True):
         source.blocks[0].append_to(target)
     holder.erase()
-    builder.op_count += 1
     return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, types, strict=True)]
 
 
@@ -183,7 +182,6 @@ def call(
         loc=builder.location,
         ip=builder.insertion_point,
     )
-    builder.op_count += 1
     return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, result_types, strict=True)]
 
 
@@ -227,7 +225,6 @@ def custom_call(
         loc=builder.location,
         ip=builder.insertion_point,
     )
-    builder.op_count += 1
     return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, results, strict=True)]
 
 

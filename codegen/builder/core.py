@@ -65,7 +65,6 @@ class Builder:
         context: the MLIR context.
         module: the module being built.
         constraints: what the sizes must satisfy, collected on the way.
-        op_count: number of operations made so far.
         used_roots: the roots that some type depends on.
         splats: scalar constants that were broadcast, by the result's uid.
     """
@@ -78,7 +77,6 @@ class Builder:
         self.module.operation.attributes["sym_name"] = ir.StringAttr.get(name, context)
         self.constraints = Constraints()
         self.where = ""
-        self.op_count = 0
         self.used_roots: set[str] = set()
         self._types: dict[tuple[Dims, DType], ir.Type] = {}
         self._element_types: dict[DType, ir.Type] = {}
@@ -164,7 +162,6 @@ class Builder:
             loc=self.location,
             ip=self._ip,
         )
-        self.op_count += 1
         tensor = Tensor(self, operation.result, dims, dtype)
         self._frame.scopes[-1].table[key] = tensor
         return tensor
@@ -206,7 +203,6 @@ class Builder:
             loc=self.location,
             ip=self._ip,
         )
-        self.op_count += 1
         for region, (arguments, body) in zip(operation.regions, regions, strict=True):
             types = [self.tensor_type(*argument) for argument in arguments]
             block = region.blocks.append(*types, arg_locs=[self.location] * len(types))
@@ -339,7 +335,6 @@ class Builder:
                 loc=self._unknown,
                 ip=self._frame.prologue,
             )
-            self.op_count += 1
             found = table[key] = Tensor(self, operation.result, array.shape, array.dtype)
         return found
 

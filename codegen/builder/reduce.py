@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dims import Dim
 from .control import while_loop
-from .elementwise import Binary, add, and_, compare, convert, maximum_, minimum_, multiply, or_, select, subtract, xor
+from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, subtract, xor
 from .indexing import dynamic_slice
 from .shape import concatenate, full, i64_array, iota
 from .tensor import INT64, DType, Tensor
@@ -234,8 +234,3 @@ def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:
 
     one = builder.constant(1, np.int64)
     return while_loop([one, x], lambda shift, value: compare("LT", shift, length), body)[1]
-
-
-def sum_to(x: Tensor, axes: Sequence[int], dtype: DType) -> Tensor:
-    """Sum over `axes`, accumulated in `dtype`."""
-    return reduce_monoid(convert(x, dtype), axes, "add")

@@ -285,6 +285,16 @@ def test_a_value_too_large_for_its_dtype(count):
         count(2**70, 1.0)
 
 
+@pytest.mark.parametrize(("dtype", "value"), [("int8", 300), ("uint8", -1), ("int32", 2**31), ("int64", 2**63)])
+def test_a_python_int_that_does_not_fit_is_refused(dtype, value):
+    k, x = pt.tensor("k", shape=(), dtype=dtype), pt.dvector("x")
+    function = hlograph.function([k, x], x * k)
+    np.testing.assert_array_equal(function(2, np.ones(1)), [2.0])
+    for call in (function, function.program.interpret):
+        with pytest.raises(ArgumentTypeError, match=f"argument 'k': {value} does not fit dtype {dtype}"):
+            call(value, np.ones(1))
+
+
 def test_cache_size_must_be_positive(add):
     with pytest.raises(ValueError, match="at least 1"):
         add.program.compile(cache_size=0)
