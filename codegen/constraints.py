@@ -96,6 +96,11 @@ class Constraints:
     def __len__(self) -> int:
         return len(self._recorded)
 
+    @property
+    def intervals(self) -> Mapping[str, tuple[int | None, int | None]]:
+        """Least and greatest value of the roots that demands have narrowed."""
+        return self._sizes
+
     def canonical(self, dim: Dim) -> Dim:
         """An equal dimension without solved roots; idempotent. ZeroDivisionError if a divisor is known to be 0."""
         if isinstance(dim, int) or not (self._solved or self._rows):

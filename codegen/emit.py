@@ -7,7 +7,6 @@ branch evaluates only what it needs), then lower one node after the other.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from . import builder as hlo
+from . import collector, mlir
 from . import dims as dimension
-from . import mlir
 from . import signature as signatures
 from .builder import Builder, Tensor
 from .builder.tensor import Root as SizeSource
@@ -27,7 +26,7 @@ from .errors import GraphError, MissingInputError, UnsupportedOpError, demand_er
 from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, unique
 from .mlir import ir
 from .program import Program
-from .signature import Argument, CheckSpec, Result, Signature
+from .signature import Argument, CheckSpec, Count, Result, Signature
 
 
 @dataclass
@@ -50,22 +49,29 @@ class Graph:
 
 def emit_stablehlo(
     graph: Any,
-    *,
+    *specs: Any,
     dims: DimsArgument | None = None,
-    name: str = "main",
+    name: str | None = None,
     rewrite: bool = False,
+    constraints: Sequence[str] = (),
 ) -> Program:
-    """Lowers a tensor graph to StableHLO.
+    """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
     Args:
         graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair (a tuple, each side a variable or several), a
             compiled PyTensor function, an output variable, or a list of output variables (their root inputs are
-            found).
+            found); or a function of JAX arrays, or a `jax.extend.core.ClosedJaxpr`.
+        specs: for a function, one per positional argument: a pytree of arrays or of
+            `jax.ShapeDtypeStruct(("n", 8), "float32")`, whose shapes may hold names and expressions (`"2*n + 1"`).
         dims: names or sizes for the axes of inputs, e.g. `{"x": ("n", 8)}`; the same name means the same size. Axes
-            that nothing says more about become symbolic dimensions named `x_0`.
-        name: the module's name.
+            of a graph that nothing says more about become symbolic dimensions named `x_0`; those of a function's
+            arguments stay as the specs have them. For a pytree by prefix: a tuple of names counts for all leaves with
+            that many axes, a dictionary or tuple of such for its entries.
+        name: the module's name; by default "main", or the function's.
         rewrite: apply PyTensor's own canonicalization, stabilization and specialization rewrites first, as its
             compiled modes do (`log(sigmoid(x))` becomes `-softplus(-x)`). Off: the graph is lowered as it stands.
+        constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
+            `"n % 8 == 0"`.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -75,24 +81,19 @@ def emit_stablehlo(
         MissingInputError: an output depends on variables that are not inputs.
         GraphError: `graph` is nothing that can be read, or `dims` does not fit it.
         DataDependentSizeError: a size is computed from data.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
     """
     from ..dialects import registry
 
+    if registry.is_function(graph):
+        if rewrite:
+            raise GraphError("rewrite=True is for graphs: a function is lowered as JAX traces it")
+        return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
+    if specs or constraints:
+        raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
     read = registry.read_graph(graph, rewrite=rewrite)
-    with _collector_paused():
-        return _Emitter(read, name).emit(dims or {})
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keeps Python's cycle collector from walking all handles again and again: half of a large graph's time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    with collector.paused():
+        return _Emitter(read, name or "main").emit(dims or {})
 
 
 class Context:
@@ -126,7 +127,7 @@ class Context:
 
     def at_least(self, a: Dim, low: Dim, what: str) -> None:
         """Demands a lower bound of a size."""
-        self.builder.constraints.at_least(a, low, f"{what} at {self.builder.where}")
+        self.builder.at_least(a, low, what)
 
     def check(self, flag: Tensor, exception: str, message: str) -> None:
         """Makes the call raise when the boolean scalar `flag` is false in a run."""
@@ -192,6 +193,8 @@ class _Emitter:
         used = builder.used_roots | {
             name for c in builder.constraints for dim in (c.lhs, c.rhs) for name in dimension.roots(dim)
         }
+        limits = [*builder.counts.values(), *builder.local_counts.values()]
+        used |= {name for bound in limits if bound is not None for name in dimension.roots(bound)}
         signature = Signature(
             tuple(
                 Argument(a.name, a.dtype, a.dims, elements if used.intersection(elements) else (), a.shared)
@@ -204,6 +207,8 @@ class _Emitter:
             (),
             tuple(builder.constraints),
             tuple(CheckSpec(check.exception, check.message) for check in checks),
+            tuple(Count(name, bound) for name, bound in builder.counts.items()),
+            tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
         )
         signatures.write(operation, signature)
         mlir.verify(builder.module, "the emitted module")

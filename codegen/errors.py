@@ -65,6 +65,14 @@ class PassError(HlographError, ValueError):
     """A pass is unknown, was given wrong options, or failed; the module is left as it was."""
 
 
+class PaddingError(PassError, NotImplementedError):
+    """An op has no right padding rule, or a size has no bound; `roots` are the sizes that are concerned."""
+
+    def __init__(self, message: str, roots: frozenset[str] = frozenset()) -> None:
+        super().__init__(message)
+        self.roots = roots
+
+
 class CompileError(HlographError, RuntimeError):
     """The device's compiler refused the module."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 # first loads jaxlib here.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
+from jaxlib import _jax
 from jaxlib.mlir import ir as ir
 from jaxlib.mlir import passmanager
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
@@ -155,6 +157,29 @@ def run_pipeline(module: ir.Module, pipeline: str, *, name: str | None = None) -
             raise PassError(f"pass {name or pipeline!r} failed: {error}") from None
 
 
+def refine_custom_calls(module: ir.Module) -> None:
+    """XLA's shape refinement, in place: it also knows JAX's custom calls such as `stablehlo.dynamic_reduce_window`.
+
+    Raises:
+        PassError: when a size stays open.
+    """
+    try:
+        data = _jax.mlir.refine_polymorphic_shapes(
+            to_bytecode(module), enable_shape_assertions=False, validate_static_shapes=False
+        )
+    except (ValueError, RuntimeError) as error:
+        raise PassError(f"specialize: XLA's shape refinement failed: {error}") from None
+    replace_body(module, ir.Module.parse(data, module.context))
+
+
+def replace_body(module: ir.Module, other: ir.Module) -> None:
+    """Puts the functions of another module of the same context in place of a module's own."""
+    for operation in list(module.body.operations):
+        operation.operation.erase()
+    for operation in other.body.operations:
+        operation.operation.clone(ip=ir.InsertionPoint(module.body))
+
+
 def verify(module: ir.Module, what: str) -> None:
     """MLIR's verifier, with its message in a `PassError` that names what was being done."""
     try:
@@ -227,3 +252,50 @@ def _producer(data: bytes) -> str | None:
 def clone_bytes(data: bytes) -> ir.Module:
     """A module from MLIR bytecode, in a new context."""
     return ir.Module.parse(data, new_context())
+
+
+def constant_value(operation: ir.Operation) -> np.ndarray[Any, Any] | None:
+    """The value of a `stablehlo.constant`, a splat as a 0-d array; None where the bindings cannot read it."""
+    try:
+        attribute = ir.DenseElementsAttr(operation.attributes["value"])
+    except TypeError:  # complex elements
+        return _complex_splat(str(operation))
+    if attribute.is_splat:
+        dtype = dtype_of(ir.RankedTensorType(operation.results[0].type).element_type)
+        splat: Any = attribute.get_splat_value()
+        return np.asarray(
+            splat.value if dtype.kind not in "iu" else int(splat.value) % (1 << 8 * dtype.itemsize)
+        ).astype(dtype)
+    array = np.array(attribute)
+    return None if array.dtype == object else array
+
+
+def _complex_splat(text: str) -> np.ndarray[Any, Any] | None:
+    match = re.search(r"dense<\(([^(),]+),([^(),]+)\)> : tensor<.*complex<(f32|f64)>", text)
+    if match is None:
+        return None
+    try:
+        value = complex(float(match[1]), float(match[2]))
+    except ValueError:  # hexadecimal: inf or NaN
+        return None
+    return np.asarray(value, np.complex64 if match[3] == "f32" else np.complex128)
+
+
+def dot_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a dot: `lhs_contracting_dimensions`, `rhs_batching_dimensions`, ..."""
+    return stablehlo.DotDimensionNumbers(attribute)
+
+
+def gather_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a gather: `offset_dims`, `start_index_map`, ..."""
+    return stablehlo.GatherDimensionNumbers(attribute)
+
+
+def scatter_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a scatter: `update_window_dims`, `scattered_dims_to_operand_dims`, ..."""
+    return stablehlo.ScatterDimensionNumbers(attribute)
+
+
+def convolution_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a convolution: `input_batch_dimension`, `kernel_spatial_dimensions`, ..."""
+    return stablehlo.ConvDimensionNumbers(attribute)

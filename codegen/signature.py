@@ -5,9 +5,15 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
 
     argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true
     result:    hlograph.name = "y", hlograph.dims = ["n"]
-    function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]]
+    function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]],
+               hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
-are no size). With checks, the function's last result is the vector of their flags.
+are no size). A padded program has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the
+scalars that are live sizes, and `hlograph.live_values` in place of `hlograph.values`. With checks, the function's last
+result is the vector of their flags.
+`hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
+give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
+`hlograph.local_counts`; nothing in the signature depends on them.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from . import dims as dimension
-from .constraints import Constraint
+from .constraints import Constraint, Constraints
 from .dims import Dim
 from .dims_text import parse
 from .errors import ArtifactError
@@ -28,13 +34,20 @@ PREFIX = "hlograph."
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: `values` are the names of the roots that its elements give, if any."""
+    """One argument: `values` are the names of the roots that its elements give, if any.
+
+    In a padded program (see the pass `pad`), `live` are the live sizes of the axes; a scalar that is the live size of
+    an axis has that size's name as its `size`, and `live_values` are what `values` were.
+    """
 
     name: str
     dtype: Any
     dims: tuple[Dim, ...]
     values: tuple[str, ...] = ()
     shared: bool = False
+    live: tuple[Dim, ...] = ()
+    size: str = ""
+    live_values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -42,11 +55,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result."""
+    """One result; `live` and `size` as for arguments: in a padded program, sizes from data are results."""
 
     name: str
     dtype: Any
     dims: tuple[Dim, ...]
+    live: tuple[Dim, ...] = ()
+    size: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -72,6 +87,14 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """A size that the program computes from data; `bound` is what it cannot exceed, None where sizes do not say."""
+
+    name: str
+    bound: Dim | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckSpec:
     """A condition that the program reports: the exception's name and its message."""
 
@@ -88,11 +111,20 @@ class Signature:
     roots: tuple[Root, ...]
     constraints: tuple[Constraint, ...] = ()
     checks: tuple[CheckSpec, ...] = ()
+    counts: tuple[Count, ...] = ()
+    local_counts: tuple[Count, ...] = ()
+
+    @property
+    def has_data_sizes(self) -> bool:
+        """Whether some size comes from data, be it in a branch only."""
+        return bool(self.counts or self.local_counts)
 
     @property
     def is_static(self) -> bool:
         """True when no size is left open."""
-        return not self.roots and all(type(d) is int for a in self.arguments for d in a.dims)
+        return (
+            not self.roots and not self.has_data_sizes and all(type(d) is int for a in self.arguments for d in a.dims)
+        )
 
     @property
     def value_arguments(self) -> frozenset[int]:
@@ -101,6 +133,8 @@ class Signature:
 
     def __str__(self) -> str:
         lines = [f"({', '.join(map(str, self.arguments))}) -> ({', '.join(map(str, self.results))})"]
+        for count in self.counts:
+            lines.append(f"  {count.name} from data" + ("" if count.bound is None else f", at most {count.bound}"))
         lines += [f"  where {constraint}" for constraint in self.constraints]
         return "\n".join(lines)
 
@@ -108,6 +142,24 @@ class Signature:
 def describe(dtype: Any, dims: Sequence[Dim]) -> str:
     """`float64[n, 8]`."""
     return f"{dtype}[{', '.join(map(str, dims))}]"
+
+
+def known_constraints(signature: Signature) -> Constraints:
+    """What the signature's constraints say; of roots that are equal the first one goes on."""
+    order = {root.name: place for place, root in enumerate(signature.roots)}
+
+    def first(dim: Dim) -> int:
+        return min((order.get(name, len(order)) for name in dimension.roots(dim)), default=-1)
+
+    known = Constraints()
+    for constraint in signature.constraints:
+        lhs, rhs = constraint.lhs, constraint.rhs
+        if constraint.relation == "==":
+            a, b = sorted((lhs, rhs), key=first)
+            known.equate(a, b, constraint.where)
+        else:
+            known.at_least(lhs, rhs, constraint.where)
+    return known
 
 
 def find_roots(arguments: Sequence[Argument]) -> tuple[Root, ...]:
@@ -132,6 +184,15 @@ def _strings(values: Iterable[str]) -> ir.Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])
 
 
+def _live_entries(item: Argument | Result) -> dict[str, ir.Attribute]:
+    entries: dict[str, ir.Attribute] = {}
+    if item.live != () and item.live != item.dims:
+        entries["hlograph.live"] = _strings(map(str, item.live))
+    if item.size:
+        entries["hlograph.size"] = ir.StringAttr.get(item.size)
+    return entries
+
+
 def write(function: ir.Operation, signature: Signature) -> None:
     """Puts the signature on a `func.func` operation, in place of what stood there."""
     with function.context:
@@ -145,10 +206,13 @@ def write(function: ir.Operation, signature: Signature) -> None:
                 entry["hlograph.values"] = _strings(argument.values)
             if argument.shared:
                 entry["hlograph.shared"] = ir.BoolAttr.get(True)
-            arguments.append(ir.DictAttr.get(entry))
+            if any(argument.live_values):
+                entry["hlograph.live_values"] = _strings(argument.live_values)
+            arguments.append(ir.DictAttr.get(entry | _live_entries(argument)))
         results = [
             ir.DictAttr.get(
                 {"hlograph.name": ir.StringAttr.get(result.name), "hlograph.dims": _strings(map(str, result.dims))}
+                | _live_entries(result)
             )
             for result in signature.results
         ]
@@ -165,9 +229,19 @@ def write(function: ir.Operation, signature: Signature) -> None:
         if signature.checks:
             pairs = [_strings([c.exception, c.message]) for c in signature.checks]
             attributes["hlograph.checks"] = ir.ArrayAttr.get(pairs)
+        for name, counts in (("counts", signature.counts), ("local_counts", signature.local_counts)):
+            if counts:
+                pairs = [_strings([c.name, "" if c.bound is None else str(c.bound)]) for c in counts]
+                attributes[PREFIX + name] = ir.ArrayAttr.get(pairs)
 
 
 # ---- from attributes ------------------------------------------------------------------------------------------
+
+
+def module_name(module: ir.Module) -> str:
+    """The module's name; `main` where it has none."""
+    attributes = module.operation.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
 
 
 def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation:
@@ -224,8 +298,9 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
     signed = {
         name
         for entry in argument_entries
-        if "hlograph.values" in entry
-        for name in _texts(entry["hlograph.values"])
+        for key in ("hlograph.values", "hlograph.live_values")
+        if key in entry
+        for name in _texts(entry[key])
         if name
     }
     arguments = []
@@ -234,7 +309,18 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         dims = _dims(input_, entry, name, signed)
         values = tuple(_texts(entry["hlograph.values"])) if "hlograph.values" in entry else ()
         dtype = dtype_of(ir.RankedTensorType(input_).element_type)
-        arguments.append(Argument(name, dtype, dims, values, "hlograph.shared" in entry))
+        live_values = tuple(_texts(entry["hlograph.live_values"])) if "hlograph.live_values" in entry else ()
+        arguments.append(
+            Argument(
+                name,
+                dtype,
+                dims,
+                values,
+                "hlograph.shared" in entry,
+                *_live(entry, dims, signed),
+                live_values=live_values,
+            )
+        )
     checks = tuple(CheckSpec(*pair) for pair in _pairs(function, "hlograph.checks"))
     outputs = list(type_.results)[: len(type_.results) - bool(checks)]
     result_entries = _entries(function, "res_attrs", len(type_.results))
@@ -242,11 +328,25 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
     for index, (output, entry) in enumerate(zip(outputs, result_entries, strict=False)):
         name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"result{index}"
         dtype = dtype_of(ir.RankedTensorType(output).element_type)
-        results.append(Result(name, dtype, _dims(output, entry, name, signed)))
+        dims = _dims(output, entry, name, signed)
+        results.append(Result(name, dtype, dims, *_live(entry, dims, signed)))
     constraints = tuple(
         Constraint.parse(text, where=where, signed=signed) for text, where in _pairs(function, "hlograph.constraints")
     )
-    return Signature(tuple(arguments), tuple(results), find_roots(arguments), constraints, checks)
+    counts, local = (_counts(function, name, signed) for name in ("hlograph.counts", "hlograph.local_counts"))
+    return Signature(tuple(arguments), tuple(results), find_roots(arguments), constraints, checks, counts, local)
+
+
+def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count, ...]:
+    pairs = _pairs(function, name)
+    return tuple(Count(count, parse(bound, signed=signed) if bound else None) for count, bound in pairs)
+
+
+def _live(entry: Mapping[str, ir.Attribute], dims: tuple[Dim, ...], signed: set[str]) -> tuple[tuple[Dim, ...], str]:
+    live = (
+        tuple(parse(text, signed=signed) for text in _texts(entry["hlograph.live"])) if "hlograph.live" in entry else ()
+    )
+    return live, ir.StringAttr(entry["hlograph.size"]).value if "hlograph.size" in entry else ""
 
 
 def _dims(type_: ir.Type, entry: Mapping[str, ir.Attribute], name: str, signed: set[str]) -> tuple[Dim, ...]:

@@ -5,6 +5,7 @@ Lowering rules use it as `from ..codegen import builder as hlo`.
 
 from .control import all_true, call, case, custom_call, if_, while_loop
 from .core import Builder
+from .data_sizes import count_true, data_size, known_size, running_count, true_places
 from .elementwise import (
     Operand,
     abs,
@@ -174,8 +175,10 @@ __all__ = [
     "cosh",
     "cosine",
     "count_leading_zeros",
+    "count_true",
     "cumulative",
     "custom_call",
+    "data_size",
     "diagonal",
     "digamma",
     "divide",
@@ -202,6 +205,7 @@ __all__ = [
     "is_inf",
     "is_neg_inf",
     "is_pos_inf",
+    "known_size",
     "less_nan_last",
     "lgamma",
     "log",
@@ -236,6 +240,7 @@ __all__ = [
     "round_nearest_afz",
     "round_nearest_even",
     "rsqrt",
+    "running_count",
     "scatter",
     "select",
     "shift_left",
@@ -259,6 +264,7 @@ __all__ = [
     "transpose",
     "triangle",
     "triangular_solve",
+    "true_places",
     "unify",
     "while_loop",
     "wide_integer",

@@ -61,6 +61,7 @@ def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Seque
     for block, branch in zip(blocks, branches, strict=True):
         with builder.region(block) as scope:
             results.append(list(branch()))
+            builder.refuse_leaving(results[-1], "branch of IfElse")
             checks.append(scope.checks)
     dims: list[Dims] = []
     for number, column in enumerate(zip(*results, strict=True)):

@@ -9,7 +9,8 @@ Decisions to know before changing anything here:
 * **CSE at construction.** `Builder.op` looks every pure operation up by (name, operands, attributes, result type) and
   returns the handle that it made before, if that one is visible at the insertion point. Tables nest as regions do.
 * **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
-  the function, before an anchor, and serve every region below.
+  the function, before an anchor, and serve every region below. A size that depends on data (see `data_sizes`) is
+  computed at a place of its own, right behind the op that gives the size; with several such roots, behind the latest.
 * **Integer scalars know their value as a dimension.** `Tensor.sizes` holds what is known of an integer scalar (or a
   short vector) as dimension expressions; such a tensor has no SSA value until something asks for it, so that shape
   arithmetic in a graph leaves no dead code behind.
@@ -17,7 +18,7 @@ Decisions to know before changing anything here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,30 +27,55 @@ import numpy as np
 
 from .. import dims as dimension
 from ..constraints import Constraints
-from ..dims import Dim
+from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..mlir import DYNAMIC, dense_attr, element_type, ir
-from .sizes import emit_size
+from .sizes import VALUE, emit_size
 from .tensor import BOOL, INT64, Attributes, Check, Dims, DType, Expansion, Root, Sizes, Tensor, Transpose
+
+
+@dataclass(eq=False)
+class _Place:
+    """Where sizes that depend on data are computed: before an anchor, behind the op that gives a root of theirs.
+
+    Attributes:
+        block: the block of that op; the root is known in it and in what it holds.
+        table: CSE table of what was computed here.
+        sizes: the sizes computed here, by dimension.
+    """
+
+    block: ir.Block
+    anchor: ir.Operation | None
+    table: dict[Any, Any] = field(default_factory=dict)
+    sizes: dict[Any, Tensor] = field(default_factory=dict)
 
 
 @dataclass
 class _Scope:
-    """One function or region: its CSE table and the checks made in it."""
+    """One function or region: its CSE table, the checks made in it, the places for sizes from data in it."""
 
     table: dict[Any, Any] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
     can_check: bool = True
+    block: ir.Block | None = None
+    places: list[_Place] = field(default_factory=list)
 
 
 class _Frame:
-    """The function being built: block, prologue anchor, scopes, roots."""
+    """The function being built: block, prologue anchor, scopes, roots.
+
+    Attributes:
+        data: for each root that depends on data the place behind it, in the order in which they were made.
+        place: the place that operations go to now; None in the prologue and outside of both.
+    """
 
     def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
         self.block = block
         self.anchor = anchor
         self.prologue = ir.InsertionPoint(anchor)
-        self.scopes: list[_Scope] = [_Scope()]
+        self.scopes: list[_Scope] = [_Scope(block=block)]
+        self.data: dict[str, _Place] = {}
+        self.place: _Place | None = None
         self.prologue_table: dict[Any, Any] = {}
         self.size_table: dict[Any, Tensor] = {}
         self.roots: dict[str, Root] = {}
@@ -66,6 +92,10 @@ class Builder:
         module: the module being built.
         constraints: what the sizes must satisfy, collected on the way.
         used_roots: the roots that some type depends on.
+        counts: the sizes from data that are known to the whole function, with their upper bounds, where there is one.
+        local_counts: those that are known inside a region only.
+        below: what is known of index tensors, by uid: all elements are at least 0 and less than this size.
+        at_most: what is known of computed integer scalars, by uid: at least 0 and not more than this size.
         splats: scalar constants that were broadcast, by the result's uid.
     """
 
@@ -85,6 +115,10 @@ class Builder:
         self._ip: ir.InsertionPoint | None = None
         self.splats: dict[int, np.ndarray[Any, Any]] = {}
         self.functions: dict[Any, Any] = {}
+        self.counts: dict[str, Dim | None] = {}
+        self.local_counts: dict[str, Dim | None] = {}
+        self.below: dict[int, Dim] = {}
+        self.at_most: dict[int, Dim] = {}
 
     # ---- types and attributes ---------------------------------------------------------------------------------
 
@@ -131,6 +165,10 @@ class Builder:
             found = scope.table.get(key)
             if found is not None:
                 return found
+            for place in scope.places:
+                found = place.table.get(key)
+                if found is not None:
+                    return found
         return frame.prologue_table.get(key)
 
     def op(
@@ -210,7 +248,9 @@ class Builder:
                 handles = [
                     Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)
                 ]
-                self.terminator("stablehlo.return", body(*handles))
+                returned = body(*handles)
+                self.refuse_leaving(returned, f"{name.rpartition('.')[2]} region")
+                self.terminator("stablehlo.return", returned)
         tensors = [Tensor(self, value, *result) for value, result in zip(operation.results, results, strict=True)]
         if key is not None:
             self._frame.scopes[-1].table[key] = tensors
@@ -223,25 +263,106 @@ class Builder:
     @contextmanager
     def region(self, block: ir.Block, *, can_check: bool = True) -> Iterator[_Scope]:
         """Operations made inside go to the end of `block`, with a CSE scope of their own."""
-        before = self._ip
+        before, frame = self._ip, self._frame
         self._ip = ir.InsertionPoint(block)
-        scope = _Scope(can_check=can_check)
-        self._frame.scopes.append(scope)
+        scope = _Scope(can_check=can_check, block=block)
+        frame.scopes.append(scope)
+        known = [name for name, place in frame.data.items() if place.block == block]
+        if known:  # the block was left, and is being ended now
+            again = self._open_place()
+            frame.data.update(dict.fromkeys(known, again))
         try:
             yield scope
         finally:
-            self._frame.scopes.pop()
+            frame.scopes.pop()
             self._ip = before
+            _close_places(scope)
+
+    def _open_place(self) -> _Place:
+        """A place for sizes at the insertion point."""
+        scope = self._frame.scopes[-1]
+        assert scope.block is not None
+        place = _Place(scope.block, self._anchor(self._ip))
+        scope.places.append(place)
+        return place
+
+    def _anchor(self, point: ir.InsertionPoint | None) -> ir.Operation:
+        """An op to insert others before; it is erased in the end."""
+        return ir.Operation.create(
+            "stablehlo.constant",
+            results=[self.tensor_type((), BOOL)],
+            attributes={"value": dense_attr(np.asarray(True), self.context)},
+            loc=self._unknown,
+            ip=point,
+        )
 
     @contextmanager
-    def _in_prologue(self) -> Iterator[None]:
+    def at_sizes(self, names: Iterable[str]) -> Iterator[None]:
+        """Operations made inside go where sizes that depend on these roots are computed.
+
+        That is the prologue, or behind the latest of the roots that depend on data.
+        """
         frame = self._frame
-        before, scopes, location = self._ip, frame.scopes, self.location
-        self._ip, frame.scopes, self.location = frame.prologue, [_Scope(frame.prologue_table)], self._unknown
+        place = self._place_of(names) if frame.data else None
+        before = self._ip, frame.scopes, frame.place, self.location
+        if place is None:
+            self._ip, frame.scopes = frame.prologue, [_Scope(frame.prologue_table)]
+        elif place is not frame.place:
+            assert place.anchor is not None
+            depth = next(depth for depth, scope in enumerate(frame.scopes) if scope.block == place.block)
+            places = frame.scopes[depth].places
+            earlier = places[: places.index(place)]
+            # Of the place's own block only what stands before the place can be used.
+            here = _Scope(place.table, block=place.block, places=[*earlier, place])
+            self._ip, frame.scopes = ir.InsertionPoint(place.anchor), [*frame.scopes[:depth], here]
+        frame.place, self.location = place, self._unknown
         try:
             yield
         finally:
-            self._ip, frame.scopes, self.location = before, scopes, location
+            self._ip, frame.scopes, frame.place, self.location = before
+
+    def _place_of(self, names: Iterable[str]) -> _Place | None:
+        """Where a size that depends on these roots is computed; None for the prologue."""
+        frame = self._frame
+        wanted = frame.data.keys() & set(names)
+        if not wanted:
+            return None
+        blocks = [scope.block for scope in frame.scopes]
+        for name in sorted(wanted):
+            if frame.data[name].anchor is None or frame.data[name].block not in blocks:
+                raise UnsupportedGraphError(
+                    f"size {name} is used{self._at()} and known only inside the branch or the loop that computes it; "
+                    "compute it outside"
+                )
+        # The latest one stands behind, or inside of, where the others are.
+        return [place for name, place in frame.data.items() if name in wanted][-1]
+
+    def is_local(self, *dims: Dim) -> bool:
+        """Whether a dimension is known only inside a region: it depends on data that is computed there."""
+        frame = self._frame
+        return bool(frame.data) and any(
+            frame.data[name].block != frame.block for dim in dims for name in frame.data.keys() & dimension.roots(dim)
+        )
+
+    def refuse_leaving(self, results: Sequence[Tensor], what: str) -> None:
+        """Refuses results of a region whose sizes are known only inside of it.
+
+        Raises:
+            UnsupportedGraphError: such a size leaves the innermost region.
+        """
+        frame = self._frame
+        if not frame.data:
+            return
+        block = frame.scopes[-1].block
+        for number, x in enumerate(results):
+            for dim in x.dims:
+                for name in sorted(frame.data.keys() & dimension.roots(dim)):
+                    if frame.data[name].block == block:
+                        raise UnsupportedGraphError(
+                            f"result {number} of a {what}{self._at()} has size {dim}, which is computed from data "
+                            "inside of it and cannot leave it; index with the mask (or repeat, ...) outside, or "
+                            "return a reduction or a result of fixed size"
+                        )
 
     # ---- constants and sizes ----------------------------------------------------------------------------------
 
@@ -269,16 +390,21 @@ class Builder:
             return self.constant(np.array(dims, dtype))
         return Tensor(self, None, (len(dims),), dtype, sizes=tuple(dims))
 
+    def interval(self, dim: Dim) -> tuple[int | None, int | None]:
+        """The least and the greatest value of a dimension, as far as is known here."""
+        return dimension.bounds(dim)
+
     def exact(self, sizes: Sizes, dtype: DType) -> bool:
         """Whether a value of `dtype` is what its sizes say, so that it can be computed from them.
 
-        Sizes are integers without bound. Arithmetic on sizes of axes does not leave int64; arithmetic on an argument's
-        value may, and so may narrower types: there the value must come from the ops that the graph asks for.
+        Sizes are integers without bound. Arithmetic on sizes of axes (of results too, where data decides them) does not
+        leave int64; arithmetic on an argument's value may, and so may narrower types: there the value must come from
+        the ops that the graph asks for.
         """
         dims = sizes if isinstance(sizes, tuple) else (sizes,)
         return all(
             type(dim) is int
-            or (dtype in (INT64, BOOL) and all(self.roots[name].axis is not None for name in dimension.roots(dim)))
+            or (dtype in (INT64, BOOL) and all(not self.roots[name].is_value for name in dimension.roots(dim)))
             for dim in dims
             if dim is not None
         )
@@ -291,15 +417,22 @@ class Builder:
         if tensor._value is not None and tensor.sizes is None:
             tensor.sizes = sizes
             self._frame.spare.append(tensor)
+            if isinstance(sizes, SymbolicDim) and not isinstance(tensor.value.owner, ir.Block):
+                tensor.value.owner.attributes[VALUE] = ir.StringAttr.get(str(sizes), self.context)
         return tensor
 
+    def spare(self, tensor: Tensor) -> None:
+        """The op that computes the tensor goes away at the end if nothing uses it."""
+        if tensor._value is not None:
+            self._frame.spare.append(tensor)
+
     def materialize(self, tensor: Tensor) -> Tensor:
-        """Emits a constant or a size in the prologue; used by `Tensor.value` only."""
+        """Emits a constant in the prologue, a size where it belongs; used by `Tensor.value` only."""
         if tensor.literal is not None:
             return self.emit_constant(tensor.literal)
         sizes = tensor.sizes
         assert sizes is not None, "a handle without a value is a constant or a size"
-        with self._in_prologue():
+        with self.at_sizes(_roots_of(sizes)):
             if isinstance(sizes, tuple):
                 parts = [self._emit_element(dim, tensor.dtype) for dim in sizes]
                 if len(parts) == 1:
@@ -373,7 +506,40 @@ class Builder:
         if a is b or a == b:
             return a
         text = f"{what}{self._at()}" if what else self.where
+        if not self._frame.data:
+            return self.constraints.equate(a, b, text)
+        if self.is_local(a, b):
+            return self._equate_here(a, b, text)
+        # Of two names for a size the one that is known before the run goes on.
+        data = self._frame.data.keys()
+        if data & dimension.roots(a) and not data & dimension.roots(b):
+            a, b = b, a
         return self.constraints.equate(a, b, text)
+
+    def _equate_here(self, a: Dim, b: Dim, text: str) -> Dim:
+        """A demand on sizes known only inside a region: a check, which counts where the region runs."""
+        if not self.constraints.known_equal(a, b):
+            self._compare_here("EQ", a, b, f"sizes {a} and {b} must agree: {text}")
+        return b if self.is_local(a) else a  # the one that is known outside, if one is
+
+    def _compare_here(self, direction: str, a: Dim, b: Dim, message: str) -> None:
+        attributes = (("comparison_direction", f"#stablehlo<comparison_direction {direction}>"),)
+        flag = self.op("stablehlo.compare", [self.size(a), self.size(b)], (), BOOL, attributes)
+        self.check(flag, "ValueError", message)
+
+    def at_least(self, a: Dim, low: Dim, what: str) -> None:
+        """Records a lower bound of a dimension.
+
+        Raises:
+            DimMismatch: when it can never hold.
+        """
+        text = f"{what}{self._at()}"
+        if not self.is_local(a, low):
+            self.constraints.at_least(a, low, text)
+            return
+        least = dimension.bounds(a - low)[0]
+        if least is None or least < 0:
+            self._compare_here("GE", a, low, f"size {a} must be at least {low}: {text}")
 
     # ---- checks -----------------------------------------------------------------------------------------------
 
@@ -410,26 +576,39 @@ class Builder:
                 ip=ir.InsertionPoint(self.module.body),
             )
             block = operation.regions[0].blocks.append(*types, arg_locs=[self._unknown] * len(types))
-            anchor = ir.Operation.create(
-                "stablehlo.constant",
-                results=[self.tensor_type((), BOOL)],
-                attributes={"value": dense_attr(np.asarray(True), self.context)},
-                loc=self._unknown,
-                ip=ir.InsertionPoint(block),
-            )
+            anchor = self._anchor(ir.InsertionPoint(block))
         before = self._ip
         self._frames.append(_Frame(block, anchor))
         self._ip = ir.InsertionPoint(block)
         try:
             yield [Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)]
             anchor.erase()
+            _close_places(self._frame.scopes[0])
         finally:
             self._frames.pop()
             self._ip = before
 
     def add_root(self, root: Root) -> None:
-        """Says where the current function finds the size named `root.name`."""
-        self._frame.roots.setdefault(root.name, root)
+        """Says where the current function finds the size named `root.name`.
+
+        A root from data is known from the insertion point on; sizes that depend on it are computed there.
+        """
+        frame = self._frame
+        if root.name in frame.roots:
+            return
+        frame.roots[root.name] = root
+        if root.data:
+            frame.data[root.name] = self._open_place()
+
+    @property
+    def in_function(self) -> bool:
+        """Whether the insertion point is in the module's entry, at any depth, not in a private function."""
+        return len(self._frames) == 1
+
+    @property
+    def in_region(self) -> bool:
+        """Whether the insertion point is inside a region of the function being built."""
+        return len(self._frame.scopes) > 1
 
     @property
     def roots(self) -> dict[str, Root]:
@@ -448,8 +627,8 @@ class Builder:
 
     @property
     def size_table(self) -> dict[Any, Tensor]:
-        """The sizes that the prologue of the function being built holds already, by dimension."""
-        return self._frame.size_table
+        """The sizes that the prologue, or the place that operations go to now, holds already, by dimension."""
+        return self._frame.size_table if self._frame.place is None else self._frame.place.sizes
 
     @property
     def checks(self) -> list[Check]:
@@ -468,6 +647,20 @@ class Builder:
             outputs = [x.value.type for x in results]
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
         return operation
+
+
+def _roots_of(sizes: Sizes) -> Iterator[str]:
+    for dim in sizes if isinstance(sizes, tuple) else (sizes,):
+        if dim is not None and type(dim) is not int:
+            yield from dimension.roots(dim)
+
+
+def _close_places(scope: _Scope) -> None:
+    """Erases the anchors of a block that is finished."""
+    for place in scope.places:
+        if place.anchor is not None:
+            place.anchor.erase()
+            place.anchor = None
 
 
 def _erase_unused(values: Sequence[ir.Value]) -> None:

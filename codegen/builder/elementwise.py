@@ -8,12 +8,15 @@ Arithmetic on integer scalars whose value is known as a dimension stays a dimens
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
 from .tensor import BOOL, Attributes, DType, Tensor
+
+if TYPE_CHECKING:
+    from .core import Builder
 
 Operand = Tensor | int | float | bool | complex | np.generic
 Unary = Callable[[Tensor], Tensor]
@@ -41,12 +44,28 @@ _COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
     "EQ": lambda a, b: 1 - _truth(a - b),
     "NE": lambda a, b: _truth(a - b),
 }
-_ARITHMETIC: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "stablehlo.add": lambda a, b: a + b,
-    "stablehlo.subtract": lambda a, b: a - b,
-    "stablehlo.multiply": lambda a, b: a * b,
-    "stablehlo.minimum": minimum,
-    "stablehlo.maximum": maximum,
+_Size = Callable[["Builder", Dim, Dim], "Dim | None"]
+
+
+def _truncating(divide: Callable[[Dim, Dim], Dim]) -> _Size:
+    """Division that rounds to zero is the one that rounds down where neither side is negative."""
+
+    def apply(builder: Builder, a: Dim, b: Dim) -> Dim | None:
+        low, least = builder.interval(a)[0], builder.interval(b)[0]
+        known = low is not None and low >= 0 and least is not None and least > 0
+        return divide(a, b) if known else None
+
+    return apply
+
+
+_ARITHMETIC: dict[str, _Size] = {
+    "stablehlo.add": lambda _, a, b: a + b,
+    "stablehlo.subtract": lambda _, a, b: a - b,
+    "stablehlo.multiply": lambda _, a, b: a * b,
+    "stablehlo.minimum": lambda _, a, b: minimum(a, b),
+    "stablehlo.maximum": lambda _, a, b: maximum(a, b),
+    "stablehlo.divide": _truncating(lambda a, b: a // b),
+    "stablehlo.remainder": _truncating(lambda a, b: a % b),
 }
 # Of small integer constants, which may be sizes later; both wrap around.
 _OF_LITERALS: dict[str, Callable[..., Any]] = {
@@ -56,10 +75,10 @@ _OF_LITERALS: dict[str, Callable[..., Any]] = {
     "stablehlo.minimum": np.minimum,
     "stablehlo.maximum": np.maximum,
 }
-_LOGICAL: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "stablehlo.and": minimum,
-    "stablehlo.or": maximum,
-    "stablehlo.xor": lambda a, b: _truth(a - b),
+_LOGICAL: dict[str, _Size] = {
+    "stablehlo.and": lambda _, a, b: minimum(a, b),
+    "stablehlo.or": lambda _, a, b: maximum(a, b),
+    "stablehlo.xor": lambda _, a, b: _truth(a - b),
 }
 _NEGATE: dict[str, Callable[[Dim], Dim]] = {
     "stablehlo.negate": lambda a: -a,
@@ -187,7 +206,8 @@ def _binary(name: str, result: Callable[[DType], DType] | None = None) -> Binary
         rule = size_rule if wide_integer(x.dtype) else logical_rule if x.dtype == BOOL else None
         if rule is not None:
             a, b = _known(x), _known(y)
-            if a is not None and b is not None and _fits(value := rule(a, b), x.dtype):
+            value = rule(x.builder, a, b) if a is not None and b is not None else None
+            if value is not None and _fits(value, x.dtype):
                 return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x, y], (), x.dtype))
         dtype = x.dtype if result is None else result(x.dtype)
         return x.builder.op(name, [x, y], result_dims([x, y]), dtype)
@@ -333,6 +353,9 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
         return x.builder.op("stablehlo.select", [pred, x, y], result_dims(handles), x.dtype)
 
     if c is not None and a is not None and b is not None and wide_integer(x.dtype):
+        low, high = x.builder.interval(c)
+        if low == high:  # decided by what is known of the sizes
+            c = low or 0
         return _known_result(x, b + (a - b) * c, x.dtype, computed)
     return computed()
 

@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..dims import Dim
-from .control import while_loop
-from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, subtract, xor
-from .indexing import dynamic_slice
-from .shape import concatenate, full, i64_array, iota
+from ..dims import Dim, maximum
+from ..merge import free_symbol
+from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
+from .shape import i64_array, iota, reshape
 from .tensor import INT64, DType, Tensor
 
 Monoid = Literal["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
@@ -195,8 +194,8 @@ def less_nan_last(a: Tensor, b: Tensor) -> Tensor:
 def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:
     """Running reduction along `axis`: element i combines elements 0..i.
 
-    A static axis takes one `reduce_window`. A symbolic one takes a loop of doubling shifts, log2(n) steps of n work
-    each, since a window cannot have a symbolic size.
+    It is one `reduce_window` as long as the axis, which XLA computes in linear work. No op can have a window of
+    symbolic size; the custom call `stablehlo.dynamic_reduce_window` stands for one until sizes are known.
     """
     builder = x.builder
     size = x.dims[axis]
@@ -220,17 +219,28 @@ def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:
             attributes,
             key=monoid,
         )[0]
-    length = builder.size(size)
-    zero = builder.constant(0, np.int64)
+    return _dynamic_window(x, init, axis, size, monoid)
 
-    def body(shift: Tensor, value: Tensor) -> list[Tensor]:
-        # Shift right by `shift`, filling with the identity: a window of [identities | value].
-        doubled = concatenate([full(builder, init, x.dims), value], axis)
-        start = subtract(length, shift)
-        starts = [start if i == axis else zero for i in range(x.ndim)]
-        shifted = dynamic_slice(doubled, starts, x.dims)
-        # `shift + shift` would crash XLA's trip count analysis (jaxlib 0.10), which takes one side for a constant.
-        return [multiply(shift, 2), combine(shifted, value)]
 
-    one = builder.constant(1, np.int64)
-    return while_loop([one, x], lambda shift, value: compare("LT", shift, length), body)[1]
+def _dynamic_window(x: Tensor, init: Tensor, axis: int, size: Dim, monoid: Monoid) -> Tensor:
+    """`reduce_window` with a window as long as a symbolic axis, in the form that StableHLO's refinement knows."""
+    builder = x.builder
+    combine = MONOIDS[monoid]
+    key = ("window", monoid, x.dtype)
+    symbol = builder.functions.get(key)
+    if symbol is None:
+        symbol = builder.functions[key] = free_symbol(builder.module, f"{monoid}_{x.dtype.name}")
+        with builder.function(symbol, [((), x.dtype)] * 2, private=True) as (a, b):
+            builder.finish([combine(a, b)])
+    ones = builder.constant(np.ones(x.ndim, np.int64))
+    reach = maximum(size, 1)  # no window is empty
+    window = builder.size_vector([reach if i == axis else 1 for i in range(x.ndim)])
+    amounts = [(reach - 1 if i == axis else 0, 0) for i in range(x.ndim)]
+    padding = reshape(builder.size_vector([amount for pair in amounts for amount in pair]), (x.ndim, 2))
+    attributes = (
+        ("call_target_name", '"stablehlo.dynamic_reduce_window"'),
+        ("called_computations", f"[@{symbol}]"),
+        ("api_version", "2 : i32"),
+    )
+    operands = [x, init, window, ones, ones, ones, padding]
+    return builder.op("stablehlo.custom_call", operands, x.dims, x.dtype, attributes)

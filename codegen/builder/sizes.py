@@ -1,6 +1,7 @@
 """Dimension expressions as scalar int64 arithmetic of the program.
 
-In: a dimension. Out: a handle on a scalar. Called with the insertion point in the prologue, where all sizes live. Floor
+In: a dimension. Out: a handle on a scalar. Each operation goes where sizes of its operands' roots are computed: to the
+prologue, or behind the latest of the roots that depend on data. Floor
 division and remainder are Python's; StableHLO's round to zero, so that they need corrections, except where the
 operands are known not to be negative. Divided by 0, both are 0, as NumPy's integers are.
 """
@@ -15,10 +16,12 @@ import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, SymbolicDim
-from .tensor import BOOL, INT32, INT64, Tensor
+from .tensor import BOOL, INT32, INT64, Attributes, Tensor
 
 if TYPE_CHECKING:
     from .core import Builder
+
+VALUE = "hlograph.value"
 
 _Part: TypeAlias = "tuple[Tensor, Dim]"
 
@@ -30,18 +33,26 @@ def _same_as_truncated(a: _Part, b: _Part) -> bool:
 
 
 def emit_size(builder: Builder, dim: Dim) -> Tensor:
-    """Scalar int64 arithmetic for a dimension expression, in the prologue."""
+    """Scalar int64 arithmetic for a dimension expression; called with the insertion point where it belongs."""
     if type(dim) is int:
         return builder.emit_constant(np.asarray(dim, np.int64))
     found = builder.size_table.get(dim)
     if found is not None:
         return found
 
-    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[[_Part, _Part], _Part]:
-        return lambda a, b: (builder.op(name, [a[0], b[0]], (), INT64), combine(a[1], b[1]))
+    def placed(emit: Callable[[_Part, _Part], Tensor], combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
+        def make(a: _Part, b: _Part) -> _Part:
+            with builder.at_sizes(dimension.roots(a[1]) | dimension.roots(b[1])):
+                return emit(a, b), combine(a[1], b[1])
+
+        return make
+
+    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
+        return placed(lambda a, b: builder.op(name, [a[0], b[0]], (), INT64), combine)
 
     def root(name: str) -> _Part:
-        return _emit_root(builder, name), dimension.symbol(name, signed=builder.roots[name].axis is None)
+        with builder.at_sizes((name,)):
+            return _emit_root(builder, name), dimension.symbol(name, signed=builder.roots[name].is_value)
 
     assert isinstance(dim, SymbolicDim)
     found, _ = dimension.rebuild(
@@ -50,8 +61,8 @@ def emit_size(builder: Builder, dim: Dim) -> Tensor:
         const=lambda value: (builder.emit_constant(np.asarray(value, np.int64)), value),
         add=binary("stablehlo.add", operator.add),
         mul=binary("stablehlo.multiply", operator.mul),
-        floordiv=lambda a, b: (_emit_floordiv(builder, a, b), a[1] // b[1]),
-        mod=lambda a, b: (_emit_mod(builder, a, b), a[1] % b[1]),
+        floordiv=placed(lambda a, b: _emit_floordiv(builder, a, b), operator.floordiv),
+        mod=placed(lambda a, b: _emit_mod(builder, a, b), operator.mod),
         minimum=binary("stablehlo.minimum", dimension.minimum),
         maximum=binary("stablehlo.maximum", dimension.maximum),
     )
@@ -65,20 +76,25 @@ def _emit_floordiv(builder: Builder, a: _Part, b: _Part) -> Tensor:
         return builder.op("stablehlo.divide", [a[0], b[0]], (), INT64)
     dividend, divisor = _without_zero(builder, a, b)
     exact = builder.op("stablehlo.subtract", [dividend, _wrapped_remainder(builder, dividend, divisor)], (), INT64)
-    return builder.op("stablehlo.divide", [exact, divisor], (), INT64)
+    return builder.op("stablehlo.divide", [exact, divisor], (), INT64, value_attribute(a[1] // b[1]))
 
 
 def _emit_mod(builder: Builder, a: _Part, b: _Part) -> Tensor:
     """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
     if _same_as_truncated(a, b):
         return builder.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
-    return _wrapped_remainder(builder, *_without_zero(builder, a, b))
+    return _wrapped_remainder(builder, *_without_zero(builder, a, b), value_attribute(a[1] % b[1]))
 
 
-def _wrapped_remainder(builder: Builder, a: Tensor, b: Tensor) -> Tensor:
+def _wrapped_remainder(builder: Builder, a: Tensor, b: Tensor, attributes: Attributes = ()) -> Tensor:
     remainder = builder.op("stablehlo.remainder", [a, b], (), INT64)
     shifted = builder.op("stablehlo.add", [remainder, b], (), INT64)
-    return builder.op("stablehlo.remainder", [shifted, b], (), INT64)
+    return builder.op("stablehlo.remainder", [shifted, b], (), INT64, attributes)
+
+
+def value_attribute(dim: Dim) -> Attributes:
+    """Says on an op that its value is this dimension, for passes that could not tell."""
+    return ((VALUE, f'"{dim}"'),)
 
 
 def _without_zero(builder: Builder, a: _Part, b: _Part) -> tuple[Tensor, Tensor]:

@@ -102,12 +102,22 @@ class Check:
 
 @dataclass
 class Root:
-    """Where a symbolic root comes from: the size of an argument's axis, or an integer argument's element."""
+    """Where a symbolic root comes from.
+
+    It is the size of an argument's axis, or an integer argument's element, or (`data`) a size computed in the function,
+    which `tensor` holds.
+    """
 
     name: str
     tensor: Tensor
     axis: int | None
     element: int | None = None
+    data: bool = False
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is an argument's value, which may be negative, and arithmetic on which may wrap."""
+        return self.axis is None and not self.data
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Advanced indexing: index tensors and constant masks among the indices; reading, writing and accumulating.
+"""Advanced indexing: index tensors and masks among the indices; reading, writing and accumulating.
 
 Basic indices in between become windows first (see `index`); what is left is one gather or scatter. Indices are checked
 as in `index`.
@@ -16,8 +16,9 @@ from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
-from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
+from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from .data_dependent import mask_places
 from .index import Window, in_range, read_windows, slice_window, unflatten, write_windows
 from .shape import broadcast_to
 
@@ -60,10 +61,16 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
     """Inserts new axes, and sorts the entries into windows and index tensors."""
     expanded: list[Any] = []
     new_axes: list[int] = []
+    alone = sum(isinstance(entry, Tensor) for entry in entries) == 1
     for entry in entries:
         if isinstance(entry, Tensor) and entry.dtype.kind == "b":
-            _check_mask(ctx, x.dims[len(expanded) - len(new_axes) :], entry)
-            expanded.extend(_nonzero(ctx, entry))
+            axis = len(expanded) - len(new_axes)
+            _check_mask(ctx, x.dims[axis:], entry)
+            if alone and entry.literal is None:  # one index for all the axes that it stands for
+                x = _merged(x, axis, entry.ndim)
+                expanded.append(hlo.true_places(entry))
+            else:
+                expanded.extend(mask_places(entry))
         elif isinstance(entry, Tensor | slice):
             expanded.append(entry)
         elif "None" in type(entry).__name__:
@@ -92,13 +99,9 @@ def _check_mask(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> None:
         ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}")
 
 
-def _nonzero(ctx: Context, mask: Tensor) -> list[Tensor]:
-    if mask.literal is None:
-        raise DataDependentSizeError(
-            f"indexing with a boolean mask that is computed ({ctx.builder.where}): the size of the result depends on "
-            "data; use where(mask, x, identity) before a reduction instead"
-        )
-    return [ctx.constant(places) for places in mask.literal.nonzero()]
+def _merged(x: Tensor, axis: int, count: int) -> Tensor:
+    """`x` with `count` axes from `axis` on made one."""
+    return hlo.reshape(x, (*x.dims[:axis], hlo.product(x.dims[axis : axis + count]), *x.dims[axis + count :]))
 
 
 def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
@@ -195,13 +198,57 @@ def _scatter(ctx: Context, x: Tensor, y: Tensor, chosen: _Selection, op: Any) ->
 
 
 def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, set_: bool) -> Tensor | None:
-    """`x[mask] = scalar` needs no sizes: a select."""
-    if len(entries) != 1 or not isinstance(entries[0], Tensor) or entries[0].dtype.kind != "b":
+    """`x[..., mask, ...] = y` with whole axes around the mask needs no size from data: a select.
+
+    None for other indices.
+    """
+    masks = [place for place, e in enumerate(entries) if isinstance(e, Tensor) and e.dtype.kind == "b"]
+    if len(masks) != 1 or not all(place in masks or _is_whole(entry) for place, entry in enumerate(entries)):
         return None
-    mask = entries[0]
-    if mask.literal is not None or any(dim != 1 for dim in y.dims):
+    place = masks[0]
+    mask = entries[place]
+    if mask.literal is not None or y.ndim > x.ndim - mask.ndim + 1:
         return None
-    y = hlo.reshape(y, ())
-    _check_mask(ctx, x.dims, mask)
-    mask = hlo.broadcast_in_dim(mask, x.dims, range(mask.ndim))
+    _check_mask(ctx, x.dims[place:], mask)
+    if all(dim == 1 for dim in y.dims):
+        y = hlo.reshape(y, ())
+    else:
+        y = _spread(ctx, x, y, mask, place)
+    mask = hlo.broadcast_in_dim(mask, x.dims, range(place, place + mask.ndim))
     return hlo.select(mask, y if set_ else hlo.add(x, y), x)
+
+
+def _is_whole(entry: Any) -> bool:
+    """Whether an index entry is `:`."""
+    return isinstance(entry, slice) and not any(isinstance(p, Tensor) for p in (entry.start, entry.stop, entry.step))
+
+
+def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Tensor:
+    """What is written where a mask is true, in the shape of `x`; elsewhere anything.
+
+    The axis of `y` that stands for the mask's true elements stretches if its size is statically 1. Else it has one
+    slice for each of them, which a check sees to, and place i takes the slice that the running count says.
+    """
+    before, behind = x.dims[:place], x.dims[place + mask.ndim :]
+    axis = place - (len(before) + 1 + len(behind) - y.ndim)
+    if axis < 0 or (isinstance(y.dims[axis], int) and y.dims[axis] == 1):
+        if axis >= 0:
+            y = hlo.reshape(y, (*y.dims[:axis], *[1] * mask.ndim, *y.dims[axis + 1 :]))
+        return broadcast_to(ctx, y, x.dims, "the written value")
+    given = y.dims[axis]
+    y = broadcast_to(ctx, y, (*before, given, *behind), "the written value")
+    count = hlo.count_true(mask)
+    known = hlo.known_size(count)
+    if known is not None:
+        ctx.equate(known, given, "the written value, one slice for each true element of the mask")
+    else:
+        fits = hlo.compare("EQ", count, ctx.builder.size(given))
+        message = f"the written value has not as many slices as the mask has true elements at {ctx.builder.where}"
+        ctx.check(fits, "ValueError", message)
+    size = hlo.product(mask.dims)
+    rest = [size - given if other == place else 0 for other in range(y.ndim)]
+    y = hlo.with_dims(
+        hlo.pad(y, ctx.constant(0, y.dtype), [0] * y.ndim, rest), (*before, size, *behind)
+    )  # so that there is a slice to take for every place
+    number = hlo.subtract(hlo.running_count(hlo.reshape(mask, (size,))), 1)
+    return hlo.reshape(hlo.take(y, number, place), x.dims)

@@ -1,7 +1,7 @@
 """Basic indexing: slices and integer indices; reading, writing and accumulating.
 
-Sizes of slices must follow from input sizes and integer scalar inputs. Integer indices may be computed; they are
-checked: out of range raises `IndexError`, as NumPy does (a constraint where the index is known, a flag where not).
+The ends of slices may be computed: then the size of the result is one from data. Integer indices may be computed; they
+are checked: out of range raises `IndexError`, as NumPy does (a constraint where the index is known, a flag where not).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Window:
     """What a basic index selects of one axis: `length` elements from `start` on, every `step`-th.
 
     A runtime `index` (an integer scalar, in range) stands for one element; `dropped` says that the axis goes away.
+    `first` is the start where that is computed from data; the step is a handle then.
     """
 
     start: Dim
@@ -37,6 +38,7 @@ class Window:
     step: int | Tensor = 1
     index: Tensor | None = None
     dropped: bool = False
+    first: Tensor | None = None
 
     def is_full(self, size: Dim) -> bool:
         """Selects the whole axis in order."""
@@ -86,6 +88,9 @@ def _bound(ctx: Context, entry: Any, size: Dim, axis: int, what: str) -> Dim | N
 
 def slice_window(ctx: Context, entry: slice, size: Dim, axis: int) -> Window:
     step = 1 if not isinstance(entry.step, Tensor) else ctx.dim(entry.step, f"the step of a slice of axis {axis}")
+    ends = [end for end in (entry.start, entry.stop) if isinstance(end, Tensor)]
+    if isinstance(step, int) and step and any(end.sizes is None for end in ends):
+        return _computed_window(ctx, entry, step, size, axis)
     start = _bound(ctx, entry.start, size, axis, "start")
     stop = _bound(ctx, entry.stop, size, axis, "stop")
     if isinstance(step, int):
@@ -123,6 +128,32 @@ def _clamped(start: Dim | None, stop: Dim | None, step: int, size: Dim) -> tuple
     return first, range_length(first, last, step)
 
 
+def _computed_window(ctx: Context, entry: slice, step: int, size: Dim, axis: int) -> Window:
+    """A slice of which an end is computed from data, and so the length is; as long as the axis at most."""
+    builder = ctx.builder
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+
+    def end(given: Any, default: Dim) -> Tensor:
+        if not isinstance(given, Tensor):
+            return builder.size(default)
+        value = hlo.convert(given, INT64)
+        value = hlo.select(hlo.compare("LT", value, hlo.full_like(value, 0)), hlo.add(value, builder.size(size)), value)
+        return hlo.minimum_(hlo.maximum_(value, builder.size(low)), builder.size(high))
+
+    first, last = end(entry.start, low if step > 0 else high), end(entry.stop, high if step > 0 else low)
+    span = hlo.subtract(last, first) if step > 0 else hlo.subtract(first, last)
+    width = abs(step)
+    length = hlo.maximum_(span, 0)
+    if width != 1:
+        length = hlo.divide(hlo.add(length, width - 1), width)
+    dim = hlo.data_size(length, "slice", (size + width - 1) // width)
+    known = entry.start is None or (isinstance(entry.start, Tensor) and entry.start.sizes is not None)
+    if step > 0 and known:
+        start = _first(_bound(ctx, entry.start, size, axis, "start"), step, size)
+        return Window(start, dim, step)
+    return Window(0, dim, ctx.constant(step, INT64), first=first)
+
+
 def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
     known = entry.sizes
     if known is not None and not isinstance(known, tuple) and not _depends_on_values(ctx, known):
@@ -143,6 +174,9 @@ def _depends_on_values(ctx: Context, dim: Dim) -> bool:
 
 def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
     """Integer indices with negative ones counted from the end, checked to be in range."""
+    limit = ctx.builder.below.get(index.uid)
+    if limit is not None and ctx.builder.constraints.known_equal(limit, size):
+        return index
     message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
     if index.literal is not None:
         return _literal_in_range(ctx, index, size, axis)
@@ -153,12 +187,12 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
     unsigned = index.dtype.kind == "u"
     if unsigned or index.dtype.itemsize < 4:
         index = hlo.convert(index, INT64)
-    limit = ctx.builder.size(size, index.dtype)
+    end = ctx.builder.size(size, index.dtype)
     shifted = index
     if not unsigned:  # an unsigned one that is negative now was past every end
         below = hlo.compare("LT", index, hlo.full_like(index, 0))
-        shifted = hlo.select(below, hlo.add(index, limit), index)
-    inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, limit))
+        shifted = hlo.select(below, hlo.add(index, end), index)
+    inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, end))
     ctx.check(hlo.reduce_monoid(inside, range(inside.ndim), "and"), "IndexError", message)
     return shifted
 
@@ -205,7 +239,7 @@ def _places(ctx: Context, w: Window) -> Tensor:
     """The indices that a window selects, for a step that is known only at run time."""
     assert isinstance(w.step, Tensor)
     steps = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
-    return hlo.add(steps, ctx.builder.size(w.start))
+    return hlo.add(steps, ctx.builder.size(w.start) if w.first is None else w.first)
 
 
 def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:

@@ -54,6 +54,8 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
     monoid = _MONOIDS[name]
     known = _known_reduction(ctx, monoid, x, axes, dtype)
     if known is None:
+        if monoid == "add" and x.dtype.kind == "b" and dtype == INT64 and len(axes) == x.ndim:
+            return hlo.count_true(x)  # a size, where it is used as one
         return _reduction(ctx, monoid, x, axes, dtype)
     if ctx.builder.exact(x.sizes, x.dtype) and dtype == INT64:
         return ctx.builder.size(known, dtype)

@@ -1,5 +1,16 @@
 """Imports every file of rules, which registers them."""
 
-from . import advanced_index, control, elemwise, index, linalg, reduce, shape, sort, symbolic
+from . import advanced_index, control, data_dependent, elemwise, index, linalg, reduce, shape, sort, symbolic
 
-__all__ = ["advanced_index", "control", "elemwise", "index", "linalg", "reduce", "shape", "sort", "symbolic"]
+__all__ = [
+    "advanced_index",
+    "control",
+    "data_dependent",
+    "elemwise",
+    "index",
+    "linalg",
+    "reduce",
+    "shape",
+    "sort",
+    "symbolic",
+]

@@ -26,9 +26,17 @@ def broadcast_to(ctx: Context, x: Tensor, dims: Sequence[Dim], what: str) -> Ten
 
 
 def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
-    """Scalars as dimensions that are not negative."""
+    """Scalars as dimensions that are not negative; those computed from data become sizes from data."""
     dims = []
     for axis, x in enumerate(operands):
+        if x.sizes is None and x.dtype.kind in "iu":
+            size = hlo.convert(x, INT64)
+            if size.uid not in ctx.builder.at_most:
+                fits = hlo.compare("GE", size, hlo.full_like(size, 0))
+                ctx.check(fits, "ValueError", "negative dimensions are not allowed")
+                size = hlo.maximum_(size, 0)  # the run must get to where the flag is read
+            dims.append(hlo.data_size(size, what.lower()))
+            continue
         dim = ctx.dim(x, f"size {axis} of {what}")
         ctx.at_least(dim, 0, f"size {axis} of {what}")
         dims.append(dim)
@@ -244,18 +252,16 @@ def _any_range_length(ctx: Context, start: Dim, stop: Dim, step: Dim) -> Dim:
 
 @lowers("ARange")
 def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
-    """`numpy.arange`; integer ends may be sizes or integer scalar inputs."""
+    """`numpy.arange`; the length is a size from data unless the ends are integer constants, inputs or sizes."""
     dtype = np.dtype(node.op.dtype)
     if start.literal is not None and stop.literal is not None and step.literal is not None:
         values = np.arange(start.literal.item(), stop.literal.item(), step.literal.item(), dtype=dtype)
         if values.size <= 64 or dtype.kind not in "iu":
             return ctx.constant(values)
-    for name, x in (("start", start), ("stop", stop), ("step", step)):
-        if x.dtype.kind not in "iu":
-            raise DataDependentSizeError(
-                f"ARange with a {x.dtype} {name}, and not all of start, stop and step constants "
-                f"({ctx.builder.where}): its length depends on data; use integers and scale the result"
-            )
+    if any(x.dtype.kind not in "iu" for x in (start, stop, step)):
+        return _float_range(ctx, start, stop, step, dtype)
+    if any(x.sizes is None for x in (start, stop, step)):
+        return _computed_range(ctx, start, stop, step, dtype)
     first, last = ctx.dim(start, "the start of ARange"), ctx.dim(stop, "the stop of ARange")
     stride = ctx.dim(step, "the step of ARange")
     if isinstance(stride, int) and stride == 0:
@@ -266,6 +272,51 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
     if not (isinstance(first, int) and first == 0):
         places = hlo.add(places, hlo.convert(start, INT64))
     return hlo.convert(places, dtype)
+
+
+def _check_step(ctx: Context, step: Tensor) -> None:
+    if step.literal is None:
+        ctx.check(hlo.compare("NE", step, hlo.full_like(step, 0)), "ZeroDivisionError", "division by zero")
+    elif not step.literal.any():
+        raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
+
+
+def _computed_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype: Any) -> Tensor:
+    """`arange` of integers of which some are computed from data."""
+    _check_step(ctx, step)
+    start, stop, step = (hlo.convert(x, INT64) for x in (start, stop, step))
+    up = _moved(stop, hlo.negate(start))
+    if isinstance(step.sizes, int):
+        span, width = up if step.sizes > 0 else hlo.subtract(start, stop), abs(step.sizes)
+        length = span if span.uid in ctx.builder.at_most else hlo.maximum_(span, 0)
+        if width != 1:
+            length = hlo.divide(hlo.add(length, width - 1), width)
+    else:
+        forward = hlo.compare("GT", step, hlo.full_like(step, 0))
+        stride = hlo.maximum_(hlo.abs(step), 1)
+        span = hlo.maximum_(hlo.select(forward, up, hlo.subtract(start, stop)), 0)
+        length = hlo.divide(hlo.add(span, hlo.subtract(stride, 1)), stride)
+    places = hlo.iota(ctx.builder, (hlo.data_size(length, "arange"),), 0, INT64)
+    if step.sizes != 1:
+        places = hlo.multiply(places, step)
+    return hlo.convert(_moved(places, start), dtype)
+
+
+def _float_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype: Any) -> Tensor:
+    """`arange` with floats among its arguments. As in NumPy, the elements are spaced as the first two are."""
+    _check_step(ctx, step)
+    double = np.dtype(np.float64)
+    first, last, stride = (hlo.convert(x, double) for x in (start, stop, step))
+    length = hlo.ceil(hlo.divide(hlo.subtract(last, first), stride))
+    finite = hlo.is_finite(length)
+    ctx.check(finite, "ValueError", "arange: cannot compute length")
+    length = hlo.maximum_(hlo.select(finite, length, hlo.full_like(length, 0)), 0.0)
+    dim = hlo.data_size(hlo.convert(length, INT64), "arange")
+    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+    begin = hlo.convert(hlo.convert(first, dtype), wide)
+    delta = hlo.subtract(hlo.convert(hlo.convert(hlo.add(first, stride), dtype), wide), begin)
+    places = hlo.convert(hlo.iota(ctx.builder, (dim,), 0, INT64), wide)
+    return hlo.convert(hlo.add(hlo.multiply(places, delta), begin), dtype)
 
 
 @lowers("Eye")

@@ -17,7 +17,7 @@ def _axis(axis: Tensor, ndim: int) -> int:
     return axis.sizes % ndim
 
 
-def _comparable(x: Tensor) -> Tensor:
+def comparable(x: Tensor) -> Tensor:
     """Booleans have no order in StableHLO; as integers they have NumPy's."""
     if x.dtype.kind == "c":
         raise UnsupportedGraphError("sorting of complex numbers")
@@ -27,7 +27,7 @@ def _comparable(x: Tensor) -> Tensor:
 @lowers("SortOp")
 def sort(ctx: Context, node: Any, x: Tensor, axis: Tensor) -> Tensor:
     """`numpy.sort`."""
-    (result,) = hlo.sort([_comparable(x)], _axis(axis, x.ndim), hlo.less_nan_last, key="sort")
+    (result,) = hlo.sort([comparable(x)], _axis(axis, x.ndim), hlo.less_nan_last, key="sort")
     return hlo.convert(result, x.dtype)
 
 
@@ -37,6 +37,6 @@ def argsort(ctx: Context, node: Any, x: Tensor, axis: Tensor) -> Tensor:
     along = _axis(axis, x.ndim)
     places = hlo.iota(ctx.builder, x.dims, along, INT64)
     _, order = hlo.sort(
-        [_comparable(x), places], along, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
+        [comparable(x), places], along, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
     )
     return hlo.convert(order, ctx.out_dtype())

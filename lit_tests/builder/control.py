@@ -14,7 +14,9 @@ def doubled_until_large(x):
     """A loop whose carry has the size of `x`, over a value from outside it."""
     zero, limit = x.builder.constant(0, INT64), x.builder.size(x.dims[0])
     outside = hlo.exponential(x)
-    return hlo.while_loop([zero, x], lambda i, _: hlo.compare("LT", i, limit), lambda i, y: [hlo.add(i, 1), hlo.add(y, outside)])
+    return hlo.while_loop(
+        [zero, x], lambda i, _: hlo.compare("LT", i, limit), lambda i, y: [hlo.add(i, 1), hlo.add(y, outside)]
+    )
 
 
 # CHECK-LABEL: module @while_loop.static
@@ -200,4 +202,8 @@ show("custom_call.dynamic", [("float64", "n")], library)
 # CHECK-NOT: dynamic_
 # CHECK: [[CALLED:%\w+]] = stablehlo.custom_call @a_target(%arg0) {api_version = 4 : i32, backend_config = {}, has_side_effect = true} : (tensor<4xf64>) -> tensor<f64>
 # CHECK-NEXT: return %arg0, [[CALLED]] : tensor<4xf64>, tensor<f64>
-show("custom_call.static.effect", [("float64", 4)], lambda x: [x, *hlo.custom_call("a_target", [x], [((), F64)], has_side_effect=True)])
+show(
+    "custom_call.static.effect",
+    [("float64", 4)],
+    lambda x: [x, *hlo.custom_call("a_target", [x], [((), F64)], has_side_effect=True)],
+)

@@ -40,7 +40,9 @@ show("dynamic_slice.static", [("float64", 5, 6), ("int64",)], lambda x, i: hlo.d
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<i64>
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.dynamic_slice %arg0, %arg1, [[CONST]], sizes = [2, 6] : (tensor<?x6xf64>, tensor<i64>, tensor<i64>) -> tensor<2x6xf64>
 # CHECK-NEXT: return [[SLICED]] : tensor<2x6xf64>
-show("dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, 6)))
+show(
+    "dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, 6))
+)
 
 # CHECK-LABEL: module @dynamic_slice.dynamic.size
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
@@ -53,7 +55,11 @@ show("dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hl
 # CHECK-NEXT: [[JOINED2:%\w+]] = stablehlo.concatenate [[SHAPED2]], [[CONST]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"(%arg0, [[JOINED2]], [[JOINED]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0, 1]>, indices_are_sorted = false}> : (tensor<5x?xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x?xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<2x?xf64>
-show("dynamic_slice.dynamic.size", [("float64", 5, "n"), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, x.dims[1])))
+show(
+    "dynamic_slice.dynamic.size",
+    [("float64", 5, "n"), ("int64",)],
+    lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, x.dims[1])),
+)
 
 # CHECK-LABEL: module @put.static
 # CHECK-NOT: dynamic_
@@ -70,4 +76,8 @@ show("put.static", [("float64", 5, 6), ("int64", 3), ("float64", 3, 6)], lambda 
 # CHECK-NEXT: stablehlo.return [[PRODUCT]] : tensor<f64>
 # CHECK-NEXT: }) : (tensor<?x6xf64>, tensor<?xi64>, tensor<?x6xf64>) -> tensor<?x6xf64>
 # CHECK-NEXT: return [[SCATTERED]] : tensor<?x6xf64>
-show("put.dynamic", [("float64", "n", 6), ("int64", "k"), ("float64", "k", 6)], lambda x, i, y: hlo.put(x, i, y, 0, "multiply"))
+show(
+    "put.dynamic",
+    [("float64", "n", 6), ("int64", "k"), ("float64", "k", 6)],
+    lambda x, i, y: hlo.put(x, i, y, 0, "multiply"),
+)

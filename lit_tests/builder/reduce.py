@@ -187,28 +187,16 @@ show("sort.dynamic.int32", [("int32", "n")], lambda x: hlo.sort([x], 0, hlo.less
 show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
 
 # CHECK-LABEL: module @cumulative.dynamic
-# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
-# CHECK-NEXT: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?x4xf64>) -> tensor<i32>
-# CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
-# CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
-# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
-# CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<4> : tensor<1xi64>
-# CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST3]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
-# CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
-# CHECK-NEXT: [[CONST5:%\w+]] = stablehlo.constant dense<2> : tensor<i64>
-# CHECK-NEXT: [[LOOP:%\w+]]:2 = stablehlo.while(%iterArg{{[^ ,:)=]*}} = [[CONST]], %iterArg{{[^ ,:)=]*}} = %arg0) : tensor<i64>, tensor<?x4xf64>
-# CHECK-NEXT: cond {
-# CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, %iterArg{{[^ ,:)=]*}}, [[CONVERTED]] : (tensor<i64>, tensor<i64>) -> tensor<i1>
-# CHECK-NEXT: stablehlo.return [[TEST]] : tensor<i1>
-# CHECK-NEXT: } do {
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST2]], [[JOINED]], dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[JOINED2:%\w+]] = stablehlo.concatenate [[WIDE]], %iterArg{{[^ ,:)=]*}}, dim = 0 : (tensor<?x4xf64>, tensor<?x4xf64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[DIFFERENCE:%\w+]] = stablehlo.subtract [[CONVERTED]], %iterArg{{[^ ,:)=]*}} : tensor<i64>
-# CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.reshape [[DIFFERENCE]] : (tensor<i64>) -> tensor<1xi64>
-# CHECK-NEXT: [[JOINED3:%\w+]] = stablehlo.concatenate [[SHAPED2]], [[CONST4]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
-# CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"([[JOINED2]], [[JOINED3]], [[JOINED]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0, 1]>, indices_are_sorted = false}> : (tensor<?x4xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply %iterArg{{[^ ,:)=]*}}, [[CONST5]] : tensor<i64>
-# CHECK-NEXT: [[LARGER:%\w+]] = stablehlo.maximum [[GATHERED]], %iterArg{{[^ ,:)=]*}} : tensor<?x4xf64>
-# CHECK-NEXT: stablehlo.return [[PRODUCT]], [[LARGER]] : tensor<i64>, tensor<?x4xf64>
-# CHECK: return [[LOOP]]#1 : tensor<?x4xf64>
+# CHECK: [[SIZE:%\w+]] = stablehlo.convert %{{[0-9]+}} : (tensor<i32>) -> tensor<i64>
+# CHECK: [[REACH:%\w+]] = stablehlo.maximum {{.*}}[[SIZE]]{{.*}} : tensor<i64>
+# CHECK: [[LOW:%\w+]] = stablehlo.add [[REACH]], %{{.*}} : tensor<i64>
+# CHECK: [[INIT:%\w+]] = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+# CHECK: [[ROW:%\w+]] = stablehlo.reshape [[REACH]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK: [[WINDOW:%\w+]] = stablehlo.concatenate [[ROW]], %{{.*}}, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+# CHECK: [[ONES:%\w+]] = stablehlo.constant dense<1> : tensor<2xi64>
+# CHECK: [[PADDING:%\w+]] = stablehlo.reshape %{{[0-9]+}} : (tensor<4xi64>) -> tensor<2x2xi64>
+# CHECK: [[RESULT:%\w+]] = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%arg0, [[INIT]], [[WINDOW]], [[ONES]], [[ONES]], [[ONES]], [[PADDING]]) {{.*}}called_computations = [@[[REDUCER:\w+]]]
+# CHECK: return [[RESULT]] : tensor<?x4xf64>
+# CHECK: func.func private @[[REDUCER]]
+# CHECK: stablehlo.maximum %arg0, %arg1 : tensor<f64>
 show("cumulative.dynamic", [dynamic], lambda x: hlo.cumulative(x, 0, "maximum"))

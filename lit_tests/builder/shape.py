@@ -99,7 +99,11 @@ show("slice_axis.static.empty", [("float64", 4)], lambda x: hlo.slice_axis(x, 0,
 # CHECK-LABEL: module @identity.static
 # CHECK-NOT: dynamic_
 # CHECK: return %arg0 : tensor<4x2xf64>
-show("identity.static", [("float64", 4, 2)], lambda x: hlo.reshape(hlo.transpose(hlo.broadcast(x, (4, 2)), [0, 1]), (4, 2)))
+show(
+    "identity.static",
+    [("float64", 4, 2)],
+    lambda x: hlo.reshape(hlo.transpose(hlo.broadcast(x, (4, 2)), [0, 1]), (4, 2)),
+)
 
 # CHECK-LABEL: module @identity.dynamic
 # CHECK: return %arg0 : tensor<?x2xf64>
@@ -139,7 +143,9 @@ show("stack_scalars.static", [("float64",), ("float64",)], lambda a, b: hlo.stac
 # CHECK-NEXT: [[CONST:%\w+]] = stablehlo.constant dense<3> : tensor<1xi64>
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: return [[JOINED]] : tensor<2xi64>
-show("stack_scalars.dynamic", [("float64", "n", 3)], lambda x: hlo.stack_scalars([x.builder.size(dim) for dim in x.dims]))
+show(
+    "stack_scalars.dynamic", [("float64", "n", 3)], lambda x: hlo.stack_scalars([x.builder.size(dim) for dim in x.dims])
+)
 
 # CHECK-LABEL: module @reverse.dynamic
 # CHECK: [[REVERSED:%\w+]] = stablehlo.reverse %arg0, dims = [0, 1] : tensor<?x3xf64>

@@ -14,7 +14,6 @@ def _make_node(self, x, *entries):
     return Apply(self, [x, *entries], [pt.dmatrix()])
 
 
-
 x, t = pt.dmatrix("x"), pt.dtensor3("t")
 i, j = pt.lvector("i"), pt.lvector("j")
 m = pt.lmatrix("m")
@@ -239,3 +238,34 @@ show([x], older(x, make_slice(slice(1, 3)), pt.constant([2, 0])), name="MakeSlic
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"([[SLICED]], [[CONST2]], %{{[0-9]+}}) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false}> : (tensor<?x6xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x2xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<?x2xf64>
 show([x], older(x, make_slice(slice(1, 3)), pt.constant([2, 0])), name="MakeSlice.dynamic", dims={"x": ("n", 6)})
+
+# ---- sizes from data -----------------------------------------------------------------------------------------------
+
+w, mask = pt.dvector("w"), pt.tensor("mask", dtype="bool", shape=(None,))
+table = pt.tensor("table", dtype="bool", shape=(None, None))
+
+# CHECK-LABEL: module @AdvancedSubtensor.dynamic.mask
+# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"nonzero_0", "n"]]
+# CHECK: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size(%{{\w+}}) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "n", hlograph.dim = "nonzero_0"} : (tensor<i64>) -> tensor<i64>
+# CHECK: [[SCATTERED:%\w+]] = "stablehlo.scatter"(%{{\w+}}, %{{\w+}}, %{{\w+}}) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+# CHECK: stablehlo.return %arg3 : tensor<i64>
+# CHECK: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SCATTERED]], %{{\w+}}, %{{\w+}}, %{{\w+}} : (tensor<?xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[TAKEN:%\w+]] = "stablehlo.dynamic_gather"(%arg0, [[SLICED]], %{{\w+}}) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false}> : (tensor<?xf64>, tensor<?xi64>, tensor<1xi64>) -> tensor<?xf64>
+# CHECK-NEXT: return [[TAKEN]] : tensor<?xf64>
+show([w, mask], w[mask], name="AdvancedSubtensor.dynamic.mask", dims={"w": ("n",), "mask": ("n",)})
+
+# A mask over several axes takes places in all of them made one.
+# CHECK-LABEL: module @AdvancedSubtensor.dynamic.table
+# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"nonzero_0", "12"]]
+# CHECK: [[SHAPED:%\w+]] = stablehlo.reshape %arg0 : (tensor<3x4xf64>) -> tensor<12xf64>
+# CHECK: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size(%{{\w+}}) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "12", hlograph.dim = "nonzero_0"} : (tensor<i64>) -> tensor<i64>
+# CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.reshape [[SIZE]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: [[SHAPED3:%\w+]] = stablehlo.reshape %arg1 : (tensor<3x4xi1>) -> tensor<12xi1>
+# CHECK: stablehlo.return %{{\w+}} : tensor<i64>
+# CHECK: [[SHAPED4:%\w+]] = stablehlo.reshape %{{\w+}} : (tensor<12xi64>) -> tensor<12x1xi64>
+# CHECK-NEXT: [[SCATTERED:%\w+]] = "stablehlo.scatter"(%{{\w+}}, [[SHAPED4]], %{{\w+}}) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+# CHECK: stablehlo.return %arg3 : tensor<i64>
+# CHECK: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SCATTERED]], %{{\w+}}, [[SHAPED2]], %{{\w+}} : (tensor<12xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
+# CHECK-NEXT: [[TAKEN:%\w+]] = "stablehlo.gather"([[SHAPED]], [[SLICED]]) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<12xf64>, tensor<?xi64>) -> tensor<?xf64>
+# CHECK-NEXT: return [[TAKEN]] : tensor<?xf64>
+show([x, table], x[table], name="AdvancedSubtensor.dynamic.table", dims={"x": (3, 4), "table": (3, 4)})

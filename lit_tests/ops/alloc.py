@@ -50,3 +50,17 @@ show([], [AllocEmpty("float32")(2, 3)], name="AllocEmpty.static")
 # CHECK: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST]], %{{[0-9]+}}, dims = [] : (tensor<f32>, tensor<2xi64>) -> tensor<?x3xf32>
 # CHECK-NEXT: return [[WIDE]] : tensor<?x3xf32>
 show([n], AllocEmpty("float32")(n, 3), name="AllocEmpty.dynamic")
+
+# ---- sizes from data -----------------------------------------------------------------------------------------------
+
+w = pt.dvector("w")
+
+# CHECK-LABEL: module @Alloc.dynamic.computed
+# CHECK: func.func {{.*}}hlograph.checks = {{\[\[}}"ValueError", "negative dimensions are not allowed"]], hlograph.counts = {{\[\[}}"alloc_0", ""]]
+# CHECK: stablehlo.return %{{\w+}}, %{{\w+}} : tensor<f64>, tensor<i64>
+# CHECK: [[TEST7:%\w+]] = stablehlo.compare GE, %{{\w+}}#1, %{{\w+}} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+# CHECK-NEXT: [[MAX:%\w+]] = stablehlo.maximum %{{\w+}}#1, %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[MAX]]) {api_version = 4 : i32, backend_config = {}, hlograph.dim = "alloc_0"} : (tensor<i64>) -> tensor<i64>
+# CHECK: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim %{{\w+}}, %{{\w+}}, dims = [] : (tensor<f64>, tensor<1xi64>) -> tensor<?xf64>
+# CHECK: return [[WIDE]], %{{\w+}} : tensor<?xf64>, tensor<1xi1>
+show([w], pt.zeros((pt.argmax(w),)), name="Alloc.dynamic.computed", dims={"w": (8,)})

@@ -88,7 +88,9 @@ show([u, a, x, v, b], gemv_no_inplace(u, a, x, v, b), name="Gemv.static", dims={
 # CHECK-NOT: dynamic_
 # CHECK: [[DOT:%\w+]] = stablehlo.dot_general %arg1, %arg2, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<3x4xf64>, tensor<4xf64>) -> tensor<3xf64>
 # CHECK-NEXT: return [[DOT]] : tensor<3xf64>
-show([u, x, v], gemv_no_inplace(u, 1.0, x, v, 0.0), name="Gemv.static.constant", dims={"u": (3,), "x": (3, 4), "v": (4,)})
+show(
+    [u, x, v], gemv_no_inplace(u, 1.0, x, v, 0.0), name="Gemv.static.constant", dims={"u": (3,), "x": (3, 4), "v": (4,)}
+)
 
 # CHECK-LABEL: module @Gemv.dynamic
 # CHECK: [[DOT:%\w+]] = stablehlo.dot_general %arg2, %arg3, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<?x4xf64>, tensor<4xf64>) -> tensor<?xf64>
@@ -117,7 +119,12 @@ one = pt.constant(1.0, dtype="float64")
 # CHECK: [[DOT:%\w+]] = stablehlo.dot_general %arg1, %arg2, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<3x4xf64>, tensor<4x5xf64>) -> tensor<3x5xf64>
 # CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[DOT]], %arg0 : tensor<3x5xf64>
 # CHECK-NEXT: return [[SUM]] : tensor<3x5xf64>
-show([z, x, y], gemm_no_inplace(z, one, x, y, one), name="Gemm.static.constant", dims={"z": (3, 5), "x": (3, 4), "y": (4, 5)})
+show(
+    [z, x, y],
+    gemm_no_inplace(z, one, x, y, one),
+    name="Gemm.static.constant",
+    dims={"z": (3, 5), "x": (3, 4), "y": (4, 5)},
+)
 
 # CHECK-LABEL: module @Gemm.dynamic
 # CHECK: [[DOT:%\w+]] = stablehlo.dot_general %arg2, %arg3, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<?x4xf64>, tensor<4x5xf64>) -> tensor<?x5xf64>
@@ -127,7 +134,12 @@ show([z, x, y], gemm_no_inplace(z, one, x, y, one), name="Gemm.static.constant",
 # CHECK-NEXT: [[PRODUCT2:%\w+]] = stablehlo.multiply [[WIDE2]], %arg0 : tensor<?x5xf64>
 # CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[PRODUCT]], [[PRODUCT2]] : tensor<?x5xf64>
 # CHECK-NEXT: return [[SUM]] : tensor<?x5xf64>
-show([z, a, x, y, b], gemm_no_inplace(z, a, x, y, b), name="Gemm.dynamic", dims={"z": ("n", 5), "x": ("n", 4), "y": (4, 5)})
+show(
+    [z, a, x, y, b],
+    gemm_no_inplace(z, a, x, y, b),
+    name="Gemm.dynamic",
+    dims={"z": ("n", 5), "x": ("n", 4), "y": (4, 5)},
+)
 
 # CHECK-LABEL: module @Ger.static
 # CHECK-NOT: dynamic_

@@ -51,4 +51,9 @@ show([x], checked, name="CheckAndRaise.dynamic", dims={"x": ("n",)})
 # CHECK-NEXT: stablehlo.return %arg1, [[CONST2]] : tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: }) : (tensor<i1>) -> (tensor<?xf64>, tensor<i1>)
 # CHECK: return [[CHOICE]]#0, %{{[0-9]+}} : tensor<?xf64>, tensor<1xi1>
-show([c, x], ifelse(c > 0, Assert("positive")(pt.log(x), x[0] > 0), x), name="CheckAndRaise.dynamic.branch", dims={"x": ("n",)})
+show(
+    [c, x],
+    ifelse(c > 0, Assert("positive")(pt.log(x), x[0] > 0), x),
+    name="CheckAndRaise.dynamic.branch",
+    dims={"x": ("n",)},
+)

@@ -55,4 +55,9 @@ show([a, b], CholeskySolve(lower=True, b_ndim=2)(a, b), name="CholeskySolve.stat
 # CHECK-NEXT: [[SOLVED2:%\w+]] = "stablehlo.triangular_solve"(%arg0, [[SOLVED]]) <{left_side = true, lower = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<?x?xf64>, tensor<?x1xf64>) -> tensor<?x1xf64>
 # CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.dynamic_reshape [[SOLVED2]], %{{[0-9]+}} : (tensor<?x1xf64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: return [[SHAPED2]] : tensor<?xf64>
-show([a, v], CholeskySolve(lower=False, b_ndim=1)(a, v), name="CholeskySolve.dynamic", dims={"a": ("n", "n"), "v": ("n",)})
+show(
+    [a, v],
+    CholeskySolve(lower=False, b_ndim=1)(a, v),
+    name="CholeskySolve.dynamic",
+    dims={"a": ("n", "n"), "v": ("n",)},
+)

@@ -37,23 +37,16 @@ show([x], pt.cumprod(x), name="CumOp.static.flat", dims={"x": (3, 4)})
 show([x], pt.cumsum(x, axis=1), name="CumOp.dynamic.other", dims={"x": ("n", 4)})
 
 # CHECK-LABEL: module @CumOp.dynamic
-# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
-# CHECK: [[CONST2:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
-# CHECK: [[CONST3:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
-# CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<2> : tensor<i64>
-# CHECK-NEXT: [[LOOP:%\w+]]:2 = stablehlo.while(%iterArg{{[^ ,:)=]*}} = [[CONST]], %iterArg{{[^ ,:)=]*}} = %arg0) : tensor<i64>, tensor<?x4xf64>
-# CHECK-NEXT: cond {
-# CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, %iterArg{{[^ ,:)=]*}}, %{{[0-9]+}} : (tensor<i64>, tensor<i64>) -> tensor<i1>
-# CHECK-NEXT: stablehlo.return [[TEST]] : tensor<i1>
-# CHECK-NEXT: } do {
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST2]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[WIDE]], %iterArg{{[^ ,:)=]*}}, dim = 0 : (tensor<?x4xf64>, tensor<?x4xf64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[DIFFERENCE:%\w+]] = stablehlo.subtract %{{[0-9]+}}, %iterArg{{[^ ,:)=]*}} : tensor<i64>
-# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[DIFFERENCE]] : (tensor<i64>) -> tensor<1xi64>
-# CHECK-NEXT: [[JOINED2:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST3]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
-# CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"([[JOINED]], [[JOINED2]], %{{[0-9]+}}) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0, 1]>, indices_are_sorted = false}> : (tensor<?x4xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x4xf64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply %iterArg{{[^ ,:)=]*}}, [[CONST4]] : tensor<i64>
-# CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[GATHERED]], %iterArg{{[^ ,:)=]*}} : tensor<?x4xf64>
-# CHECK-NEXT: stablehlo.return [[PRODUCT]], [[SUM]] : tensor<i64>, tensor<?x4xf64>
-# CHECK: return [[LOOP]]#1 : tensor<?x4xf64>
+# CHECK: [[SIZE:%\w+]] = stablehlo.convert %{{[0-9]+}} : (tensor<i32>) -> tensor<i64>
+# CHECK: [[REACH:%\w+]] = stablehlo.maximum {{.*}}[[SIZE]]{{.*}} : tensor<i64>
+# CHECK: [[LOW:%\w+]] = stablehlo.add [[REACH]], %{{.*}} : tensor<i64>
+# CHECK: [[INIT:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
+# CHECK: [[ROW:%\w+]] = stablehlo.reshape [[REACH]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK: [[WINDOW:%\w+]] = stablehlo.concatenate [[ROW]], %{{.*}}, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+# CHECK: [[ONES:%\w+]] = stablehlo.constant dense<1> : tensor<2xi64>
+# CHECK: [[PADDING:%\w+]] = stablehlo.reshape %{{[0-9]+}} : (tensor<4xi64>) -> tensor<2x2xi64>
+# CHECK: [[RESULT:%\w+]] = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%arg0, [[INIT]], [[WINDOW]], [[ONES]], [[ONES]], [[ONES]], [[PADDING]]) {{.*}}called_computations = [@[[REDUCER:\w+]]]
+# CHECK: return [[RESULT]] : tensor<?x4xf64>
+# CHECK: func.func private @[[REDUCER]]
+# CHECK: stablehlo.add %arg0, %arg1 : tensor<f64>
 show([x], pt.cumsum(x, axis=0), name="CumOp.dynamic", dims={"x": ("n", 4)})

@@ -22,7 +22,9 @@ a, b, v = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 # CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.broadcast_in_dim [[CONST3]], dims = [] : (tensor<f64>) -> tensor<3x2xf64>
 # CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[WIDE2]], [[WIDE3]], [[SOLVED]] : tensor<3x2xi1>, tensor<3x2xf64>
 # CHECK-NEXT: return [[CHOSEN]] : tensor<3x2xf64>
-show([a, b], SolveTriangular(lower=True, b_ndim=2)(a, b), name="SolveTriangular.static", dims={"a": (3, 3), "b": (3, 2)})
+show(
+    [a, b], SolveTriangular(lower=True, b_ndim=2)(a, b), name="SolveTriangular.static", dims={"a": (3, 3), "b": (3, 2)}
+)
 
 # CHECK-LABEL: module @SolveTriangular.static.vector
 # CHECK-NOT: dynamic_
@@ -30,7 +32,12 @@ show([a, b], SolveTriangular(lower=True, b_ndim=2)(a, b), name="SolveTriangular.
 # CHECK-NEXT: [[SOLVED:%\w+]] = "stablehlo.triangular_solve"(%arg0, [[SHAPED]]) <{left_side = true, lower = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = true}> : (tensor<3x3xf64>, tensor<3x1xf64>) -> tensor<3x1xf64>
 # CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.reshape [[SOLVED]] : (tensor<3x1xf64>) -> tensor<3xf64>
 # CHECK-NEXT: return [[SHAPED2]] : tensor<3xf64>
-show([a, v], SolveTriangular(lower=False, unit_diagonal=True, b_ndim=1)(a, v), name="SolveTriangular.static.vector", dims={"a": (3, 3), "v": (3,)})
+show(
+    [a, v],
+    SolveTriangular(lower=False, unit_diagonal=True, b_ndim=1)(a, v),
+    name="SolveTriangular.static.vector",
+    dims={"a": (3, 3), "v": (3,)},
+)
 
 # CHECK-LABEL: module @SolveTriangular.dynamic
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
@@ -47,7 +54,12 @@ show([a, v], SolveTriangular(lower=False, unit_diagonal=True, b_ndim=1)(a, v), n
 # CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST4]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x2xf64>
 # CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[WIDE2]], [[WIDE3]], [[SOLVED]] : tensor<?x2xi1>, tensor<?x2xf64>
 # CHECK-NEXT: return [[CHOSEN]] : tensor<?x2xf64>
-show([a, b], SolveTriangular(lower=True, b_ndim=2)(a, b), name="SolveTriangular.dynamic", dims={"a": ("n", "n"), "b": ("n", 2)})
+show(
+    [a, b],
+    SolveTriangular(lower=True, b_ndim=2)(a, b),
+    name="SolveTriangular.dynamic",
+    dims={"a": ("n", "n"), "b": ("n", 2)},
+)
 
 # LU is a private function, for a platform's library to take its place.
 # CHECK-LABEL: module @Solve.static
@@ -84,7 +96,9 @@ show([a, b], Solve(b_ndim=2)(a, b), name="Solve.static", dims={"a": (3, 3), "b":
 # CHECK-NEXT: [[SOLVED:%\w+]] = "stablehlo.triangular_solve"([[CHOSEN]], %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<3x3xf64>, tensor<3x2xf64>) -> tensor<3x2xf64>
 # CHECK-NEXT: [[SOLVED2:%\w+]] = "stablehlo.triangular_solve"([[CHOSEN]], [[SOLVED]]) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = false}> : (tensor<3x3xf64>, tensor<3x2xf64>) -> tensor<3x2xf64>
 # CHECK-NEXT: return [[SOLVED2]] : tensor<3x2xf64>
-show([a, b], Solve(b_ndim=2, assume_a="pos", lower=True)(a, b), name="Solve.static.pos", dims={"a": (3, 3), "b": (3, 2)})
+show(
+    [a, b], Solve(b_ndim=2, assume_a="pos", lower=True)(a, b), name="Solve.static.pos", dims={"a": (3, 3), "b": (3, 2)}
+)
 
 # CHECK-LABEL: module @Solve.dynamic
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>

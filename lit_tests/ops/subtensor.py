@@ -121,3 +121,34 @@ show([x, i], x[i], name="Subtensor.dynamic.runtime", dims={"x": ("n", 6)})
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"(%arg0, [[SUM]], %{{[0-9]+}}) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false}> : (tensor<?xf64>, tensor<?xi64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<?xf64>
 show([v, k], v[::k], name="Subtensor.dynamic.stride", dims={"v": ("n",)})
+
+# ---- sizes from data -----------------------------------------------------------------------------------------------
+
+w = pt.dvector("w")
+
+# CHECK-LABEL: module @Subtensor.dynamic.computed
+# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"slice_0", "8"]]
+# CHECK: stablehlo.return %{{\w+}}, %{{\w+}} : tensor<f64>, tensor<i64>
+# CHECK: [[MAX:%\w+]] = stablehlo.maximum %{{\w+}}, %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[MIN:%\w+]] = stablehlo.minimum [[MAX]], %{{\w+}} : tensor<i64>
+# CHECK: [[MAX2:%\w+]] = stablehlo.maximum %{{\w+}}, %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[MAX2]]) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "8", hlograph.dim = "slice_0"} : (tensor<i64>) -> tensor<i64>
+# CHECK: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice %arg0, %{{\w+}}, %{{\w+}}, %{{\w+}} : (tensor<8xf64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
+# CHECK-NEXT: return [[SLICED]] : tensor<?xf64>
+show([w], w[: pt.argmax(w)], name="Subtensor.dynamic.computed", dims={"w": (8,)})
+
+# From a computed start on the places are computed too.
+# CHECK-LABEL: module @Subtensor.dynamic.computed.start
+# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"slice_0", "4"]]
+# CHECK: stablehlo.return %{{\w+}}, %{{\w+}} : tensor<f64>, tensor<i64>
+# CHECK: [[MAX:%\w+]] = stablehlo.maximum %{{\w+}}, %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[MIN:%\w+]] = stablehlo.minimum [[MAX]], %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[DIFF:%\w+]] = stablehlo.subtract %{{\w+}}, [[MIN]] : tensor<i64>
+# CHECK-NEXT: [[MAX2:%\w+]] = stablehlo.maximum [[DIFF]], %{{\w+}} : tensor<i64>
+# CHECK: [[QUOTIENT:%\w+]] = stablehlo.divide %{{\w+}}, %{{\w+}} : tensor<i64>
+# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[QUOTIENT]]) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "4", hlograph.dim = "slice_0"} : (tensor<i64>) -> tensor<i64>
+# CHECK: [[PLACES2:%\w+]] = stablehlo.dynamic_iota %{{\w+}}, dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+# CHECK: [[PRODUCT:%\w+]] = stablehlo.multiply [[PLACES2]], %{{\w+}} : tensor<?xi64>
+# CHECK: [[TAKEN:%\w+]] = "stablehlo.gather"(%arg0, %{{\w+}}) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<8xf64>, tensor<?xi64>) -> tensor<?xf64>
+# CHECK-NEXT: return [[TAKEN]] : tensor<?xf64>
+show([w], w[pt.argmax(w) :: 2], name="Subtensor.dynamic.computed.start", dims={"w": (8,)})

@@ -244,15 +244,13 @@ def test_runtime_index_out_of_range(inputs, output, values):
             run(*values)
 
 
-@pytest.mark.parametrize("part", ["start", "stop", "step"])
-def test_data_dependent_slice(part):
-    at = pt.argmax(y)
-    region = {"start": x[at:], "stop": x[:at], "step": x[::at]}[part]
+def test_data_dependent_step():
+    region = x[:: pt.argmax(y)]
     region.name = "region"
     with pytest.raises(DataDependentSizeError) as caught:
         hlograph.emit_stablehlo(([x, y], [region]))
     message = str(caught.value)
-    assert f"the {part} of a slice of axis 0" in message
+    assert "the step of a slice of axis 0" in message
     assert "'region'" in message
     assert "Pass it as an integer scalar input" in message
 
@@ -546,14 +544,6 @@ def test_computed_masks_are_written_through():
         pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x),
     ]
     check_lowering([x, matrix, scalar, flags], outputs, numbers(3), numbers(3, 2), 9.0, MASK)
-
-
-@pytest.mark.parametrize(
-    "output", [x[x > 1], x[flags].sum(), pt.set_subtensor(x[flags], y), pytensor.grad(x[flags].sum(), x)]
-)
-def test_computed_masks_are_not_read(output):
-    with pytest.raises(DataDependentSizeError, match=r"boolean mask that is computed.*use where\(mask"):
-        hlograph.emit_stablehlo(([x, y, flags], [output]))
 
 
 # ---- one program, many sizes ----------------------------------------------------------------------------------------

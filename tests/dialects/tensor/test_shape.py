@@ -183,7 +183,6 @@ def test_refused_sizes():
     for output, where in [(pt.zeros((i,)), "Alloc"), (pt.eye(i), "Eye"), (pt.empty((2, i)), "AllocEmpty")]:
         refused(ArgumentShapeError, rf"i >= 0, got i = -2.*{where}", [i], output, negative)
     refused(ArgumentShapeError, "Alloc, axis 0", [x, i], pt.alloc(x, i), numbers(3), np.int64(4))
-    refused(DataDependentSizeError, "size 0 of Alloc", [x], pt.zeros((pt.argmax(x),)))
 
 
 @pytest.mark.parametrize("parts", [(0, 7, 2), (7, 0, -2), (3, 3, 5), (-5, 5, 3), (5, -5, -10), (0, 7, -1), (5, 2, 1)])
@@ -208,9 +207,8 @@ def test_arange():
 
 
 def test_arange_refuses():
-    for output in (pt.arange(scalar), pt.arange(0, i, 0.5)):
-        refused(DataDependentSizeError, "ARange with a float.*scale the result", [scalar, i], output)
     refused(UnsupportedGraphError, "step 0", [i], pt.arange(0, i, 0))
+    refused(UnsupportedGraphError, "step 0", [i], pt.arange(0, i, 0.0))
     refused(ArgumentShapeError, "step of ARange.*", [i], pt.arange(0, 8, i), np.int64(0))
 
 

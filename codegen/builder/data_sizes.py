@@ -1,0 +1,164 @@
+"""Sizes that come from data: how many elements of a mask are true, how long a repetition is.
+
+In: an int64 scalar that the program computes. Out: a dimension like any other, a root of the module, whose value is the
+result of a marker op on that scalar:
+
+    %s = stablehlo.custom_call @hlograph.size(%count) {hlograph.dim = "nonzero_0", hlograph.bound = "n"}
+
+What has such a size has `?` in its type, and dynamic ops take it from `%s`. `hlograph.bound` is what the size cannot
+exceed, as a dimension; it is missing where no sizes say. The marker is for passes: taken away, with `%count` in the
+place of `%s`, the module means the same.
+
+`true_places` is the compaction that masks are lowered to. The places of the true elements are written, in order, to the
+front of a vector as long as the mask, those of the others behind them: a permutation, so that what lies past the count
+is a valid place too. Measured against a sort of the places on XLA:CPU it takes a third of the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dims as dimension
+from ..dims import Dim
+from ..errors import DataDependentSizeError
+from ..mlir import ir
+from .core import Builder
+from .elementwise import add, convert, select, subtract
+from .indexing import scatter
+from .reduce import cumulative, reduce_monoid
+from .shape import expand_dims, full, iota, product, reshape, slice
+from .tensor import INT64, Root, Tensor
+
+TARGET = "hlograph.size"
+
+
+def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
+    """The dimension that an int64 scalar is, which is computed from data and is not negative.
+
+    Args:
+        count: the scalar. Where it is known as a dimension, that one is the answer.
+        name: what the root is named after: `nonzero` gives `nonzero_0`.
+        bound: what the size cannot exceed, if anything is known; other sizes from data may be in it.
+
+    Raises:
+        DataDependentSizeError: it has no bound and is computed in a branch or a loop, or in a private function.
+    """
+    builder = count.builder
+    known = known_size(count)
+    if known is not None:
+        _learn_bound(builder, known, bound)
+        return known
+    if bound is None:
+        bound = builder.at_most.get(count.uid)
+    if bound is not None:
+        bound = builder.constraints.canonical(bound)
+        if type(bound) is int and bound == 0:
+            return 0
+    if not builder.in_function:
+        raise DataDependentSizeError(f"a size from data ({name}) in a private function is not supported{builder._at()}")
+    if bound is None and builder.in_region:
+        raise DataDependentSizeError(
+            f"a size ({name}) is computed from data inside a branch or a loop, and no other size bounds it"
+            f"{builder._at()}; compute it outside, or pass it as an integer scalar input"
+        )
+    root = _free_name(builder, name)
+    attributes = {
+        "call_target_name": ir.StringAttr.get(TARGET, builder.context),
+        "api_version": builder.attribute("4 : i32"),
+        "backend_config": builder.attribute("{}"),
+        "has_side_effect": builder.attribute("false"),
+        "hlograph.dim": ir.StringAttr.get(root, builder.context),
+    }
+    if bound is not None:
+        attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
+    operation = ir.Operation.create(
+        "stablehlo.custom_call",
+        results=[builder.tensor_type((), INT64)],
+        operands=[count.value],
+        attributes=attributes,
+        loc=builder.location,
+        ip=builder.insertion_point,
+    )
+    dim = dimension.symbol(root)
+    builder.add_root(Root(root, Tensor(builder, operation.result, (), INT64), None, data=True))
+    counts = builder.local_counts if builder.is_local(dim) else builder.counts
+    counts[root] = bound
+    if not builder.in_region:
+        count.sizes = dim
+    return dim
+
+
+def known_size(count: Tensor) -> Dim | None:
+    """The dimension that a scalar is known to be, without a further size from data; None where there is none."""
+    builder, sizes = count.builder, count.sizes
+    if sizes is None or isinstance(sizes, tuple) or not builder.exact(sizes, count.dtype):
+        return None
+    return builder.constraints.canonical(sizes)
+
+
+def _learn_bound(builder: Builder, known: Dim, bound: Dim | None) -> None:
+    """Adds the bound of a size that was met before where none was known."""
+    name = str(known)
+    if bound is None or name not in builder.counts or builder.counts[name] is not None:
+        return
+    builder.counts[name] = bound
+    marker = builder.roots[name].tensor.value.owner
+    assert not isinstance(marker, ir.Block)
+    marker.operation.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
+
+
+def _free_name(builder: Builder, base: str) -> str:
+    number = 0
+    while f"{base}_{number}" in builder.roots:
+        number += 1
+    return f"{base}_{number}"
+
+
+def count_true(mask: Tensor) -> Tensor:
+    """How many elements of a boolean tensor are true: an int64 scalar, the same as the sum of the mask."""
+    count = reduce_monoid(convert(mask, INT64), range(mask.ndim), "add")
+    mask.builder.at_most[count.uid] = product(mask.dims)
+    return count
+
+
+def running_count(mask: Tensor) -> Tensor:
+    """For each element of a boolean vector how many are true up to it, itself included."""
+    return cumulative(convert(mask, INT64), 0, "add")
+
+
+def true_places(mask: Tensor, name: str = "nonzero") -> Tensor:
+    """The flat places of the true elements of a boolean tensor, in order: int64, as many as there are.
+
+    Args:
+        mask: any rank.
+        name: what the size is named after.
+    """
+    builder = mask.builder
+    if mask.literal is not None:
+        return builder.constant(np.flatnonzero(mask.literal).astype(np.int64))
+    size = product(mask.dims)
+    count = count_true(mask)
+    dim = data_size(count, name, size)
+    if type(dim) is int and dim == 0:
+        return builder.constant(np.zeros(0, np.int64))
+    flat = reshape(mask, (size,))
+    number = running_count(flat)
+    places = iota(builder, (size,), 0, INT64)
+    front = subtract(number, 1)
+    back = subtract(add(places, full(builder, count, (size,))), number)
+    target = select(flat, front, back)
+    order = scatter(
+        full(builder, builder.constant(0, INT64), (size,)),
+        expand_dims(target, [1]),
+        places,
+        "set",
+        update_window_dims=[],
+        inserted_window_dims=[0],
+        scatter_dims_to_operand_dims=[0],
+        index_vector_dim=1,
+        unique_indices=True,
+    )
+    result = slice(order, [0], [dim])
+    builder.below[result.uid] = size
+    builder.spare(result)
+    return result

@@ -1,0 +1,298 @@
+"""Sizes that come from data: markers, where sizes are computed, regions, bounds, names, the signature."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.codegen import builder as hlo
+from hlograph.codegen import mlir
+from hlograph.codegen import signature as signatures
+from hlograph.codegen.builder import BOOL, INT64, Builder, Root
+from hlograph.codegen.constraints import Constraint
+from hlograph.codegen.dims import maximum, minimum, symbol
+from hlograph.codegen.signature import Argument, Count, Result, Signature
+from hlograph.errors import DataDependentSizeError, UnsupportedGraphError
+
+F64 = np.dtype(np.float64)
+N = symbol("n")
+SCALAR = ((), INT64)
+
+
+class Build:
+    """A function with the given arguments; `text` ends it."""
+
+    def __init__(self, *arguments):
+        self.builder = Builder(mlir.new_context())
+        self._function = self.builder.function("main", arguments)
+        self.args = self._function.__enter__()
+        for arg in self.args:
+            for axis, dim in enumerate(arg.dims):
+                if not isinstance(dim, int):
+                    self.builder.add_root(Root(str(dim), arg, axis))
+
+    def text(self, *results) -> str:
+        self.builder.finish(results)
+        self._function.__exit__(None, None, None)
+        mlir.verify(self.builder.module, "the test's module")
+        return str(self.builder.module)
+
+
+def vector(build, dim):
+    return hlo.iota(build.builder, (dim,), 0, INT64)
+
+
+def lines(text):
+    return [line.strip() for line in text.splitlines()]
+
+
+def test_the_marker():
+    build = Build(SCALAR, ((N,), F64))
+    dim = hlo.data_size(build.args[0], "chosen", N)
+    text = build.text(vector(build, dim))
+    (marker,) = [line for line in lines(text) if "custom_call" in line]
+    assert "stablehlo.custom_call @hlograph.size(%arg0)" in marker
+    for part in ('hlograph.dim = "chosen_0"', 'hlograph.bound = "n"', "api_version = 4 : i32", "backend_config = {}"):
+        assert part in marker
+    assert marker.endswith("(tensor<i64>) -> tensor<i64>")
+    assert build.builder.counts == {"chosen_0": N}
+
+
+def test_a_marker_without_a_bound():
+    build = Build(SCALAR)
+    hlo.data_size(build.args[0], "chosen")
+    assert "hlograph.bound" not in build.text(build.args[0])
+    assert build.builder.counts == {"chosen_0": None}
+
+
+def test_what_is_known_needs_no_marker():
+    build = Build(((N,), F64))
+    builder = build.builder
+    assert hlo.data_size(builder.constant(3), "chosen") == 3
+    assert hlo.data_size(builder.size(N + 1), "chosen") == N + 1
+    assert hlo.true_places(builder.constant(np.array([True, False, True]))).literal.tolist() == [0, 2]
+    assert "custom_call" not in build.text(build.args[0])
+
+
+def test_nothing_can_be_chosen_from_nothing():
+    build = Build(SCALAR)
+    assert hlo.data_size(build.args[0], "chosen", 0) == 0
+
+
+def test_one_size_for_one_count():
+    build = Build(((N,), BOOL))
+    (mask,) = build.args
+    first, second = hlo.data_size(hlo.count_true(mask), "a", N), hlo.data_size(hlo.count_true(mask), "b", N)
+    assert first is second
+    assert build.text(vector(build, first)).count("custom_call") == 1
+
+
+def test_a_bound_may_be_found_later():
+    build = Build(SCALAR, ((N,), F64))
+    dim = hlo.data_size(build.args[0], "chosen")
+    assert hlo.data_size(build.args[0], "again", N) == dim
+    assert 'hlograph.bound = "n"' in build.text(vector(build, dim))
+    assert build.builder.counts == {"chosen_0": N}
+
+
+def test_names_are_free():
+    build = Build(SCALAR, SCALAR, ((symbol("chosen_0"),), F64))
+    dims = [hlo.data_size(count, "chosen") for count in build.args[:2]]
+    assert list(map(str, dims)) == ["chosen_1", "chosen_2"]
+
+
+def test_sizes_are_computed_behind_what_they_depend_on():
+    build = Build(SCALAR, SCALAR, ((N,), F64))
+    a, b, x = build.args
+    first = hlo.data_size(a, "first")
+    before = hlo.negate(x)
+    second = hlo.data_size(b, "second")
+    after = vector(build, maximum(first - N, 0) + minimum(second, N * 2))
+    late = vector(build, first * 3)
+    text = lines(build.text(after, late, before, vector(build, N + 1)))
+
+    def place(pattern):
+        found = [i for i, line in enumerate(text) if re.search(pattern, line)]
+        assert len(found) == 1, (pattern, text)
+        return found[0]
+
+    assert place(r"get_dimension_size") < place(r'"first_0"') < place(r"stablehlo.negate") < place(r'"second_0"')
+    # What depends on the first alone stands right behind it, before the rest of the body.
+    assert place(r'"first_0"') < place(r"stablehlo.maximum") < place("stablehlo.negate")
+    doubled = [i for i, line in enumerate(text) if "stablehlo.multiply" in line]
+    assert min(doubled) < place(r'"first_0"')  # n * 2 lives in the prologue
+    assert place(r'"second_0"') < place(r"stablehlo.minimum")
+    assert not any("dense<true>" in line for line in text)  # no anchor is left
+
+
+def test_sizes_are_computed_once():
+    build = Build(SCALAR)
+    dim = hlo.data_size(build.args[0], "chosen")
+    results = [vector(build, dim * 2), hlo.full(build.builder, build.builder.constant(1.0), (dim * 2,))]
+    assert build.text(*results).count("stablehlo.multiply") == 1
+
+
+def test_the_size_itself_is_the_marker():
+    build = Build(SCALAR)
+    dim = hlo.data_size(build.args[0], "chosen")
+    assert build.builder.exact(dim + 1, INT64)
+    text = build.text(build.builder.size(dim), build.builder.size(dim, np.dtype(np.int32)))
+    assert re.search(r"(%\d+) = stablehlo.custom_call[^\n]*\n.*stablehlo.convert \1", text)
+
+
+def test_a_size_inside_a_region():
+    build = Build(((), BOOL), SCALAR, ((N,), F64))
+    flag, count, x = build.args
+
+    def inside():
+        dim = hlo.data_size(hlo.add(count, 1), "chosen", N)
+        assert build.builder.is_local(dim)
+        return [hlo.reduce_monoid(vector(build, dim + N), [0], "add")]
+
+    (result,) = hlo.if_(flag, inside, lambda: [count])
+    text = build.text(result, x)
+    assert text.index("stablehlo.if") < text.index("hlograph.size") < text.index("dynamic_iota")
+    assert build.builder.counts == {}
+
+
+def test_a_size_of_a_branch_as_its_result():
+    build = Build(((), BOOL), SCALAR)
+    flag, count = build.args
+
+    def inside():
+        return [build.builder.size(hlo.data_size(hlo.add(count, 1), "chosen", 9) * 2)]
+
+    (result,) = hlo.if_(flag, inside, lambda: [count])
+    text = build.text(result)
+    assert text.index("stablehlo.if") < text.index("hlograph.size") < text.index("stablehlo.multiply")
+
+
+def test_a_size_is_not_known_outside_of_its_region():
+    build = Build(((), BOOL), SCALAR)
+    flag, count = build.args
+    dims = []
+
+    def inside():
+        dims.append(hlo.data_size(hlo.add(count, 1), "chosen", 9))
+        return [vector(build, dims[0])]
+
+    with pytest.raises(UnsupportedGraphError, match="size chosen_0, which is computed from data inside"):
+        hlo.if_(flag, inside, lambda: [vector(build, 9)])
+    with pytest.raises(UnsupportedGraphError, match="chosen_0 is used and known only inside"):
+        build.builder.materialize(build.builder.size(dims[0]))
+    build = Build(SCALAR)
+    (count,) = build.args
+
+    def body(i):
+        return [hlo.add(i, 1), vector(build, hlo.data_size(i, "chosen", 9))]
+
+    with pytest.raises(UnsupportedGraphError, match="result 1 of a while region"):
+        hlo.while_loop([count, vector(build, 9)], lambda i, x: hlo.compare("LT", i, 5), lambda i, x: body(i))
+
+
+def test_what_is_demanded_inside_a_region_is_checked_there():
+    build = Build(((), BOOL), SCALAR, ((N,), INT64))
+    flag, count, x = build.args
+
+    def inside():
+        dim = hlo.data_size(hlo.add(count, 1), "chosen", N)
+        build.builder.at_least(dim, 1, "one")
+        build.builder.at_least(dim, 0, "none")
+        return [hlo.reduce_monoid(hlo.add(x, vector(build, dim)), [0], "add")]
+
+    hlo.if_(flag, inside, lambda: [count])
+    assert not len(build.builder.constraints)
+    assert [check.exception for check in build.builder.checks] == ["ValueError", "ValueError"]
+
+
+def test_a_demand_gives_up_the_size_from_data():
+    build = Build(SCALAR, ((N,), INT64))
+    count = build.args[0]
+    dim = hlo.data_size(count, "chosen", N)
+    assert build.builder.equate(dim, N) == N
+    assert build.builder.constraints.canonical(dim) == N
+    assert [str(c) for c in build.builder.constraints] == ["n == chosen_0"]
+
+
+def test_what_has_no_bound_stays_outside():
+    build = Build(((), BOOL), SCALAR)
+    flag, count = build.args
+    with pytest.raises(DataDependentSizeError, match=r"chosen.*inside a branch or a loop.*integer scalar input"):
+        hlo.if_(flag, lambda: [vector(build, hlo.data_size(count, "chosen"))], lambda: [vector(build, 9)])
+
+
+def test_private_functions_have_no_sizes_from_data():
+    build = Build(((N,), BOOL))
+    with pytest.raises(DataDependentSizeError, match="private function"):
+        hlo.call("inner", build.args, lambda mask: [hlo.true_places(mask)])
+
+
+def test_a_call_takes_what_has_such_a_size():
+    build = Build(SCALAR)
+    x = vector(build, hlo.data_size(build.args[0], "chosen"))
+    (y,) = hlo.call("inner", [x], lambda v: [hlo.concatenate([v, v], 0)])
+    assert list(map(str, y.dims)) == ["2*chosen_0"]
+    build.text(y)
+
+
+# ---- signature ------------------------------------------------------------------------------------------------------
+
+
+def test_counts_in_the_signature(tmp_path):
+    import pytensor.tensor as pt
+
+    x, k = pt.dvector("x"), pt.lvector("k")
+    inputs, outputs = [x, k], [x[x > 0], pt.repeat(x, k), x[x > 0][0]]
+    program = hlograph.emit_stablehlo((inputs, outputs), dims={"x": ("n",), "k": ("n",)})
+    signature = program.signature
+    assert signature.counts == (Count("nonzero_0", N), Count("repeat_0", None))
+    assert [root.name for root in signature.roots] == ["n"]
+    assert not signature.is_static
+    assert "nonzero_0 from data, at most n" in str(signature)
+    assert "repeat_0 from data\n" in str(signature)
+    assert 'hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]' in program.text
+    again = [hlograph.load(program.save(tmp_path / f"saved{suffix}")) for suffix in (".mlir", ".mlirbc")]
+    again += [hlograph.Program.parse(program.text), hlograph.Program.parse(program.to_bytecode())]
+    again += [program.run_passes(["canonicalize", "cse", "inline", "chlo-legalize-to-stablehlo"])]
+    for other in again:
+        assert other.signature == signature
+        markers = re.findall(r"@hlograph.size\(.*?\) \{(.*?)\} :", other.text)
+        assert [re.findall(r'hlograph\.(\w+) = "(\w+)"', marker) for marker in markers] == [
+            [("bound", "n"), ("dim", "nonzero_0")],
+            [("dim", "repeat_0")],
+        ]
+
+
+def test_a_bound_that_is_an_argument_keeps_its_root():
+    import pytensor.tensor as pt
+
+    k = pt.lscalar("k")
+    places = pt.arange(k)
+    program = hlograph.emit_stablehlo(([k], places[places % 2 > 0]))
+    assert [str(count.bound) for count in program.signature.counts] == ["k"] or "max(k, 0)" in program.text
+    assert [root.name for root in program.signature.roots] == ["k"]
+    assert program.signature.arguments[0].values == ("k",)
+
+
+def test_writing_a_signature_replaces_the_counts():
+    import pytensor.tensor as pt
+
+    x = pt.dvector("x")
+    module = hlograph.emit_stablehlo(([x], x[x > 0].sum())).copy_module()
+    function = signatures.main_function(module)
+    after = Signature(
+        (Argument("x", F64, (symbol("x_0"),)),),
+        (Result("y", F64, ()),),
+        (),
+        (Constraint(symbol("nonzero_0"), ">=", 1, "here"),),
+        (),
+        (Count("nonzero_0", symbol("x_0") * 2),),
+    )
+    signatures.write(function, after)
+    found = signatures.read(module)
+    assert (found.counts, found.constraints) == (after.counts, after.constraints)
+    signatures.write(function, Signature(after.arguments, after.results, ()))
+    assert signatures.read(module).counts == ()
