@@ -12,7 +12,7 @@ TEST_WORKERS := 2
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help setup test lint types lit pytest demo bench versions clean
+.PHONY: help setup test lint types lit pytest nightly demo bench versions clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -21,6 +21,7 @@ help:
 	@echo 'make types    mypy'
 	@echo 'make lit      FileCheck tests (lit_tests/)'
 	@echo 'make pytest   tests/'
+	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), and more'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make versions the lowering tests under PyTensor 2.38 and under Aesara 2.9, each in an environment of its own'
@@ -75,6 +76,16 @@ lit: setup
 pytest: setup
 	@echo '==> pytest'
 	@$(VENV)/bin/pytest -q -n $(TEST_WORKERS)
+
+# Other programs in each run. HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=1 repeats one; a failure names its seed.
+nightly: setup
+	@seed=$${HLOGRAPH_SEED:-$$($(PY) -c 'import random; print(random.randrange(10**8))')}; \
+	count=$${HLOGRAPH_PROGRAMS:-10000}; \
+	echo "==> HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count"; \
+	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count \
+		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_padding_programs.py -k agree
+	@echo '==> every lowering test also padded, with zeros and with NaN in the padding'
+	@HLOGRAPH_NIGHTLY=1 $(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/dialects
 
 demo: setup
 	@$(PY) examples/breast_cancer.py

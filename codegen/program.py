@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import mlir
+from . import collector, mlir
 from . import signature as signatures
 from .errors import ArtifactError, ArtifactNotFoundError, PassError
 from .merge import walk
@@ -27,6 +27,7 @@ from .signature import Signature
 
 if TYPE_CHECKING:
     from ..runtime.function import Function
+    from ..runtime.policy import PolicyArgument
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
@@ -86,8 +87,7 @@ class Program:
     @property
     def name(self) -> str:
         """The module's name."""
-        attributes = self._module.operation.attributes
-        return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
+        return signatures.module_name(self._module)
 
     def to_bytecode(self) -> bytes:
         """MLIR bytecode, for use by the same jaxlib; see `to_portable` for files."""
@@ -180,6 +180,27 @@ class Program:
         specialize(module, sizes)
         return Program(module, filename=self.filename, bindings=self.bindings)
 
+    def pad(self, bounds: Mapping[str, int]) -> Program:
+        """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
+
+        Its arguments have the bounds as their shape (what is beyond the live sizes must be zero), and so have its
+        results (what is beyond their live sizes means nothing). Sizes that are computed from data become further
+        results.
+
+        Args:
+            bounds: root name to its greatest size; for a root that is an argument's value, its greatest magnitude.
+
+        Raises:
+            PassError: an unknown root, or a root without a bound.
+            PaddingError: an op that has no right padding rule; it is named.
+        """
+        from .passes.padding import pad
+
+        with self._lock, collector.paused():
+            module, _ = pad(self._module, bounds)
+        mlir.verify(module, "the padded module")
+        return Program(module, filename=self.filename, bindings=self.bindings)
+
     # ---- running ------------------------------------------------------------------------------------------------
 
     def interpret(self, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:
@@ -195,16 +216,18 @@ class Program:
 
         return interpret(self, arrays)
 
-    def compile(self, device: Any = None, *, cache_size: int = 128) -> Function:
-        """A callable that compiles the program for each new set of sizes and runs it.
+    def compile(self, device: Any = None, *, cache_size: int = 128, policy: PolicyArgument = "auto") -> Function:
+        """A callable that compiles the program for the sizes that it meets, and runs it.
 
         Args:
             device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
-            cache_size: how many executables (sets of sizes) are kept.
+            cache_size: how many executables are kept.
+            policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
+                by size name; see `hlograph.function`.
         """
         from ..runtime.function import Function
 
-        return Function(self, device=device, cache_size=cache_size)
+        return Function(self, device=device, cache_size=cache_size, policy=policy)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 

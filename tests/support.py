@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytensor
+from padded_runs import garbage
 from pytensor.compile.mode import Mode
 
 import hlograph
+from hlograph.codegen.errors import PaddingError
+from hlograph.runtime import padded as padded_calls
+from hlograph.runtime.policy import PaddingRefusedWarning
 
 # What a module without symbolic sizes must not hold. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
 DYNAMIC = re.compile(
@@ -61,9 +68,12 @@ def check_lowering(
     rtol: float | None = None,
     interpret: bool = True,
     static: bool = True,
+    padded: bool = True,
     expected: Sequence[Any] | None = None,
 ) -> hlograph.Program:
     """Compares PyTensor's evaluation, the PJRT run and the reference interpreter, on a `?` and on a static module.
+
+    The `?` module also runs padded, with zeros or with NaN in the padding of its arguments.
 
     Args:
         inputs: graph inputs.
@@ -73,6 +83,7 @@ def check_lowering(
         rtol: relative tolerance in place of the dtype's.
         interpret: also run the reference interpreter.
         static: also emit the module with the values' sizes fixed.
+        padded: False for a graph with an op that has no padding rule, which is then checked to refuse.
         expected: values from another source (SciPy, NumPy) in place of PyTensor's.
 
     Returns:
@@ -97,4 +108,54 @@ def check_lowering(
         if interpret:
             for index, (actual, value) in enumerate(zip(program.interpret(*arrays), wanted, strict=True)):
                 assert_same(actual, value, rtol=rtol, label=f"{kind}, interpreted, output {index}")
+    check_padded(symbolic, arrays, wanted, padded=padded, rtol=rtol)
     return symbolic
+
+
+def check_padded(
+    program: hlograph.Program, arrays: Sequence[Any], wanted: Sequence[Any], *, padded: bool, rtol: float | None
+) -> None:
+    """Compares the padded program's results, whatever the padding of its arguments holds."""
+    if program.signature.is_static:
+        return
+    variants = {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PaddingRefusedWarning)
+            # Each takes a compile: a quarter of the programs run each, by their text, and all run both every night.
+            both, turn = "HLOGRAPH_NIGHTLY" in os.environ, crc32(program.text.encode()) % 4
+            if both or turn == 0 or not padded:
+                variants["padded"] = program.compile(policy="padded")(*arrays)
+            if both or turn == 1:
+                with poisoned():
+                    variants["padded, NaN in the padding"] = program.compile(policy="padded")(*arrays)
+    except (PaddingError, PaddingRefusedWarning):
+        if padded:
+            raise
+        return
+    assert padded, "the graph was said to be refused by the padding pass"
+    for kind, ran in variants.items():
+        results = ran if isinstance(ran, tuple) else (ran,)
+        for index, (actual, value) in enumerate(zip(results, wanted, strict=True)):
+            assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
+
+
+@contextmanager
+def poisoned() -> Iterator[None]:
+    """Padded programs made inside take nothing for granted of their arguments' padding, and find NaN in it."""
+    host_pad, pad = padded_calls._host_pad, hlograph.Program.pad
+
+    def fill(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        result = garbage(x.dtype, shape)
+        result[tuple(map(slice, x.shape))] = x
+        return result
+
+    def pad_poisoned(program: hlograph.Program, bounds: Mapping[str, int]) -> hlograph.Program:
+        options = ",".join(f"{name}={bound}" for name, bound in bounds.items())
+        return program.run_passes([f"pad{{{options},poison=true}}"])
+
+    padded_calls._host_pad, hlograph.Program.pad = fill, pad_poisoned
+    try:
+        yield
+    finally:
+        padded_calls._host_pad, hlograph.Program.pad = host_pad, pad

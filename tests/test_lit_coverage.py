@@ -2,8 +2,9 @@
 
 A rule's case is a line `# CHECK-LABEL: module @Rule.static` (or `.dynamic`, with `.what` behind it), a scalar op's a
 line `# CHECK-NEXT: Name.static: formula`; that such a case is what its name says is checked where it is printed
-(lit_tests/ops/common.py). A pass has lit_tests/passes/NAME.mlir, with others named NAME-*.mlir if it needs them, which
-run it on a module with symbolic sizes and on one without.
+(lit_tests/ops/common.py). A padding rule has a line `# CHECK: op: ...`, or its op stands in a module with a label in
+one of lit_tests/passes/pad*. A pass has lit_tests/passes/NAME.mlir, with others named NAME-*.mlir if it needs them,
+which run it on a module with symbolic sizes and on one without.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytensor.tensor as pt
 import pytest
 
 from hlograph.codegen.passes import available
+from hlograph.codegen.passes.padding import RULES, control
 from hlograph.dialects import registry
 from hlograph.dialects.tensor.scalar import TABLE
 
@@ -54,6 +56,36 @@ def lacks(name: str, folder: Path) -> str | None:
     return None
 
 
+def padding_rules() -> set[str]:
+    """Ops, targets of custom calls (LAPACK's without the type's letter) and names of functions with a padding rule."""
+    targets = {re.sub(r"^lapack_[sdcz]", "lapack_", name) for name in control.CUSTOM}
+    return RULES.keys() | targets | control.IMPLEMENTS.keys()
+
+
+def padded_ops(text: str) -> set[str]:
+    """The padding rules that a lit file tests: of ops with a line of their own, and of those in labelled modules."""
+    found = set(re.findall(r"^# CHECK(?:-NEXT)?: (\w+\.\w+): \S", text, re.MULTILINE))
+    labels = set(re.findall(r"^// CHECK-LABEL: module @(\S+)$", text, re.MULTILINE))
+    for module in re.split(
+        r"^// -----$", re.sub(r"^ *//(?! -----$).*", "", text, flags=re.MULTILINE), flags=re.MULTILINE
+    ):
+        name = re.search(r"module @(\S+) ", module)
+        if name is None or name[1] not in labels:
+            continue
+        found |= set(re.findall(r"\b((?:stablehlo|chlo|sdy)\.\w+)", module))
+        found |= {"func.call"} if re.search(r"= call @", module) else set()
+        found |= {
+            re.sub(r"^lapack_[sdcz]", "lapack_", target) for target in re.findall(r"custom_call @([\w.]+)", module)
+        }
+        found |= set(re.findall(r'hlograph\.implements = "(\w+)"', module))
+    return found
+
+
+def test_every_padding_rule_has_a_lit_test():
+    found = set().union(*(padded_ops(path.read_text()) for path in (LIT / "passes").glob("pad*")))
+    assert sorted(padding_rules() - found) == []
+
+
 def test_every_rule_has_a_static_and_a_symbolic_case():
     assert not without_case(registry.registered(), RULE_CASE, ops_text())
 
@@ -80,6 +112,21 @@ def test_a_rule_without_a_lit_test_is_found(monkeypatch):
     registry.lowers("NeverTested")(lambda ctx, node, x: x)
     missing = without_case(registry.registered(), RULE_CASE, ops_text())
     assert missing == ["NeverTested.static", "NeverTested.dynamic"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("// CHECK-LABEL: module @a\nmodule @a {\n %0 = stablehlo.sort %x\n}", {"stablehlo.sort"}),
+        ("// CHECK-LABEL: module @b\nmodule @a {\n %0 = stablehlo.sort %x\n}", set()),
+        ("// CHECK-LABEL: module @a\nmodule @a {\n // stablehlo.sort\n}", set()),
+        ("// CHECK-LABEL: module @a\nmodule @a {\n}\n// -----\nmodule @b {\n %0 = call @f(%x)\n}", set()),
+        ("// CHECK-LABEL: module @a\nmodule @a {\n %0 = call @f(%x)\n}", {"func.call"}),
+        ("# CHECK-NEXT: chlo.erf: masked\n# chlo.erfc: masked", {"chlo.erf"}),
+    ],
+)
+def test_which_padding_rules_a_lit_file_tests(text, found):
+    assert padded_ops(text) == found
 
 
 @pytest.mark.parametrize(

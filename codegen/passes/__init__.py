@@ -21,6 +21,7 @@ PassFunction = Callable[[ir.Module, Mapping[str, str]], None]
 # name -> (module below this package, function, one line)
 _PASSES: dict[str, tuple[str, str, str]] = {
     "specialize": ("specialize", "run", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
+    "pad": ("padding", "run", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
     "device-linalg": ("device_linalg", "run", "put the platform's library calls for factorizations, {platform=cpu}"),
     "expand-linalg": ("expand_linalg", "run", "write factorizations as plain loops, for the reference interpreter"),
 }

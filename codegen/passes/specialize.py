@@ -6,7 +6,8 @@
 Preconditions: the sizes satisfy the signature's constraints. Rounding: none; no arithmetic on data changes. An argument
 whose value is a root stays in the signature, and a constant takes its place in the body. When every root is given,
 types are refined by StableHLO's own passes; what they leave dynamic is an error, named. When some are not, the given
-sizes go into the signature alone (refinement has no partial form), and types follow once the rest is given. Checks that
+sizes go into the signature alone (refinement has no partial form), and types follow once the rest is given; so it is
+too with sizes that the program computes from data, which the pass `pad` bounds. Checks that
 turn out true for the given sizes are dropped when all of them do: such a module returns no flags.
 """
 
@@ -23,15 +24,14 @@ from .. import mlir
 from .. import signature as signatures
 from ..constraints import Constraint
 from ..dims import Dim
+from ..dims_text import parse
 from ..errors import PassError
 from ..merge import walk
 from ..mlir import ir
-from ..signature import Argument, Result, Signature
+from ..signature import Argument, Count, Result, Signature
 
-_REFINE = (
-    "stablehlo-refine-arguments{{types={types}}},stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),"
-    "canonicalize,cse"
-)
+_ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
+_SHAPES = "stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 
 
 def run(module: ir.Module, options: Mapping[str, str]) -> None:
@@ -62,18 +62,30 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
         return
     after = _substitute(before, sizes)
     _fix_values(function, before, sizes)
-    if not all(root.name in sizes for root in before.roots):
+    if before.has_data_sizes or not all(root.name in sizes for root in before.roots):
         signatures.write(function, after)
+        _substitute_bounds(module, before, sizes)
         return
     with module.context:
         types = ",".join(_type_text(argument) for argument in after.arguments)
-    mlir.run_pipeline(module, _REFINE.format(types=types), name="specialize")
+    arguments = _ARGUMENTS.format(types=types)
+    if any("stablehlo.dynamic_" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
+        mlir.run_pipeline(module, arguments, name="specialize")
+        mlir.refine_custom_calls(module)
+        mlir.run_pipeline(module, _SHAPES, name="specialize")
+    else:
+        mlir.run_pipeline(module, f"{arguments},{_SHAPES}", name="specialize")
+    if _open_op(module):
+        # What came out of a branch is known only when the branch has been folded.
+        mlir.run_pipeline(module, _SHAPES, name="specialize")
+        still = _open_op(module)
+        if still:
+            raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
     function = signatures.main_function(module)
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
     if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
         mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
-    _all_static(module)
 
 
 def _custom_calls(module: ir.Module) -> list[ir.Operation]:
@@ -110,7 +122,29 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
         if not (isinstance(lhs, int) and isinstance(rhs, int)):
             constraints.append(Constraint(lhs, constraint.relation, rhs, constraint.where))
     roots = signatures.find_roots(arguments)
-    return Signature(arguments, results, roots, tuple(constraints), signature.checks)
+    return replace(
+        signature,
+        arguments=arguments,
+        results=results,
+        roots=roots,
+        constraints=tuple(constraints),
+        counts=_fix_counts(signature.counts, sizes),
+        local_counts=_fix_counts(signature.local_counts, sizes),
+    )
+
+
+def _fix_counts(counts: tuple[Count, ...], sizes: Mapping[str, int]) -> tuple[Count, ...]:
+    return tuple(replace(c, bound=None if c.bound is None else dimension.substitute(c.bound, sizes)) for c in counts)
+
+
+def _substitute_bounds(module: ir.Module, signature: Signature, sizes: Mapping[str, int]) -> None:
+    """Puts the sizes into the upper bounds of sizes from data, where these are computed."""
+    signed = {root.name for root in signature.roots if root.kind == "value"}
+    for operation in _custom_calls(module):
+        if "hlograph.bound" in operation.attributes:
+            text = ir.StringAttr(operation.attributes["hlograph.bound"]).value
+            bound = dimension.substitute(parse(text, signed=signed), sizes)
+            operation.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), module.context)
 
 
 def _with_refined_results(signature: Signature, function: ir.Operation) -> Signature:
@@ -180,12 +214,12 @@ def _type_text(argument: Argument) -> str:
     return f"tensor<{shape}{mlir.element_type(argument.dtype, context)}>"
 
 
-def _all_static(module: ir.Module) -> None:
-    """Every type is static now; the first op that is not is named."""
+def _open_op(module: ir.Module) -> str:
+    """The first op that has a type with `?`, as text; "" where all are static."""
     text = str(module.operation.get_asm(enable_debug_info=True, large_elements_limit=16))
-    if "?" not in text:
-        return
-    for line in text.splitlines():
-        code = line.partition('loc("')[0]
-        if "tensor<" in code and "?" in code.split('"')[-1]:
-            raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {line.strip()}")
+    if "?" in text:
+        for line in text.splitlines():
+            code = line.partition('loc("')[0]
+            if "tensor<" in code and "?" in code.split('"')[-1]:
+                return line.strip()
+    return ""

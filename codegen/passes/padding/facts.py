@@ -1,0 +1,338 @@
+"""What is known of the elements in the padding: a small lattice, and how ops carry it on.
+
+    constant k  <  ZERO (0 of either sign)  <  FINITE  <  UNKNOWN
+
+In: facts of an op's operands. Out: the fact of its result. A constant is exact to the bit, since a consumer whose
+identity it is gets no mask: only ops whose result IEEE arithmetic fixes are evaluated, and of the others the few values
+that every implementation gives exactly (`exp(0) = 1`). `0 * x` is zero only where x is known to be finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+DType = np.dtype[Any]
+
+
+class Top:
+    """A fact that is no constant; `rank` orders them."""
+
+    def __init__(self, name: str, rank: int) -> None:
+        self.name, self.rank = name, rank
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ZERO: Final = Top("zero", 1)
+FINITE: Final = Top("finite", 2)
+UNKNOWN: Final = Top("unknown", 3)
+
+
+class Constant:
+    """Every element is `value`, to the bit. Made by `constant`, which interns: equal facts are one object."""
+
+    __slots__ = ("finite", "value", "zero")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.finite = value.dtype.kind in "biu" or bool(np.isfinite(value))
+        self.zero = bool(value == 0)
+
+    def __repr__(self) -> str:
+        return f"constant {self.value}"
+
+
+Fact: TypeAlias = "Top | Constant"
+
+_constants: dict[tuple[DType, bytes], Constant] = {}
+
+
+def constant(value: Any, dtype: DType | None = None) -> Constant:
+    """The fact that every element is `value`."""
+    scalar = np.asarray(value, dtype)
+    key = (scalar.dtype, scalar.tobytes())
+    found = _constants.get(key)
+    if found is None:
+        found = _constants.setdefault(key, Constant(scalar[()]))
+    return found
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Whether values may be NaN or infinite. NumPy's own dtypes of that kind are "f" and "c", bfloat16 is a "V"."""
+    return dtype.kind in "fcV"
+
+
+def anything(dtype: DType) -> Fact:
+    """What holds of any value of a dtype: integers and booleans are finite."""
+    return FINITE if dtype.kind in "biu" else UNKNOWN
+
+
+def is_finite(fact: Fact) -> bool:
+    """Whether no element is inf or NaN."""
+    return fact.finite if isinstance(fact, Constant) else fact.rank <= 2
+
+
+def is_zero(fact: Fact) -> bool:
+    """Whether every element is 0, of either sign."""
+    return fact.zero if isinstance(fact, Constant) else fact is ZERO
+
+
+def _weaken(fact: Fact) -> Top:
+    if isinstance(fact, Top):
+        return fact
+    return ZERO if fact.zero else FINITE if fact.finite else UNKNOWN
+
+
+def join(a: Fact, b: Fact) -> Fact:
+    """What holds of elements of which one or the other fact holds."""
+    if a is b:
+        return a
+    x, y = _weaken(a), _weaken(b)
+    return x if x.rank >= y.rank else y
+
+
+def join_all(facts: Sequence[Fact]) -> Fact:
+    """The join of one or more facts."""
+    result = facts[0]
+    for fact in facts[1:]:
+        result = join(result, fact)
+    return result
+
+
+# ---- elementwise ops -------------------------------------------------------------------------------------------------
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "GE": np.greater_equal,
+    "GT": np.greater,
+    "LE": np.less_equal,
+    "LT": np.less,
+}
+
+
+def _clamp(low: Any, x: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _sign(x: Any) -> Any:
+    return x if x == 0 else np.sign(x)
+
+
+# Results that are certain to the bit: those of floats where nothing is rounded, since compilers keep more digits than
+# they are asked for (fused multiply-add, narrow floats in wide registers). NaN results are not kept: their bits differ.
+_EXACT: dict[str, Callable[..., Any]] = {
+    "stablehlo.add": np.add,
+    "stablehlo.subtract": np.subtract,
+    "stablehlo.multiply": np.multiply,
+    "stablehlo.negate": np.negative,
+    "stablehlo.abs": np.abs,
+    "stablehlo.sign": _sign,
+    "stablehlo.maximum": np.maximum,
+    "stablehlo.minimum": np.minimum,
+    "stablehlo.floor": np.floor,
+    "stablehlo.ceil": np.ceil,
+    "stablehlo.round_nearest_even": np.rint,
+    "stablehlo.is_finite": np.isfinite,
+    "stablehlo.and": np.bitwise_and,
+    "stablehlo.or": np.bitwise_or,
+    "stablehlo.xor": np.bitwise_xor,
+    "stablehlo.not": np.invert,
+    "stablehlo.clamp": _clamp,
+    "chlo.square": np.square,
+    "chlo.is_inf": np.isinf,
+}
+_ROUNDED = frozenset({"stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "chlo.square"})
+_SIGNED_ZERO = frozenset({"stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp"})
+_OF_ZEROS = frozenset({"stablehlo.add", "stablehlo.subtract", "stablehlo.complex"})
+
+# Values of transcendental functions that are exact everywhere (tests/.../test_facts.py asks XLA).
+_KNOWN: dict[str, dict[float, float]] = {
+    "stablehlo.exponential": {0.0: 1.0, -np.inf: 0.0},
+    "stablehlo.exponential_minus_one": {0.0: 0.0},
+    "stablehlo.log": {1.0: 0.0, 0.0: -np.inf},
+    "stablehlo.log_plus_one": {0.0: 0.0},
+    "stablehlo.logistic": {0.0: 0.5},
+    "stablehlo.tanh": {0.0: 0.0},
+    "stablehlo.sine": {0.0: 0.0},
+    "stablehlo.cosine": {0.0: 1.0},
+    "stablehlo.sqrt": {0.0: 0.0, 1.0: 1.0},
+    "chlo.erf": {0.0: 0.0},
+}
+
+# Finite operands give a finite result.
+_FINITE = frozenset(
+    {
+        "stablehlo.abs",
+        "stablehlo.ceil",
+        "stablehlo.clamp",
+        "stablehlo.cosine",
+        "stablehlo.floor",
+        "stablehlo.logistic",
+        "stablehlo.maximum",
+        "stablehlo.minimum",
+        "stablehlo.negate",
+        "stablehlo.round_nearest_afz",
+        "stablehlo.round_nearest_even",
+        "stablehlo.select",
+        "stablehlo.sign",
+        "stablehlo.sine",
+        "stablehlo.tanh",
+        "chlo.atan",
+        "chlo.conj",
+        "chlo.erf",
+        "chlo.erfc",
+    }
+)
+# Of those, what treats a complex number part by part.
+_PARTWISE = frozenset({"stablehlo.negate", "stablehlo.select", "chlo.conj"})
+# 0 gives 0.
+_ODD = frozenset(
+    {
+        "stablehlo.abs",
+        "stablehlo.cbrt",
+        "stablehlo.ceil",
+        "stablehlo.convert",
+        "stablehlo.exponential_minus_one",
+        "stablehlo.floor",
+        "stablehlo.log_plus_one",
+        "stablehlo.negate",
+        "stablehlo.round_nearest_afz",
+        "stablehlo.round_nearest_even",
+        "stablehlo.sign",
+        "stablehlo.sine",
+        "stablehlo.sqrt",
+        "stablehlo.tan",
+        "stablehlo.tanh",
+        "stablehlo.real",
+        "stablehlo.imag",
+        "chlo.asin",
+        "chlo.asinh",
+        "chlo.atan",
+        "chlo.atanh",
+        "chlo.conj",
+        "chlo.erf",
+        "chlo.sinh",
+        "chlo.square",
+    }
+)
+
+_folded: dict[tuple[Any, ...], Fact] = {}
+
+
+def fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtype: DType) -> Fact:
+    """The fact of an elementwise op's result.
+
+    Args:
+        name: the op's full name.
+        direction: comparison direction of `stablehlo.compare`, else "".
+        facts: one per operand.
+        operand: dtype of the last operand.
+        dtype: the result's.
+    """
+    key = (name, direction, operand, dtype, *facts)
+    found = _folded.get(key)
+    if found is None:
+        found = _folded[key] = _fold(name, direction, facts, operand, dtype)
+    return found
+
+
+def _holds_all(dtype: DType, source: DType) -> bool:
+    """Whether a float dtype is wide enough for every finite value of another dtype."""
+    if source.kind == "b":
+        return True
+    if source.kind in "iu":
+        return dtype.itemsize >= 4
+    return dtype == source or float(ml_dtypes.finfo(dtype).max) >= float(ml_dtypes.finfo(source).max)
+
+
+def _fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtype: DType) -> Fact:
+    if name == "stablehlo.select":
+        pred, on_true, on_false = facts
+        if isinstance(pred, Constant):
+            return on_true if pred.value else on_false
+        return join(on_true, on_false)
+    if all(isinstance(fact, Constant) for fact in facts):
+        exact = _evaluate(name, direction, [fact.value for fact in facts if isinstance(fact, Constant)], dtype)
+        if exact is not None:
+            return exact
+    if dtype.kind != "b":
+        if name == "stablehlo.multiply" and any(map(is_zero, facts)) and all(map(is_finite, facts)):
+            # An integer zero has no sign.
+            return constant(0, dtype) if dtype.kind in "iu" else ZERO
+        if name == "stablehlo.and" and any(map(is_zero, facts)):
+            return constant(0, dtype)
+        zero_kept = name in _ODD or name in _SIGNED_ZERO or name in _OF_ZEROS
+        if zero_kept and all(map(is_zero, facts)):
+            return constant(0, dtype) if dtype.kind in "iu" else ZERO
+    if dtype.kind in "biu":
+        return FINITE
+    if name == "stablehlo.convert":
+        return FINITE if is_finite(facts[0]) and _holds_all(dtype, operand) else UNKNOWN
+    # Functions of large complex numbers overflow.
+    if name in _FINITE and (operand.kind != "c" or name in _PARTWISE) and all(map(is_finite, facts)):
+        return FINITE
+    return UNKNOWN
+
+
+def _evaluate(name: str, direction: str, values: Sequence[Any], dtype: DType) -> Fact | None:
+    """The constant that an op makes of constants, where it is certain."""
+    if any(is_inexact(value.dtype) and np.isnan(value) for value in values):
+        return None
+    with np.errstate(all="ignore"):
+        if name == "stablehlo.compare":
+            if values[0].dtype.kind in "fV" and _both_zeros(values):
+                return None  # 0 and -0 differ in the total order
+            result = _COMPARE[direction](*values)
+        elif name == "stablehlo.convert":
+            result = _converted(values[0], dtype)
+        elif name == "stablehlo.divide" and dtype.kind in "fV":
+            # Division is not rounded the same everywhere; by 1 and of or by 0 it is certain.
+            result = np.divide(*values) if values[1] == 1 or 0 in values else None
+        elif name in _EXACT:
+            if name in _SIGNED_ZERO and dtype.kind in "fV" and _both_zeros(values):
+                return None  # which of the two it is is left open
+            result = _EXACT[name](*values)
+            if name in _ROUNDED and is_inexact(dtype) and not _unrounded(name, values, result):
+                return None
+        elif name in _KNOWN and values[0].dtype.kind in "fV" and not (values[0] == 0 and np.signbit(values[0])):
+            result = _KNOWN[name].get(float(values[0]))
+        else:
+            return None
+    if result is None or (is_inexact(dtype) and np.isnan(result)):
+        return None
+    return constant(np.asarray(result).astype(dtype))
+
+
+def _both_zeros(values: Sequence[np.generic]) -> bool:
+    """Whether there is 0 and -0 among floats."""
+    return len({bool(np.signbit(value)) for value in values if value == 0}) > 1
+
+
+def _unrounded(name: str, values: Sequence[np.generic], result: Any) -> bool:
+    """Whether a sum, difference or product of floats is what it is without rounding."""
+    if not all(map(np.isfinite, values)):
+        return True
+    if not np.isfinite(result) or result.dtype.kind == "c":
+        return False
+    a, b = Fraction(float(values[0])), Fraction(float(values[-1]))
+    exact = a + b if name.endswith("add") else a - b if name.endswith("subtract") else a * b
+    return exact == Fraction(float(result))
+
+
+def _converted(value: np.generic, dtype: DType) -> Any:
+    """The converted value where no rounding or overflow is involved."""
+    if dtype.kind == "b":
+        return value != 0
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    if is_inexact(value.dtype) and not np.isfinite(value):
+        return value.astype(dtype) if dtype.kind in "fV" else None
+    result = value.astype(dtype)
+    return result if result == value else None

@@ -1,0 +1,407 @@
+"""Modules that JAX exports with symbolic sizes, padded: they agree with what `jax.jit` computes at each size.
+
+A case is a function of arrays, with its gradient where it has one. JAX's symbolic sizes begin at 1, so 0 is not tried.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import export, lax
+from padded_runs import Maker, Sizes, check_padded, definite, grid, integers, nasty, positive
+
+from hlograph import Program
+
+I32 = jnp.int32
+
+
+@dataclass
+class Case:
+    """A function and its arguments: (shape as text, dtype) of each."""
+
+    function: Callable[..., Any]
+    arguments: Sequence[tuple[str, Any]]
+    bounds: Sizes
+    data: Mapping[str, Maker]
+    sizes: Sequence[Sizes] | None
+
+    def program(self) -> Program:
+        """What JAX exports, with the sizes named."""
+        names = sorted({name for shape, _ in self.arguments for name in re.findall(r"[a-z]\w*", shape)})
+        symbols = dict(zip(names, export.symbolic_shape(", ".join(names)), strict=True))
+        specs = []
+        for shape, dtype in self.arguments:
+            sizes = [eval(size, dict(symbols)) for size in shape.split(",") if size]
+            specs.append(jax.ShapeDtypeStruct(sizes, dtype))
+        exported = export.export(jax.jit(self.function))(*specs)
+        head, main, rest = re.split(r"(  func\.func public @main\(.*\n)", exported.mlir_module(), maxsplit=1)
+        for number, aval in enumerate(exported.in_avals):
+            dims = ", ".join(f'"{size}"' for size in aval.shape)
+            described = rf'\1 {{hlograph.name = "x{number}", hlograph.dims = [{dims}]}}'
+            main = re.sub(rf"(%arg{number}: tensor<[^>]*>)", described, main)
+        demands = ", ".join(f'["{name} >= 1", "JAX"]' for name in names)
+        main = f"{main.rstrip()[:-1]} attributes {{hlograph.constraints = [{demands}]}} {{\n"
+        return Program.parse(head + main + rest)
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(
+    *arguments: Any, bounds: Sizes | None = None, data: Mapping[str, Maker] | None = None, sizes: Any = None
+) -> Callable[[Callable[..., Any]], None]:
+    """Registers a function under its name; an argument is a shape, or a shape and a dtype."""
+
+    def register(function: Callable[..., Any]) -> None:
+        described = [x if isinstance(x, tuple) else (x, jnp.float32) for x in arguments]
+        CASES[function.__name__] = Case(function, described, bounds or {"n": 6}, data or {}, sizes)
+
+    return register
+
+
+def grad(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of the sum."""
+    return jax.grad(lambda *args: jnp.sum(function(*args)))
+
+
+NM = {"n": 4, "m": 5}
+
+
+@case("n")
+def moments(x):
+    return jnp.mean(x), jnp.var(x), grad(jnp.mean)(x), grad(jnp.var)(x), jnp.median(x), jnp.quantile(x, 0.3)
+
+
+@case("n,m", bounds=NM)
+def softmaxes(x):
+    return jax.nn.softmax(x, -1), jax.nn.softmax(x, 0), grad(lambda x: jax.nn.softmax(x, 0) ** 2)(x)
+
+
+@case("n,m", bounds=NM)
+def logsumexps(x):
+    return jax.nn.logsumexp(x, 0), jax.nn.logsumexp(x), grad(jax.nn.logsumexp)(x)
+
+
+@case("n,3")
+def running(x):
+    return jnp.cumsum(x, 0), jnp.cumprod(x, 0), lax.cummax(x, 0, reverse=True), grad(lambda x: jnp.cumsum(x, 0) ** 2)(x)
+
+
+@case("n", data={"x0": nasty})
+def running_extremes(x):
+    return lax.cummin(x), lax.cumlogsumexp(jnp.where(jnp.isnan(x), 0.0, x)), jnp.cumsum(x[::-1])
+
+
+@case("n,m", bounds=NM, data={"x0": nasty})
+def sorts(x):
+    return jnp.sort(x, 0), jnp.argsort(x, 1), jnp.argsort(-x, 0), jnp.sort(x, 0, descending=True)
+
+
+@case("n,2")
+def sort_gradient(x):
+    return grad(lambda x: jnp.sort(x, 0) * jnp.arange(2.0))(x)
+
+
+@case("n", "m", bounds=NM)
+def concatenations(x, y):
+    return jnp.concatenate([x, jnp.ones(2), y, x]), jax.grad(lambda x, y: (jnp.concatenate([x, y]) ** 3).sum(), (0, 1))(
+        x, y
+    )
+
+
+@case("n,3")
+def orders(x):
+    return jnp.roll(x, 1, 0), jnp.roll(x, 2, 1), jnp.flip(x), grad(lambda x: jnp.flip(x, 0) * jnp.arange(3.0))(x)
+
+
+@case("n,3", ("m", I32), bounds=NM, data={"x1": integers(-6, 8)})
+def takes(x, i):
+    return jnp.take(x, i, axis=0), jnp.take(x, i, axis=0, mode="clip"), x[i], grad(lambda x: x[i] ** 2)(x)
+
+
+@case(("n", I32), data={"x0": integers(-1, 6)})
+def one_hot(i):
+    return jax.nn.one_hot(i, 5), jax.nn.one_hot(i, 5, axis=0), jnp.bincount(jnp.abs(i), length=4)
+
+
+@case("n,2", ("n", I32), data={"x1": integers(-1, 6)})
+def segments(x, i):
+    summed = lambda x: jax.ops.segment_sum(x, i, 4)  # noqa: E731
+    return (
+        summed(x),
+        jax.ops.segment_max(x, i, 4),
+        grad(lambda x: summed(x) ** 2)(x),
+        jax.ops.segment_sum(x, i, x.shape[0]),
+    )
+
+
+@case("b,n,3", "4,3,3", bounds={"n": 7, "b": 2}, sizes=[{"n": a, "b": b} for a, b in [(1, 1), (2, 2), (6, 2), (7, 1)]])
+def convolution(x, k):
+    f = lambda x, k: lax.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))  # noqa: E731
+    k = jnp.transpose(k, (0, 1, 2))
+    return f(x, k), jax.grad(lambda x, k: (f(x, k) ** 2).sum(), (0, 1))(x, k)
+
+
+@case(
+    "b,n,3",
+    "m,3,2",
+    bounds={"n": 6, "m": 3, "b": 2},
+    sizes=[{"b": 1, "n": 6, "m": 2}, {"b": 2, "n": 5, "m": 3}, {"b": 2, "n": 3, "m": 1}],
+    data={"x0": nasty},
+)
+def convolution_with_a_padded_kernel(x, k):
+    """The kernel's padding meets live elements, among which there are infinities."""
+
+    def f(padding, stride=1, spread=1):
+        numbers = ("NWC", "WIO", "NWC")
+        return lax.conv_general_dilated(x, k, (stride,), (padding,), lhs_dilation=(spread,), dimension_numbers=numbers)
+
+    return f((0, 0)), f((2, 1)), f((2, 2), 2), f((1, 0), 1, 2)
+
+
+@case("n,3", "3,3", "3")
+def recurrence(x, w, h):
+    def f(w):
+        return lax.scan(lambda h, row: ((new := jnp.tanh(w @ h + row)), new * 2), h, x)
+
+    return *f(w), jax.grad(lambda w: (f(w)[1] ** 2).sum())(w)
+
+
+@case("n,3")
+def scan_from_the_end(x):
+    return lax.scan(lambda c, row: (c * 0.5 + row, c), jnp.zeros(3), x, reverse=True)
+
+
+@case("n", ("", I32), data={"x1": integers(0, 9)})
+def loops(x, k):
+    def swap(i, y):
+        return y.at[i].set(y[i] * 2 + y[x.shape[0] - 1 - i])
+
+    return (
+        lax.while_loop(
+            lambda c: (c[0] < x.shape[0]) & (jnp.sum(c[1]) < 100.0), lambda c: (c[0] + 1, c[1] * 1.5 + 1), (0, x)
+        ),
+        lax.fori_loop(0, x.shape[0], swap, x),
+        lax.fori_loop(0, k, lambda i, y: y * 1.1 + jnp.arange(y.shape[0]), x),
+    )
+
+
+@case("n,3")
+def loops_in_loops(x):
+    def outer(i, c):
+        return lax.fori_loop(0, x.shape[0], lambda j, d: d + x[i] * x[j].sum(), c)
+
+    return lax.fori_loop(0, x.shape[0], outer, jnp.zeros(3))
+
+
+@case("n", "")
+def branches(x, s):
+    switched = lax.switch(jnp.int32(s), [lambda x: jnp.sin(x), lambda x: x, lambda x: x.sum() + x * 0], x)
+    return lax.cond(s > 0, lambda x: x * 2, lambda x: jnp.exp(x)[::-1], x), switched, switched.sum()
+
+
+@case("b,n,3", "b,3", bounds={"b": 3, "n": 5})
+def vmapped(x, w):
+    return jax.vmap(lambda x, w: jax.nn.softmax(x @ w))(x, w), jax.vmap(lambda x, w: jnp.sort(x @ w))(x, w)
+
+
+@case("n,k", "k,m", bounds={"n": 4, "k": 5, "m": 3})
+def einsums(a, b):
+    return (
+        jnp.einsum("nk,km->nm", a, b),
+        jnp.einsum("nk,nk->k", a, a),
+        jax.grad(lambda a, b: jnp.exp(a @ b).sum(), (0, 1))(a, b),
+    )
+
+
+@case("n,n", "n,m", data={"x0": definite}, bounds={"n": 4, "m": 3})
+def cholesky_and_triangular(a, b):
+    factor = jnp.linalg.cholesky(a)
+    return factor, jax.scipy.linalg.cho_solve((factor, True), b), jax.scipy.linalg.solve_triangular(a, b, lower=True)
+
+
+@case("n,n", "n", data={"x0": definite}, bounds={"n": 4})
+def solve_and_determinant(a, b):
+    return jnp.linalg.solve(a, b), jnp.linalg.det(a), jnp.linalg.slogdet(a)[1], jnp.linalg.inv(a)
+
+
+@case("n,3")
+def norms(x):
+    return jnp.linalg.norm(x), jnp.linalg.norm(x, ord=jnp.inf), jnp.linalg.norm(x, axis=0), grad(jnp.linalg.norm)(x)
+
+
+@case("n", "m", bounds=NM)
+def outer_products(x, y):
+    return jnp.outer(x, y), jnp.kron(x, y), grad(lambda x: jnp.outer(x, y) ** 2)(x)
+
+
+@case("n+1,2", "n")
+def differences(x, y):
+    return jnp.diff(x, axis=0), x[1:] * x[:-1], grad(lambda x: jnp.diff(x, axis=0) ** 2)(x), x.at[1:, 0].set(y)
+
+
+@case("n,3", "n", data={"x1": nasty})
+def where(x, y):
+    return (
+        jnp.where(x > 0, jnp.log(x), 0.0).sum(),
+        jnp.where(y > 0, y, jnp.inf).min(),
+        grad(lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0))(x),
+        jnp.nanmax(y),
+        jnp.isfinite(y).all(),
+        jnp.tril(x),
+        jnp.triu(x, 1),
+    )
+
+
+@case("n,m", bounds=NM)
+def repeats_and_pads(x):
+    return (
+        jnp.repeat(x, 3, axis=0),
+        jnp.tile(x, (2, 3)),
+        jnp.pad(x, ((1, 2), (0, 1)), mode="edge"),
+        jnp.pad(x, ((2, 1), (0, 0)), constant_values=3.0),
+        lax.pad(x, 7.0, ((1, 2, 1), (-1, 1, 2))),
+    )
+
+
+@case("n,m", bounds=NM, data={"x0": nasty})
+def extremes(x):
+    return jnp.argmax(x, 0), jnp.argmin(x, 1), jnp.max(x, 0), jnp.min(x), jnp.argmax(x), jnp.ptp(x, axis=0)
+
+
+@case("n,m", bounds=NM)
+def reshapes(x):
+    return (
+        x.reshape(-1)[::-1].reshape(x.shape),
+        x.T.reshape(x.shape),
+        x.ravel(order="F"),
+        grad(lambda x: jnp.cumsum(x.reshape(-1)))(x),
+    )
+
+
+@case("n,4")
+def layer_norm(x):
+    def f(x):
+        return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    return f(x), grad(lambda x: f(x) ** 3)(x), (x - x.mean(0)) / (x.std(0) + 1)
+
+
+@case("b,n,4", bounds={"b": 2, "n": 4})
+def attention(x):
+    def f(x):
+        mask = jnp.tril(jnp.ones((x.shape[1], x.shape[1]), bool))
+        scores = jnp.where(mask, jnp.einsum("bqd,bkd->bqk", x, x), -jnp.inf)
+        return jnp.einsum("bqk,bkd->bqd", jax.nn.softmax(scores, -1), x)
+
+    return f(x), grad(lambda x: f(x) ** 2)(x)
+
+
+@case("n", ("", I32), data={"x1": integers(-3, 9)})
+def slices_at_runtime(x, i):
+    long = jnp.concatenate([x, x, x])
+    return (
+        lax.dynamic_slice(long, (i,), (3,)),
+        lax.dynamic_update_slice(long, jnp.ones(3), (i,)),
+        lax.dynamic_slice(jnp.concatenate([x, x]), (i,), (x.shape[0],)),
+        lax.dynamic_update_slice(long, x, (i,)),
+    )
+
+
+@case("n,3", ("m", I32), bounds=NM, data={"x1": integers(-6, 8)})
+def updates(x, i):
+    return (
+        x.at[i].set(1.0),
+        x.at[i].add(x[0]),
+        x.at[i].max(0.3),
+        x.at[:, 1].multiply(2.0),
+        x.at[i].mul(2.0, mode="clip"),
+    )
+
+
+@case("n,4,4,1", bounds={"n": 3})
+def pooling(x):
+    f = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")  # noqa: E731
+    return f(x), grad(lambda x: f(x) ** 2)(x)
+
+
+@case("n,m", bounds={"n": 6, "m": 5}, sizes=[{"n": a, "m": b} for a, b in [(2, 2), (3, 5), (5, 4), (6, 5)]])
+def windows(x):
+    return (
+        lax.reduce_window(x, 0.0, lax.add, (2, 2), (2, 1), "VALID"),
+        lax.reduce_window(x, 0.0, lax.add, (3, 2), (2, 1), "SAME"),
+        lax.reduce_window(x, 3.0, lax.add, (3, 1), (1, 1), ((1, 1), (0, 0))),
+    )
+
+
+@case("n", data={"x0": nasty})
+def greatest_few(x):
+    """A NaN with its sign bit set is below everything that a mask could hold but itself."""
+    return lax.top_k(jnp.concatenate([x, jnp.full(2, -jnp.nan), x * 0]), 3), lax.top_k(
+        jnp.int32(jnp.append(x, x) > 0), 2
+    )
+
+
+@case("n,2", "m,2", bounds=NM)
+def distances(x, y):
+    squares = ((x[:, None] - y[None]) ** 2).sum(-1)
+    return jnp.exp(-squares).sum(1), jnp.min(squares, 1), jnp.stack([x, x], 1), jnp.vstack([x, y])
+
+
+@case("n,4", "4,3", ("n", I32), data={"x2": integers(0, 3)})
+def cross_entropy(x, w, y):
+    def loss(w):
+        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(x @ w), y[:, None], 1))
+
+    return loss(w), jax.grad(loss)(w)
+
+
+@case(("n", I32), data={"x0": integers(0, 9)})
+def whole_numbers(i):
+    return (
+        i // 3,
+        i % 4,
+        jnp.cumsum(i),
+        jnp.sort(i),
+        jnp.max(i),
+        jnp.argsort(i),
+        jnp.prod(i),
+        jnp.mean(i),
+        i > jnp.min(i),
+    )
+
+
+@case("n", "n")
+def booleans(x, y):
+    m = x > y
+    return jnp.any(m), jnp.all(m), m.sum(), jnp.argmax(m), jnp.sort(m), jnp.cumsum(m), jnp.where(m, x, y).max()
+
+
+@case("n", data={"x0": positive})
+def special_functions(x):
+    return jax.scipy.special.gammaln(x).sum(), jax.scipy.stats.norm.logpdf(x).sum(), jax.nn.gelu(x).sum()
+
+
+@case("n")
+def random_numbers(x):
+    """Counted by the live element: the draws do not depend on the bound."""
+    return jax.random.normal(jax.random.key(0), x.shape) + x
+
+
+@case("n,4")
+def transforms_of_rows(x):
+    return jnp.fft.fft(x).real, jnp.fft.irfft(jnp.fft.rfft(x))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_padded_exports_agree_with_jax(name):
+    each = CASES[name]
+    leaves = jax.jit(lambda *args: jax.tree.leaves(each.function(*args)))
+    sizes = grid(each.bounds, least=1) if each.sizes is None else each.sizes
+    check_padded(each.program(), each.bounds, data=each.data, sizes=sizes, exact=leaves, interpret=False)

@@ -1,0 +1,101 @@
+"""Random programs: exact, padded with zeros, padded with garbage and interpreted, they agree.
+
+`make test` runs the same few hundred programs each time; `make nightly` runs 10,000 others. One program of one seed:
+
+    HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=1 make nightly
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+from property.evaluation import Report, check
+from property.programs import Case, Recipe, arrays_of, build, random_recipe, shrink, sizes_of
+
+from hlograph.codegen.errors import PaddingError
+
+FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240"))
+CHUNK = 20  # programs in a test
+CALLS = 3  # sets of sizes for a program
+
+
+def run(recipe: Recipe) -> tuple[Case, Report]:
+    """Builds a program and evaluates it in all ways."""
+    case = build(recipe)
+    calls = [(sizes, arrays_of(case, recipe, sizes)) for sizes in sizes_of(case, recipe, CALLS)]
+
+    def same(a: np.ndarray, b: np.ndarray, place: int) -> bool:
+        tolerance = case.tolerances[place]
+        if tolerance.exact:
+            return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        return np.allclose(a, b, rtol=0, atol=tolerance.absolute, equal_nan=True)
+
+    fast = recipe.seed % 3 > 0
+    return case, check(case.program, case.bounds, calls, same, fast=fast, exact=1, interpret=case.interpretable)
+
+
+def explain(recipe: Recipe, error: Exception) -> str:
+    """What went wrong, for a program as small as can be found."""
+
+    def fails(smaller: Recipe) -> bool:
+        try:
+            run(smaller)
+        except PaddingError:
+            return False
+        except Exception as other:
+            return type(other) is type(error)
+        return False
+
+    small = shrink(recipe, fails, 150)
+    try:
+        run(small)
+    except Exception as found:
+        error = found
+    return (
+        f"HLOGRAPH_SEED={recipe.seed} HLOGRAPH_PROGRAMS=1 make nightly\n"
+        f"{type(error).__name__}: {error}\nreduced to {small}\n{build(small).program}"
+    )
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, CHUNK))
+def test_evaluations_agree(first):
+    count = min(CHUNK, FIRST + PROGRAMS - first)
+    refused: Counter[str] = Counter()
+    total = Report()
+    failures = []
+    for recipe in map(random_recipe, range(first, first + count)):
+        try:
+            total.add(run(recipe)[1])
+        except PaddingError as error:
+            refused[str(error)] += 1
+        except Exception as error:
+            failures.append(explain(recipe, error))
+    print(f"compared {dict(total.compared)}\nskipped {dict(total.skipped)}\nrefused {dict(refused)}")
+    assert not failures, "\n\n".join(failures)
+    if count == CHUNK:
+        assert refused.total() <= CHUNK / 5, refused
+        assert total.compared["interpreted"] >= 2 * CHUNK, total.skipped
+        assert total.compared["exact"] >= CHUNK * 3 / 4, total.skipped
+
+
+def test_programs_have_many_kinds_of_ops():
+    """What the seeds of `make test` make: over 80 ops, 1 to 3 sizes."""
+    names: set[str] = set()
+    roots: Counter[int] = Counter()
+    for seed in range(240):
+        program = build(random_recipe(seed)).program
+        names |= program.op_counts().keys()
+        roots[len([root for root in program.signature.roots if root.kind == "size"])] += 1
+    assert len(names) >= 80, sorted(names)
+    assert {1, 2, 3} <= roots.keys()
+
+
+def test_a_failure_is_made_small():
+    """A predicate that needs one kind of step leaves that step alone."""
+    recipe = next(r for r in map(random_recipe, range(50)) if "sort" in build(r).kinds and len(r.steps) > 8)
+    small = shrink(recipe, lambda r: "sort" in build(r).kinds)
+    assert [name for name, _ in small.steps] == ["sort"]
