@@ -74,10 +74,17 @@ def find_sizes(
             expected = dimension.evaluate(dim, sizes)
             if expected != found:
                 raise ArgumentShapeError(_axis_message(signature, argument, axis, expected, found))
-    for constraint in signature.constraints:
+    # What depends on sizes from data is checked when they are known.
+    decided = [c for c in signature.constraints if dimension.roots(c.lhs) | dimension.roots(c.rhs) <= sizes.keys()]
+    check_constraints(signature, decided, sizes)
+    return sizes
+
+
+def check_constraints(signature: Signature, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> None:
+    """Raises `ArgumentShapeError` (or `IndexOutOfBoundsError`) for a constraint that the sizes violate."""
+    for constraint in constraints:
         if not _holds(constraint, sizes):
             raise demand_error(constraint.where, _constraint_message(signature, constraint, sizes))
-    return sizes
 
 
 def _holds(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
@@ -89,11 +96,11 @@ def _holds(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
 
 def _axis_message(signature: Signature, argument: Argument, axis: int, expected: int, found: int) -> str:
     dim = argument.dims[axis]
-    why = "" if isinstance(dim, int) else f" = {dim}{_origin(signature, dimension.roots(dim), argument.name, axis)}"
+    why = "" if isinstance(dim, int) else f" = {dim}{origin(signature, dimension.roots(dim), argument.name, axis)}"
     return f"argument {argument.name!r}, axis {axis}: expected size {expected}{why}, got {found}"
 
 
-def _origin(signature: Signature, names: frozenset[str], besides: str = "", axis: int | None = None) -> str:
+def origin(signature: Signature, names: frozenset[str], besides: str = "", axis: int | None = None) -> str:
     """Where roots come from, in words."""
     places = []
     for root in signature.roots:
@@ -111,7 +118,7 @@ def _constraint_message(signature: Signature, constraint: Constraint, sizes: Map
     names = dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
     found = ", ".join(f"{name} = {sizes[name]}" for name in sorted(names))
     where = f", demanded by {constraint.where}" if constraint.where else ""
-    return f"expected {constraint}, got {found}{_origin(signature, names)}{where}"
+    return f"expected {constraint}, got {found}{origin(signature, names)}{where}"
 
 
 def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], Any, bool]:

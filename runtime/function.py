@@ -1,10 +1,11 @@
 """`Function`: a program as a Python callable.
 
 In: numpy arrays, JAX arrays, Python numbers; or JAX tracers, inside a transformation. Out: JAX arrays, one alone when
-there is one. For each new set of sizes the program is specialized and handed to `jax.jit` (the *exact* policy); a call
-with known sizes is one dictionary lookup and JAX's C++ call path, which recognizes dtypes and shapes itself. Arguments
-are therefore checked where JAX traces a new signature, and not again. What a call costs beyond JAX's own is spent in
-`__call__` and in the key function (about 0.6 us): nothing goes there that a compile could do.
+there is one. For a new set of sizes the policy says how they are met: the program is specialized and handed to
+`jax.jit` (*exact*), or padded to the bounds of a bucket, whose executable serves all sizes below (*padded*, see
+`padded.py`). A call with known sizes is one dictionary lookup and JAX's C++ call path, which recognizes dtypes and
+shapes itself. Arguments are therefore checked where JAX traces a new signature, and not again. What a call costs beyond
+JAX's own is spent in `__call__` and in the key function (about 0.6 us): nothing goes there that a compile could do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import itertools
 import operator
 import threading
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,19 +25,51 @@ import numpy as np
 
 from ..codegen.errors import (
     ArgumentError,
+    ArgumentShapeError,
     ArgumentTypeError,
     CompileError,
     HlographError,
+    PaddingError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64, x64_caller, x64_flag
+from ..codegen.jax_compat import enable_x64, keep_nan_options, x64_caller, x64_flag
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec, Root
-from .arguments import check_count, check_fits, check_type, find_sizes, shape_and_dtype
+from .arguments import check_count, check_fits, check_type, find_sizes, origin, shape_and_dtype
 from .checks import raise_failed
+from .padded import Executable, PaddedCall
+from .policy import (
+    PaddingRefusedWarning,
+    Plan,
+    Policies,
+    PolicyArgument,
+    PolicyError,
+    RecompilationWarning,
+)
 from .primitive import StaticModule, call
 
 DEFAULT_CACHE_SIZE = 128
+_KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
+
+
+@dataclass(frozen=True)
+class ExecutableStats:
+    """One executable of a function.
+
+    Attributes:
+        policy: "exact" or "padded".
+        sizes: the sizes that it is for, e.g. "n<=64, m=3".
+        compiles: number of compilations.
+        calls: number of calls; 0 for exact ones, which are not counted apart.
+        padding_share: the part of its calls' work that went into padding: 1 minus the mean of live sizes over bounds,
+            multiplied over the padded sizes.
+    """
+
+    policy: str
+    sizes: str
+    compiles: int
+    calls: int = 0
+    padding_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,6 +82,9 @@ class Stats:
         compile_seconds: time of the calls that compiled, from arguments to dispatched result.
         cache_hits: calls that found their executable.
         executables: executables held now.
+        by_executable: one entry for each of them, exact ones first.
+        padding_share: the part of all padded calls' work that went into padding.
+        refusals: size name to the reason why it is not padded.
     """
 
     calls: int = 0
@@ -55,6 +92,25 @@ class Stats:
     compile_seconds: float = 0.0
     cache_hits: int = 0
     executables: int = 0
+    by_executable: tuple[ExecutableStats, ...] = ()
+    padding_share: float = 0.0
+    refusals: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def total(parts: Sequence[Stats]) -> Stats:
+        """The statistics of several functions together."""
+        entries = [entry for part in parts for entry in part.by_executable]
+        runs = sum(entry.calls for entry in entries)
+        return Stats(
+            calls=sum(part.calls for part in parts),
+            compiles=sum(part.compiles for part in parts),
+            compile_seconds=sum(part.compile_seconds for part in parts),
+            cache_hits=sum(part.cache_hits for part in parts),
+            executables=sum(part.executables for part in parts),
+            by_executable=tuple(entries),
+            padding_share=sum(entry.calls * entry.padding_share for entry in entries) / runs if runs else 0.0,
+            refusals={name: reason for part in parts for name, reason in part.refusals.items()},
+        )
 
 
 Key = tuple[int, ...]
@@ -65,18 +121,21 @@ _call_in_x64 = x64_caller()
 
 @dataclass
 class _Entry:
-    """The executable for one set of sizes.
+    """The exact executable for one set of sizes.
 
     Attributes:
+        sizes: what it is for.
         run: `jax.jit` of the specialized program, once that is made.
         checks: those of the specialized program: what the sizes decide is not among them.
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
     """
 
+    sizes: Mapping[str, int]
     run: Any = None
     checks: tuple[CheckSpec, ...] = ()
     ready: bool = False
+    compiles: int = 0
     used: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -105,9 +164,17 @@ class Function:
     Attributes:
         program: what it runs.
         device: the `jax.Device` it runs on, or None for JAX's default.
+        policy: how each named size is met.
     """
 
-    def __init__(self, program: Program, *, device: Any = None, cache_size: int = DEFAULT_CACHE_SIZE) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        device: Any = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        policy: PolicyArgument = "auto",
+    ) -> None:
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         self.program = program
@@ -121,8 +188,12 @@ class Function:
         self._integers = [i for i, a in enumerate(signature.arguments) if a.dtype.kind in "iu" and not a.dims]
         self._key = _key_function(signature.roots)
         self._single = len(signature.results) == 1
+        self.policy = policy
+        self._policies = Policies(policy, signature)
+        self._data_sizes = signature.has_data_sizes
         self._cache_size = cache_size
-        self._entries: dict[Key, _Entry] = {}
+        self._entries: dict[Key, _Entry | PaddedCall] = {}
+        self._padded: dict[Any, Executable] = {}
         self._lock = threading.Lock()
         self._calls = _Counter()
         self._count_call = self._calls.increment
@@ -205,26 +276,55 @@ class Function:
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
-    def _first_call(self, key: Key, args: Sequence[Any], number: int) -> tuple[_Entry, Any]:
-        """Specializes, compiles and runs; other threads with the same sizes wait for the executable."""
+    def _first_call(self, key: Key, args: Sequence[Any], number: int) -> tuple[_Entry | PaddedCall, Any]:
+        """A call with sizes that are new: plans how they are met, and runs; compiles if need be."""
         self._misses.increment()
         shapes = self._check(args)
         values = {root.name: size for root, size in zip(self._signature.roots, key, strict=True) if root.axis is None}
         sizes = find_sizes(self._signature, shapes, values)
+        traced = any(isinstance(x, jax.core.Tracer) for x in args)
+        while True:
+            try:
+                plan = self._policies.plan(sizes, exact=traced)
+            except PolicyError as error:
+                raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
+            if not plan.bounds and not self._data_sizes:
+                self._warn_of_recompilation(plan)
+                return self._exact_call(key, args, number, sizes, values)
+            try:
+                call = self._padded_call(plan, sizes, number)
+            except PaddingError as error:
+                if not plan.bounds:
+                    raise
+                self._refused(error)
+                continue
+            if not traced:
+                call = self._remember(key, call)
+            with self._x64():
+                try:
+                    outputs = call.run(*args)
+                except BaseException:
+                    self._forget_failed(call.executable)
+                    raise
+            return call, outputs
+
+    def _exact_call(
+        self, key: Key, args: Sequence[Any], number: int, sizes: dict[str, int], values: dict[str, int]
+    ) -> tuple[_Entry, Any]:
+        """Specializes, compiles and runs; other threads with the same sizes wait for the executable."""
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None:
-                if len(self._entries) >= self._cache_size:
-                    del self._entries[min(self._entries, key=lambda other: self._entries[other].used)]
-                entry = self._entries[key] = _Entry()
+            if not isinstance(entry, _Entry):
+                self._make_room()
+                entry = self._entries[key] = _Entry(sizes)
             entry.used = number
-        with entry.lock, enable_x64(True) if self._needs_x64 else nullcontext():
+        with entry.lock, self._x64():
             start = time.perf_counter()
             try:
                 if entry.run is None:
                     program = self.program.specialize(sizes)
                     entry.checks = program.signature.checks
-                    entry.run = self._build(program, sizes, values)
+                    entry.run = self._build(program, entry, sizes, values)
                 outputs = entry.run(*args)
             except jax.errors.JaxRuntimeError as error:
                 self._forget(key, entry)
@@ -237,13 +337,160 @@ class Function:
                 entry.ready = not any(isinstance(x, jax.core.Tracer) for x in args)
         return entry, outputs
 
+    def _x64(self) -> Any:
+        return enable_x64(True) if self._needs_x64 else nullcontext()
+
+    # ---- padded executables -----------------------------------------------------------------------------------------
+
+    def _padded_call(self, plan: Plan, sizes: Mapping[str, int], number: int) -> PaddedCall:
+        """What these sizes need on the executable of their bucket, which is made if it is new."""
+        with self._lock:
+            executable = self._padded.get(plan.key)
+            if executable is None:
+                self._make_room()
+                executable = self._padded[plan.key] = Executable(plan)
+            executable.used = number
+        with executable.lock:
+            if executable.run is None:
+                try:
+                    program = self.program.specialize(plan.exact) if plan.exact else self.program
+                    executable.program = program.pad(plan.bounds)
+                    executable.run = self._build_padded(executable)
+                except BaseException:
+                    with self._lock:
+                        self._padded.pop(plan.key, None)
+                    raise
+
+        def go_on(name: str, count: int) -> PaddedCall:
+            return self._second_stage(plan, sizes, name, count, number)
+
+        return PaddedCall(executable, self._signature, sizes, self.device, go_on)
+
+    def _second_stage(self, plan: Plan, sizes: Mapping[str, int], name: str, count: int, number: int) -> PaddedCall:
+        """The call that goes on where a size from data is known; it is met at a bucket of its own."""
+        try:
+            bound = self._policies.bound(name, count)
+        except PolicyError as error:
+            raise ArgumentShapeError(str(error)) from None
+        return self._padded_call(Plan(plan.exact, {**plan.bounds, name: bound}), sizes, number)
+
+    def _build_padded(self, executable: Executable) -> Callable[..., Any]:
+        """`jax.jit` of a padded program; the time of its first call is counted as compile time."""
+        program = executable.program
+        arguments = program.signature.arguments
+        module = StaticModule(program)
+        alone = len(program.signature.results) == 1 and not program.signature.checks
+
+        def traced(*arrays: Any) -> Any:
+            converted = []
+            for argument, array in zip(arguments, arrays, strict=True):
+                shape, dtype, weak = shape_and_dtype(argument, array)
+                check_type(argument, dtype, weak=weak)
+                if shape != argument.dims:
+                    raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
+                converted.append(jax.lax.convert_element_type(array, argument.dtype))
+            self._compiles.increment()
+            executable.compiles += 1
+            outputs = call(module, converted)
+            return outputs[0] if alone else tuple(outputs)
+
+        traced.__name__ = traced.__qualname__ = program.name
+        jitted = self._jit(traced, program)
+        started = threading.Lock()
+
+        def first(*arrays: Any) -> Any:
+            with started:
+                start = time.perf_counter()
+                try:
+                    outputs = jitted(*arrays)
+                except jax.errors.JaxRuntimeError as error:
+                    raise CompileError(f"compiling or first running {program.name} failed: {error}") from None
+                if executable.run is first:
+                    self._compile_seconds += time.perf_counter() - start
+                    if not any(isinstance(x, jax.core.Tracer) for x in arrays):
+                        executable.run, executable.ready = jitted, True
+            return outputs
+
+        return first
+
+    def _make_room(self) -> None:
+        """Drops the least recently used executable when the cache is full; called with the lock held."""
+        exact = {key: entry for key, entry in self._entries.items() if isinstance(entry, _Entry)}
+        if len(exact) + len(self._padded) < self._cache_size:
+            return
+        for entry in self._entries.values():
+            if isinstance(entry, PaddedCall):
+                entry.executable.used = max(entry.executable.used, entry.used)
+        oldest_exact = min(exact, key=lambda key: exact[key].used, default=None)
+        oldest_padded = min(self._padded, key=lambda key: self._padded[key].used, default=None)
+        if oldest_padded is None or (
+            oldest_exact is not None and exact[oldest_exact].used <= self._padded[oldest_padded].used
+        ):
+            assert oldest_exact is not None
+            del self._entries[oldest_exact]
+        else:
+            del self._padded[oldest_padded]
+            self._forget_padded_calls()
+
+    def _remember(self, key: Key, call: PaddedCall) -> PaddedCall:
+        """Keeps what these sizes need, unless another thread has just done so; the one that is kept."""
+        with self._lock:
+            known = self._entries.get(key)
+            if isinstance(known, PaddedCall) and known.executable is call.executable:
+                return known
+            if len(self._entries) >= _KNOWN_CALLS + self._cache_size:
+                self._forget_padded_calls()
+            self._entries[key] = call
+        return call
+
+    def _forget_failed(self, executable: Executable) -> None:
+        """Leaves nothing behind of an executable whose first run failed."""
+        with self._lock:
+            if not executable.ready and self._padded.get(executable.plan.key) is executable:
+                del self._padded[executable.plan.key]
+                self._forget_padded_calls()
+
+    def _forget_padded_calls(self) -> None:
+        """Drops what is remembered of sets of sizes on padded executables; called with the lock held."""
+        for key, entry in list(self._entries.items()):
+            if isinstance(entry, PaddedCall):
+                del self._entries[key]
+                entry.retire()
+
+    def _refused(self, error: PaddingError) -> None:
+        """Takes note that sizes cannot be padded; says so where the user asked for it."""
+        wanted = self._policies.refuse(error.roots, str(error))
+        if wanted:
+            warnings.warn(
+                f"{self.program.name}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
+                PaddingRefusedWarning,
+                stacklevel=5,
+            )
+
+    def _warn_of_recompilation(self, plan: Plan) -> None:
+        for name in plan.exact:
+            sizes = self._policies.due_warning(name)
+            if sizes is not None:
+                reason = self._policies.refusals.get(name)
+                remedy = (
+                    f"it cannot be padded: {reason}" if reason else 'policy="auto" or "padded" compiles once per bucket'
+                )
+                warnings.warn(
+                    f"{self.program.name}: size {name}{origin(self._signature, frozenset([name]))} has had "
+                    f"{len(sizes)} values ({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
+                    RecompilationWarning,
+                    stacklevel=5,
+                )
+
     def _forget(self, key: Key, entry: _Entry) -> None:
         """Leaves no half-built executable behind."""
         with self._lock:
             if not entry.ready and self._entries.get(key) is entry:
                 del self._entries[key]
 
-    def _build(self, program: Program, sizes: dict[str, int], values: dict[str, int]) -> Callable[..., Any]:
+    def _build(
+        self, program: Program, entry: _Entry, sizes: dict[str, int], values: dict[str, int]
+    ) -> Callable[..., Any]:
         """`jax.jit` of the program as it was specialized for these sizes; it checks what it is traced with."""
         signature = self._signature
         module = StaticModule(program)
@@ -262,14 +509,24 @@ class Function:
             if found != sizes:
                 raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
             self._compiles.increment()
+            entry.compiles += 1
             outputs = call(module, converted)
             return outputs[0] if alone else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = program.name
+        return self._jit(traced, program)
+
+    def _jit(self, traced: Callable[..., Any], program: Program) -> Callable[..., Any]:
+        config: Any = jax.config
+        device = self.device or config.jax_default_device
+        platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
+        options = None
+        if platform == "cpu" and _takes_extremes(program):
+            options = dict(keep_nan_options()) or None
         if self.device is None:
-            return jax.jit(traced)
+            return jax.jit(traced, compiler_options=options)
         sharding = jax.sharding.SingleDeviceSharding(self.device)
-        return jax.jit(traced, in_shardings=sharding, out_shardings=sharding)
+        return jax.jit(traced, in_shardings=sharding, out_shardings=sharding, compiler_options=options)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -277,21 +534,43 @@ class Function:
     def stats(self) -> Stats:
         """Calls, compiles, compile seconds and cache hits so far."""
         calls = self._calls.value
+        with self._lock:
+            exact = [entry for entry in self._entries.values() if isinstance(entry, _Entry)]
+            for entry in self._entries.values():
+                if isinstance(entry, PaddedCall):
+                    entry.report()
+            padded = list(self._padded.values())
+        described = [ExecutableStats("exact", _sizes_text(entry.sizes), entry.compiles) for entry in exact]
+        described += [
+            ExecutableStats(
+                "padded", str(x.plan), x.compiles, x.calls, 1 - x.live / x.calls if x.calls and x.plan.bounds else 0.0
+            )
+            for x in padded
+        ]
+        runs = sum(x.calls for x in padded)
         return Stats(
             calls=calls,
             compiles=self._compiles.value,
             compile_seconds=self._compile_seconds,
             cache_hits=calls - self._misses.value,
-            executables=len(self._entries),
+            executables=len(exact) + len(padded),
+            by_executable=tuple(described),
+            padding_share=1 - sum(x.live for x in padded) / runs if runs else 0.0,
+            refusals=self._policies.refusals,
         )
 
     def clear_cache(self) -> None:
         """Drops all executables."""
         with self._lock:
             self._entries.clear()
+            self._padded.clear()
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "static"
 
 
 def _key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], Key]:
@@ -310,6 +589,12 @@ def _key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], Key]:
             parts.append(f"index({value}{element}),")
     found: Callable[[Sequence[Any]], Key] = eval(f"lambda args: ({''.join(parts)})", {"index": operator.index})
     return found
+
+
+def _takes_extremes(program: Program) -> bool:
+    """Whether a program may reduce by maximum or minimum."""
+    counts = program.op_counts()
+    return "stablehlo.reduce" in counts and ("stablehlo.maximum" in counts or "stablehlo.minimum" in counts)
 
 
 def _is_wide(dtype: Any) -> bool:
@@ -339,6 +624,7 @@ def function(
     name: str = "main",
     rewrite: bool = True,
     cache_size: int = DEFAULT_CACHE_SIZE,
+    policy: PolicyArgument = "auto",
 ) -> Function:
     """Emits and compiles in one.
 
@@ -349,7 +635,10 @@ def function(
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
         rewrite: apply PyTensor's own rewrites first, as its compiled modes do.
-        cache_size: how many executables (sets of sizes) are kept.
+        cache_size: how many executables are kept.
+        policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
+            size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
+            name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
@@ -357,7 +646,7 @@ def function(
     from ..codegen.emit import emit_stablehlo
 
     program = emit_stablehlo((inputs, outputs), dims=dims, name=name, rewrite=rewrite)
-    return program.compile(device, cache_size=cache_size)
+    return program.compile(device, cache_size=cache_size, policy=policy)
 
 
 __all__ = ["ArgumentTypeError", "Function", "Stats", "function"]

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..codegen import dims as dimension
 from ..codegen import mlir
 from ..codegen.errors import UnsupportedGraphError
 from ..codegen.merge import walk
 from ..codegen.mlir import ir
 from ..codegen.signature import main_function
-from .arguments import check_count, check_type, find_sizes, shape_and_dtype
+from .arguments import check_constraints, check_count, check_type, find_sizes, shape_and_dtype
 from .checks import raise_failed
 
 if TYPE_CHECKING:
@@ -44,9 +45,34 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
             element = values[root.argument] if root.element is None else values[root.argument][root.element]
             known[root.name] = operator.index(element)
     sizes = find_sizes(signature, shapes, known)
-    static = program.specialize(sizes).run_passes(["expand-linalg", "chlo-legalize-to-stablehlo", "canonicalize"])
+    static = program.specialize(sizes)
+    if not signature.has_data_sizes:
+        return _evaluate(static, values)
+    # Sizes from data: arrays as long as they can be, cut when the counts are known.
+    bounds: dict[str, int] = {}
+    while True:
+        padded = static.pad(bounds)
+        outputs = _evaluate(padded, values)
+        first = padded.signature.results[0]
+        if not first.size:
+            break
+        bounds[first.size] = int(outputs[0])
+    counts = {r.size: int(x) for r, x in zip(padded.signature.results, outputs, strict=True) if r.size}
+    check_constraints(signature, signature.constraints, {**sizes, **counts})
+    found = []
+    for result, output in zip(padded.signature.results, outputs, strict=True):
+        if not result.size:
+            live = [dimension.evaluate(dim, {**sizes, **counts}) for dim in result.live or result.dims]
+            found.append(output[tuple(map(slice, live))])
+    return tuple(found)
+
+
+def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
+    """The results of a static program."""
+    static = static.run_passes(["expand-linalg", "chlo-legalize-to-stablehlo", "canonicalize"])
     module = static.copy_module()
     _refuse_unknown(module)
+    _refuse_empty_convolutions(module)
     _copy_scattered(module)
     _fill_empty_dots(module)
     results, checks = static.signature.results, static.signature.checks
@@ -96,6 +122,18 @@ def _refuse_unknown(module: ir.Module) -> None:
         raise UnsupportedGraphError(
             f"the reference interpreter does not know {', '.join(unknown)}; run the program compiled instead"
         )
+
+
+def _refuse_empty_convolutions(module: ir.Module) -> None:
+    """The interpreter ends the process on a convolution of nothing (jaxlib 0.10)."""
+    for operation in walk(module):
+        if operation.name == "stablehlo.convolution" and any(
+            0 in ir.RankedTensorType(value.type).shape for value in operation.operands
+        ):
+            raise UnsupportedGraphError(
+                "the reference interpreter does not know a convolution of empty arrays; run the program compiled "
+                "instead"
+            )
 
 
 def _fill_empty_dots(module: ir.Module) -> None:

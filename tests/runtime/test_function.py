@@ -360,3 +360,16 @@ def test_importing_hlograph_imports_no_graph_library():
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
     assert found.stderr == ""
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_of_large_arrays_keep_nan(policy, dtype) -> None:
+    x = pt.vector("x", dtype=dtype)
+    f = hlograph.function([x], [x.max(), x.min(), pt.max(x.reshape((-1, 2)), axis=0)], policy=policy)
+    values = np.zeros(6000, dtype)
+    values[4001] = np.nan
+    found = f(values)
+    assert np.isnan(found[0])
+    assert np.isnan(found[1])
+    np.testing.assert_array_equal(np.isnan(found[2]), [False, True])

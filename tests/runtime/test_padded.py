@@ -1,0 +1,335 @@
+"""Padded calls: what goes in and comes out, what is compiled, counted, warned about and refused."""
+
+from __future__ import annotations
+
+import gc
+import re
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
+from hlograph.runtime.padded import Buffers, _seen, cut, pad
+from hlograph.runtime.policy import PaddingRefusedWarning, RecompilationWarning
+
+RNG = np.random.default_rng(0)
+
+
+def likelihood(policy="padded", **options):
+    X, b, y = pt.matrix("X"), pt.vector("b"), pt.vector("y")
+    eta = X @ b
+    return hlograph.function(
+        [X, b, y], [pt.sum((y - eta) ** 2), eta], dims={"X": ("n", 3), "y": ("n",)}, policy=policy, **options
+    )
+
+
+def data(n: int):
+    return RNG.normal(size=(n, 3)), RNG.normal(size=3), RNG.normal(size=n)
+
+
+@pytest.mark.parametrize("policy", ["auto", "padded", "exact", 64, hlograph.Bucket(factor=2.0, start=4, multiple=4)])
+@pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
+def test_every_policy_gives_the_same_results(policy, convert) -> None:
+    f = likelihood(policy)
+    with warnings.catch_warnings(), jax.enable_x64(True):
+        warnings.simplefilter("ignore", RecompilationWarning)
+        for n in (0, 1, 2, 15, 16, 17, 33, 64, 5, 6, 7, 8, 9):
+            X, b, y = data(n)
+            value, eta = f(convert(X), convert(b), convert(y))
+            assert eta.shape == (n,)
+            assert isinstance(eta, jax.Array)
+            np.testing.assert_allclose(eta, X @ b, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(value, np.sum((y - X @ b) ** 2), rtol=1e-12)
+
+
+def test_one_executable_serves_all_sizes_of_a_bucket() -> None:
+    f = likelihood("padded")
+    for n in range(17):
+        f(*data(n))
+    stats = f.stats
+    assert (stats.compiles, stats.executables, stats.calls) == (1, 1, 17)
+    (entry,) = stats.by_executable
+    assert (entry.policy, entry.sizes, entry.compiles, entry.calls) == ("padded", "n<=16", 1, 17)
+    assert entry.padding_share == pytest.approx(1 - np.mean(np.arange(17) / 16))
+    assert stats.padding_share == entry.padding_share
+    f(*data(17))
+    assert [x.sizes for x in f.stats.by_executable] == ["n<=16", "n<=24"]
+
+
+def test_auto_compiles_three_sizes_as_they_are_and_then_pads() -> None:
+    f = likelihood("auto")
+    for n in (5, 5, 6, 7, 8, 9, 10, 5):
+        f(*data(n))
+    assert [(x.policy, x.sizes) for x in f.stats.by_executable] == [
+        ("exact", "n=5, b_0=3"),
+        ("exact", "n=6, b_0=3"),
+        ("exact", "n=7, b_0=3"),
+        ("padded", "n<=16"),
+    ]
+
+
+def test_a_mixed_policy_compiles_one_executable_per_exact_size_and_bucket() -> None:
+    x, y = pt.vector("x"), pt.vector("y")
+    f = hlograph.function([x, y], pt.outer(x, y), dims={"x": ("n",), "y": ("m",)}, policy={"n": "padded", "m": "exact"})
+    for n in (1, 5, 9):
+        for m in (2, 3):
+            a, b = RNG.normal(size=n), RNG.normal(size=m)
+            np.testing.assert_allclose(f(a, b), np.outer(a, b))
+    assert sorted(x.sizes for x in f.stats.by_executable) == ["m=2, n<=16", "m=3, n<=16"]
+
+
+def test_values_of_arguments_are_sizes_like_others() -> None:
+    k, x = pt.lscalar("k"), pt.vector("x")
+    f = hlograph.function([k, x], [pt.arange(k), x[:k].sum(), x[k:]], policy="padded")
+    a = RNG.normal(size=9)
+    for n in (0, 3, 9, 20, -2):
+        found = f(n, a)
+        for x_, y_ in zip(found, (np.arange(n), a[:n].sum(), a[n:]), strict=True):
+            np.testing.assert_allclose(x_, y_)
+    assert f.stats.compiles == 2
+
+
+# ---- sizes from data -------------------------------------------------------------------------------------------------
+
+
+def test_sizes_from_data_under_every_policy() -> None:
+    x = pt.vector("x")
+    outputs = [x[x > 0], pt.repeat(x, pt.cast(x > 0, "int64") + 1), x[x > 0].sum()]
+    for policy, compiles in (("padded", 4), ("exact", 8)):
+        f = hlograph.function([x], outputs, policy=policy)
+        for n in (0, 3, 16, 12):
+            a = RNG.normal(size=n).round(2)
+            found = f(a)
+            expected = (a[a > 0], np.repeat(a, (a > 0).astype(int) + 1), a[a > 0].sum())
+            for x_, y_ in zip(found, expected, strict=True):
+                assert np.shape(x_) == np.shape(y_)
+                np.testing.assert_allclose(x_, y_, rtol=1e-12)
+        assert f.stats.compiles <= compiles
+
+
+def test_a_demand_on_a_size_from_data_is_checked_after_the_run() -> None:
+    x, y = pt.vector("x"), pt.vector("y")
+    f = hlograph.function([x, y], x[x > 0] + y, policy="padded")
+    np.testing.assert_allclose(f(np.array([1.0, -1.0, 2.0]), np.array([10.0, 20.0])), [11.0, 22.0])
+    with pytest.raises(ArgumentShapeError, match="nonzero_0"):
+        f(np.array([1.0, -1.0, 2.0]), np.array([10.0, 20.0, 30.0]))
+
+
+def test_a_size_from_data_above_its_given_bound_is_an_error() -> None:
+    x = pt.vector("x")
+    f = hlograph.function([x], pt.repeat(x, pt.cast(x, "int64")), policy={"repeat_0": 5})
+    np.testing.assert_allclose(f(np.array([2.0, 3.0])), [2, 2, 3, 3, 3])
+    with pytest.raises(ArgumentShapeError, match="repeat_0 = 6 is above its bound 5"):
+        f(np.array([2.0, 4.0]))
+
+
+def test_inside_jit_a_result_whose_size_depends_on_data_is_refused_and_a_sum_over_it_is_not() -> None:
+    x = pt.vector("x", dtype="float32")
+    total, picked = hlograph.function([x], x[x > 0].sum()), hlograph.function([x], x[x > 0])
+    a = jnp.array([1.0, -2.0, 3.0], jnp.float32)
+    assert jax.jit(lambda v: total(v) * 2)(a) == 8.0
+    with pytest.raises(UnsupportedGraphError, match="size of a result depends on data"):
+        jax.jit(picked)(a)
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["first call", "sizes seen before"])
+def test_wrong_arguments_are_named(seen: bool) -> None:
+    f = likelihood("padded")
+    X, b, y = data(5)
+    if seen:
+        f(X, b, y)
+    with pytest.raises(ArgumentShapeError, match=r"y_0 == n|'y', axis 0: expected size 5"):
+        f(X, b, y[:4])
+    with pytest.raises(ArgumentShapeError, match="'X', axis 1: expected size 3"):
+        f(X[:, :2], b, y)
+    with pytest.raises(ArgumentTypeError, match="'X': expected dtype float64, got float32"):
+        f(X.astype("float32"), b, y)
+    with pytest.raises(ArgumentShapeError, match="'X': expected 2 axes"):
+        f(y, b, y)
+    assert f(X, b, y)[1].shape == (5,)
+
+
+def test_a_size_above_a_given_bound_names_the_argument_and_the_axis() -> None:
+    f = likelihood({"n": 8})
+    assert f(*data(8))[1].shape == (8,)
+    with pytest.raises(ArgumentShapeError, match=r"size n = 9 is above its bound 8 \(n is argument 'X', axis 0\)"):
+        f(*data(9))
+
+
+def test_an_op_without_a_rule_runs_exact_and_says_so_once() -> None:
+    program = hlograph.Program.parse(FFT)
+    f = program.compile(policy="padded")
+    with pytest.warns(PaddingRefusedWarning, match="n cannot be padded.*stablehlo.fft"):
+        np.testing.assert_allclose(f(np.ones(4, np.complex64)), np.fft.fft(np.ones(4)), atol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(f(np.ones(4, np.complex64)), np.fft.fft(np.ones(4)), atol=1e-6)
+    assert "fft" in f.stats.refusals["n"]
+    assert [x.policy for x in f.stats.by_executable] == ["exact"]
+    quiet = program.compile(policy="auto")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert quiet(np.ones(4, np.complex64)).shape == (4,)
+
+
+FFT = """func.func @main(%x: tensor<?xcomplex<f32>> {hlograph.name = "x", hlograph.dims = ["n"]})
+    -> (tensor<?xcomplex<f32>> {hlograph.dims = ["n"]}) {
+  %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
+  return %0 : tensor<?xcomplex<f32>>
+}"""
+
+
+def test_recompiling_under_exact_warns_once_with_the_axis_and_the_sizes() -> None:
+    f = likelihood("exact")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for n in range(12):
+            f(*data(n))
+    (warning,) = found
+    assert warning.category is RecompilationWarning
+    assert re.search(r"size n \(n is argument 'X', axis 0\) has had 9 values \(0, 1, .*8\)", str(warning.message))
+
+
+def test_a_failing_first_call_leaves_no_executable() -> None:
+    x = pt.vector("x")
+    f = hlograph.function([x], pt.log(x), policy="padded")
+    with pytest.raises(ArgumentTypeError):
+        f(np.ones(3, np.float32))
+    assert f.stats.executables == 0
+    assert f(np.ones(3)).shape == (3,)
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def test_few_executables_are_kept_and_the_least_recently_used_goes() -> None:
+    f = likelihood("padded", cache_size=2)
+    for n in (10, 20, 30, 10):
+        np.testing.assert_allclose(f(*data(n))[1].shape, (n,))
+    stats = f.stats
+    assert (stats.compiles, stats.executables) == (4, 2)
+
+
+def test_threads_share_padded_executables() -> None:
+    f = likelihood("padded")
+    barrier = threading.Barrier(4)
+
+    def work(seed: int) -> None:
+        barrier.wait()
+        rng = np.random.default_rng(seed)
+        for _ in range(40):
+            n = int(rng.integers(0, 40))
+            X, b, y = rng.normal(size=(n, 3)), rng.normal(size=3), rng.normal(size=n)
+            np.testing.assert_allclose(f(X, b, y)[1], X @ b, rtol=1e-12, atol=1e-12)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    stats = f.stats
+    assert stats.calls == 160
+    assert stats.compiles == stats.executables == 4
+    assert sum(x.calls for x in stats.by_executable) == 160
+
+
+def test_under_transformations_sizes_are_fixed_and_exact() -> None:
+    x = pt.vector("x", dtype="float32")
+    f = hlograph.function([x], pt.cumsum(x), policy="padded")
+    a = np.arange(5, dtype=np.float32)
+    np.testing.assert_allclose(jax.jit(lambda v: f(v) + 1)(a), np.cumsum(a) + 1)
+    assert [e.policy for e in f.stats.by_executable] == ["exact"]
+    np.testing.assert_allclose(f(a), np.cumsum(a))
+
+
+def test_checks_are_read_from_padded_runs() -> None:
+    from pytensor.raise_op import Assert
+
+    x = pt.vector("x")
+    f = hlograph.function([x], Assert("must be positive")(x, (x > 0).all()) * 2, policy="padded")
+    np.testing.assert_allclose(f(np.array([1.0, 2.0])), [2.0, 4.0])
+    with pytest.raises(AssertionError, match="must be positive"):
+        f(np.array([1.0, -2.0]))
+    assert f(np.zeros(0)).shape == (0,)
+
+
+def test_a_padded_program_is_an_artifact_of_its_own(tmp_path) -> None:
+    program = likelihood().program.pad({"n": 8})
+    assert program.signature.is_static
+    assert [str(a) for a in program.signature.arguments][-1] == "n: int32[]"
+    path = program.save(tmp_path / "padded.mlir")
+    loaded = hlograph.load(path)
+    assert loaded.signature == program.signature
+    X, b, y = data(5)
+    wide = [np.concatenate([X, np.zeros((3, 3))]), b, np.concatenate([y, np.zeros(3)])]
+    for run in (loaded.compile(), loaded.interpret):
+        value, eta = run(*wide, np.int32(5))
+        np.testing.assert_allclose(value, np.sum((y - X @ b) ** 2), rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(eta)[:5], X @ b, rtol=1e-12)
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "wide"), [((0,), (8,)), ((3,), (8,)), ((3, 2), (3, 5)), ((2, 3, 4), (4, 3, 9)), ((100, 200), (128, 256))]
+)
+def test_padding_and_cutting(shape, wide) -> None:
+    x = RNG.normal(size=shape).astype(np.float32)
+    expected = np.zeros(wide, np.float32)
+    expected[tuple(map(slice, shape))] = x
+    for given_ in (x, jnp.asarray(x)):
+        padded = pad(given_, wide)
+        np.testing.assert_array_equal(padded, expected)
+        np.testing.assert_array_equal(cut(jnp.asarray(padded), shape), x)
+    np.testing.assert_array_equal(jax.jit(lambda v: pad(v, wide))(x), expected)
+
+
+def test_a_result_with_a_padded_leading_axis_is_cut_in_place() -> None:
+    whole = jnp.arange(4096, dtype=jnp.float32).reshape(1024, 4)
+    part = cut(whole, (1000, 4))
+    assert part.unsafe_buffer_pointer() == whole.unsafe_buffer_pointer()
+    assert cut(whole, (1024, 4)) is whole
+
+
+def test_a_jax_array_that_comes_again_is_padded_once_and_forgotten_with_it() -> None:
+    x = jnp.ones((5, 3), jnp.float32)
+    first, second, third = (pad(x, (8, 3)) for _ in range(3))
+    assert second is third
+    np.testing.assert_array_equal(first, second)
+    key = (id(x), (8, 3))
+    assert key in _seen
+    del x
+    gc.collect()
+    assert key not in _seen
+
+
+def test_host_memory_is_used_again_only_when_nobody_reads_it() -> None:
+    buffers = Buffers()
+    first = buffers.take((100, 100), np.dtype(np.float64))
+    second = buffers.take((100, 100), np.dtype(np.float64))
+    assert first.ctypes.data != second.ctypes.data
+    assert first.ctypes.data % Buffers.ALIGNMENT == 0
+    place = first.ctypes.data
+    kept = first[3:]
+    del first
+    assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data != place
+    del kept
+    assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data == place
+
+
+def test_results_do_not_change_when_later_calls_use_the_memory_again() -> None:
+    x = pt.matrix("x")
+    f = hlograph.function([x], [x, x * 1], policy={"x_0": 600, "x_1": 30})
+    given_ = [RNG.normal(size=(n, 30)) for n in (600, 599, 500, 600, 598)]
+    found = [f(a) for a in given_]
+    for a, results in zip(given_, found, strict=True):
+        for result in results:
+            np.testing.assert_array_equal(result, a)
