@@ -133,6 +133,17 @@ def read_graph(graph: Any, **options: Any) -> Any:
     return reader.read(graph, **options)
 
 
+def is_function(graph: Any) -> bool:
+    """Whether an object is for JAX to trace: a callable that belongs to no graph library, or a closed jaxpr."""
+    # By name, because importing JAX for a graph of another library would double the time of its emission.
+    return (callable(graph) or type(graph).__name__ == "ClosedJaxpr") and _library_of(graph) is None
+
+
+def trace(function: Any, specs: Sequence[Any], **options: Any) -> Any:
+    """The program of a function that JAX traces."""
+    return import_module("..jax", __name__).emit(function, specs, **options)
+
+
 def _library_of(graph: Any) -> str | None:
     stack = [graph]
     for _ in range(1000):

@@ -1,0 +1,92 @@
+"""Lowering rules that take the place of JAX's own while a function is exported with symbolic sizes.
+
+In: a JAX primitive that JAX would lower to a library's call. Out: plain StableHLO, made with the builder as for a
+graph's op. On CPU, JAX calls LAPACK for Cholesky factors and triangular solves; here they stay portable, and
+`device-linalg` puts the library's call in their place when platform and sizes are known.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jaxlib.mlir import ir
+
+from ..codegen import builder as hlo
+from ..codegen import dims as dimension
+from ..codegen import mlir
+from ..codegen.builder import Builder, Tensor
+from ..codegen.builder.tensor import Root
+from ..codegen.dims import Dim
+from ..codegen.merge import adopt
+from ..codegen.signature import main_function
+
+Build = Callable[..., Tensor]
+
+
+@functools.cache
+def rules() -> tuple[tuple[Any, Any], ...]:
+    """(primitive, lowering rule), as `jax.export.export` takes them."""
+    linalg = jax.lax.linalg
+    return (
+        (linalg.cholesky_p, _rule("cholesky", _cholesky)),
+        (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
+    )
+
+
+def _cholesky(a: Tensor, **_: Any) -> Tensor:
+    """Without zeros in the other triangle: JAX's callers write them."""
+    return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
+
+
+def _triangular_solve(
+    a: Tensor, b: Tensor, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> Tensor:
+    if conjugate_a and not transpose_a and a.dtype.kind == "c":
+        a = hlo.conj(a)
+    return hlo.triangular_solve(
+        a,
+        b,
+        lower=lower,
+        left_side=left_side,
+        unit_diagonal=unit_diagonal,
+        transpose=transpose_a and not conjugate_a,
+        adjoint=transpose_a and conjugate_a,
+    )
+
+
+def _rule(name: str, build: Build) -> Callable[..., Any]:
+    """A JAX lowering rule that calls a function made with the builder."""
+
+    def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
+        target = ctx.module_context.module
+        source = ir.Module.parse(_built(name, build, ctx.avals_in, params), target.context)
+        results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
+        symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
+        callee = ir.FlatSymbolRefAttr.get(symbol, target.context)
+        call = ir.Operation.create("func.call", results=results, operands=operands, attributes={"callee": callee})
+        return call.results
+
+    return lower
+
+
+def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]) -> bytes:
+    """The module of a function for operands of these shapes; equal symbolic sizes are one root there."""
+    roots: dict[str, Dim] = {}
+
+    def dim(size: Any) -> Dim:
+        if isinstance(size, int):
+            return size
+        return roots.setdefault(str(size), dimension.symbol(f"d{len(roots)}"))
+
+    shapes = [tuple(dim(size) for size in aval.shape) for aval in avals]
+    builder = Builder(mlir.new_context(), name)
+    with builder.function("main", [(dims, aval.dtype) for dims, aval in zip(shapes, avals, strict=True)]) as handles:
+        for handle in handles:
+            for axis, size in enumerate(handle.dims):
+                if not isinstance(size, int):
+                    builder.add_root(Root(str(size), handle, axis))
+        builder.finish([build(*handles, **params)])
+    return mlir.to_bytecode(builder.module)

@@ -1,0 +1,447 @@
+"""`jit`: a drop-in for `jax.jit` for functions of arrays of many lengths.
+
+In: a function that JAX can trace, and names for the axes that vary. Out: a callable that traces it once with symbolic
+sizes and runs the program for all of them under a policy. Whatever a program cannot take (a size 0, which JAX's
+symbolic sizes exclude; a function that JAX cannot trace so) plain `jax.jit` runs, counted in `stats`, and with a
+warning where a reason is to be given. Arguments are recognized by their exact shapes and dtypes: a repeated call is one
+lookup (about 2 us for two arrays); what is to be done for a new shape is found once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import types
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jax import tree_util
+from jax.extend.core import get_opaque_trace_state
+
+from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
+from ..codegen.jax_compat import x64_flag
+from ..codegen.program import Program
+from ..dialects.jax import Traced, bind, is_key, name_axes, name_of, signature_of, trace
+from .arguments import find_sizes
+from .function import DEFAULT_CACHE_SIZE, Function, Stats, find_device
+from .policy import PolicyArgument
+
+# Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
+_KNOWN_CALLS = 1 << 14
+
+# Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
+_MAY_COMPILE_PER_SIZE = ("auto", "exact")
+
+_X64 = x64_flag()
+_Key = Hashable
+_Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
+
+
+@dataclass(frozen=True)
+class JitStats(Stats):
+    """What a jitted function has done so far: its programs' counts, summed, and its own.
+
+    Attributes:
+        traces: how often the function was traced into a program.
+        jax_calls: calls that plain `jax.jit` ran, which are not among `calls`.
+    """
+
+    traces: int = 0
+    jax_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to do with the flat arguments of calls that look alike.
+
+    Attributes:
+        function: the program's, or None where `jax.jit` runs the call.
+        prepare: puts them in the program's order and types, if they are not.
+        restore: makes of the program's results the function's, if they are not the same.
+    """
+
+    function: Function | None = None
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    restore: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call's arguments by name, as pytrees of numbers: each leaf's place among the call's flat arguments."""
+
+    places: dict[str, Any]
+    static: _Static
+    function: Callable[[Sequence[Any]], Any]
+
+
+@functools.cache
+def _no_transformation() -> Any:
+    """JAX's state where no transformation is under way, as at the start of a thread."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(get_opaque_trace_state(convention="nnx")))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def _kind(value: Any) -> tuple[Any, ...]:
+    """What tells flat arguments apart that need different programs; a Python number has its type alone."""
+    return (
+        type(value),
+        getattr(value, "shape", None),
+        getattr(value, "dtype", None),
+        getattr(value, "weak_type", None),
+    )
+
+
+class Jit:
+    """A function traced once for arrays of all lengths; see `jit`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        dims: Mapping[str, Any],
+        policy: PolicyArgument,
+        device: Any,
+        static_argnames: Any,
+        static_argnums: Any,
+        constraints: Sequence[str],
+        cache_size: int,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = name_of(function)
+        self._signature = signature_of(function)
+        self._policy = policy
+        self._device = find_device(device)
+        self._constraints = tuple(constraints)
+        self._cache_size = cache_size
+        self._positions = _positions(self._signature)
+        self._static = self._static_parameters(static_argnames, static_argnums)
+        self._dims = self._check_dims(dims)
+        self._jax: Any = jax.jit(function, static_argnames=sorted(self._static) or None)
+        self._lock = threading.Lock()
+        self._plans: dict[_Key, _Plan] = {}
+        self._programs: dict[_Key, tuple[Traced, Function] | HlographError] = {}
+        self._warned: set[str] = set()
+        self._traces = 0
+        self._jax_calls = 0
+
+    def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
+        """Names of the static parameters; numbers are places in the signature, as for `jax.jit`."""
+        found = {names} if isinstance(names, str) else set(names)
+        for number in (numbers,) if isinstance(numbers, int) else numbers:
+            place = number + len(self._positions) if number < 0 else number
+            if not 0 <= place < len(self._positions):
+                raise ValueError(f"static_argnums has {number}, which is no place in {self._name}{self._signature}")
+            found.add(self._positions[place])
+        self._check_names("static_argnames", found)
+        return frozenset(found)
+
+    def _check_dims(self, dims: Mapping[str, Any]) -> dict[str, Any]:
+        self._check_names("dims", dims)
+        for name in dims:
+            if name in self._static:
+                raise ValueError(f"dims names {name!r}, which is static")
+        return dict(dims)
+
+    def _check_names(self, what: str, names: Any) -> None:
+        parameters = self._signature.parameters
+        if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+            return
+        for name in names:
+            if name not in parameters:
+                raise ValueError(f"{what} names {name!r}, which is no parameter of {self._name}{self._signature}")
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the function.
+
+        Raises:
+            ArgumentShapeError: arguments whose sizes contradict `dims`.
+            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, and the policy needs that.
+            Exception: what the function raises when it is traced.
+        """
+        dynamic, static = self._split(args, kwargs) if self._static else ((args, kwargs), ())
+        leaves, tree = tree_util.tree_flatten(dynamic)
+        key = (tree, static, _X64.value, *[_kind(leaf) for leaf in leaves])
+        try:
+            plan = self._plans.get(key)
+        except TypeError:  # a static argument without a hash: JAX says so
+            return self._jax(*args, **kwargs)
+        if plan is None:
+            if get_opaque_trace_state(convention="nnx") != _no_transformation():
+                return self._jax(*args, **kwargs)  # for jax.grad, jax.vmap and jax.jit the function is what it was
+            plan = self._plan(self._describe(tree, static), leaves)
+            if len(self._plans) >= _KNOWN_CALLS:
+                self._plans.clear()
+            self._plans[key] = plan
+        if plan.function is None:
+            return self._run_by_jax(args, kwargs)
+        outputs = plan.function(*(leaves if plan.prepare is None else plan.prepare(leaves)))
+        return outputs if plan.restore is None else plan.restore(outputs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: `self` is the first argument, a pytree or static."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _run_by_jax(self, args: Any, kwargs: Any) -> Any:
+        with self._lock:
+            self._jax_calls += 1
+        with nullcontext() if self._device is None else jax.default_device(self._device):
+            return self._jax(*args, **kwargs)
+
+    def _split(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], _Static]:
+        """The call with None (which has no leaf) for each static argument, and the static arguments."""
+        static = {}
+        dynamic = list(args)
+        for place, name in enumerate(self._positions[: len(args)]):
+            if name in self._static:
+                static[name] = args[place]
+                dynamic[place] = None
+        given = {name: value for name, value in kwargs.items() if name in self._static}
+        values = tuple((name, type(value), value) for name, value in sorted((static | given).items()))
+        return (tuple(dynamic), {**kwargs, **dict.fromkeys(given)}), values
+
+    def _describe(self, tree: Any, static: _Static) -> _Call:
+        """A call whose arguments, without the static ones, have this structure."""
+        places = tree_util.tree_unflatten(tree, range(tree.num_leaves))
+        arguments = bind(self._signature, *places)
+        fixed = {name: value for name, _, value in static}
+        named = {name: value for name, value in arguments.items() if name not in fixed}
+        order = _leaves(named)
+
+        def function(leaves: Sequence[Any]) -> Any:
+            """The function of the leaves in the order of `named`."""
+            by_place = dict(zip(order, leaves, strict=True))
+            positional, keyword = tree_util.tree_unflatten(tree, [by_place[i] for i in range(len(order))])
+            named_places = [fixed.get(name, x) for name, x in zip(self._positions, positional, strict=False)]
+            rest = positional[len(self._positions) :]
+            return self._function(*named_places, *rest, **{name: fixed.get(name, x) for name, x in keyword.items()})
+
+        return _Call(named, static, function)
+
+    # ---- plans ------------------------------------------------------------------------------------------------------
+
+    def _plan(self, call: _Call, leaves: Sequence[Any]) -> _Plan:
+        """How to run calls with flat arguments like these."""
+        try:
+            specs = self._specs(call, leaves)
+        except GraphError as error:
+            raise ArgumentShapeError(str(error)) from None
+        except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
+            return _Plan()
+        if not any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape):
+            return _Plan()
+        found = self._find(call, specs)
+        if isinstance(found, HlographError):
+            self._refuse(found)
+            return _Plan()
+        traced, function = found
+        prepare = _preparation(_leaves(call.places), leaves, _leaves(specs))
+        signature = traced.program.signature
+        shapes = [np.shape(leaf) for leaf in (leaves if prepare is None else prepare(leaves))]
+        sizes = find_sizes(replace(signature, constraints=()), shapes)
+        if not all(constraint.holds(sizes) for constraint in signature.constraints):
+            return _Plan()
+        return _Plan(function, prepare, _restoration(traced))
+
+    def _specs(self, call: _Call, leaves: Sequence[Any]) -> dict[str, Any]:
+        arguments = {name: tree_util.tree_map(leaves.__getitem__, places) for name, places in call.places.items()}
+        return name_axes(arguments, {name: axes for name, axes in self._dims.items() if name in arguments})
+
+    def _find(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | HlographError:
+        """The program for such arguments, traced now if it is the first time, or why there is none."""
+        flat, tree = tree_util.tree_flatten(list(specs.values()))
+        kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
+        key = (tuple(specs), tree, call.static, _X64.value, kinds)
+        with self._lock:
+            if key not in self._programs:
+                try:
+                    traced = self._trace(call, specs)
+                    self._programs[key] = traced, self._compile(traced.program)
+                except GraphError:
+                    raise
+                except HlographError as error:
+                    self._programs[key] = error
+            return self._programs[key]
+
+    def _trace(self, call: _Call, specs: dict[str, Any]) -> Traced:
+        self._traces += 1
+        platform = None if self._device is None else _platform(self._device)
+
+        def attempt(constraints: Sequence[str]) -> Traced:
+            return trace(call.function, specs, name=self._name, constraints=constraints, platform=platform)
+
+        try:
+            return attempt(self._constraints)
+        except UnsupportedGraphError as error:
+            # Code that asks whether a size is 1 cannot be traced for all sizes, but for those from 2 on.
+            sizes = {size for spec in _leaves(specs) for size in spec.shape if isinstance(size, str)}
+            larger = [f"{name} >= 2" for name in sorted(sizes) if name.isidentifier()]
+            try:
+                return attempt([*self._constraints, *larger])
+            except UnsupportedGraphError:
+                raise error from None
+
+    def _compile(self, program: Program) -> Function:
+        return program.compile(self._device, cache_size=self._cache_size, policy=self._policy)
+
+    def _refuse(self, error: HlographError) -> None:
+        """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
+        choices = self._policy.values() if isinstance(self._policy, Mapping) else [self._policy]
+        if any(choice not in _MAY_COMPILE_PER_SIZE for choice in choices):
+            raise error
+        if str(error) not in self._warned:
+            self._warned.add(str(error))
+            message = f"hlograph.jit: jax.jit runs {self._name!r}, one compile per size, because {error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+    # ---- looking ----------------------------------------------------------------------------------------------------
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The program that calls with such arguments run, traced now if it is the first time.
+
+        Raises:
+            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        """
+        dynamic, static = self._split(args, kwargs) if self._static else ((args, kwargs), ())
+        leaves, tree = tree_util.tree_flatten(dynamic)
+        call = self._describe(tree, static)
+        found = self._find(call, self._specs(call, leaves))
+        if isinstance(found, HlographError):
+            raise found
+        return found[0].program
+
+    @property
+    def functions(self) -> list[Function]:
+        """The compiled functions held now, one for each kind of arguments."""
+        return [found[1] for found in list(self._programs.values()) if not isinstance(found, HlographError)]
+
+    @property
+    def stats(self) -> JitStats:
+        """Calls, compiles and cache hits of all programs so far; traces; calls that `jax.jit` ran."""
+        total = Stats.total([function.stats for function in self.functions])
+        sums = {field.name: getattr(total, field.name) for field in fields(Stats)}
+        return JitStats(**sums, traces=self._traces, jax_calls=self._jax_calls)
+
+    def clear_cache(self) -> None:
+        """Drops all programs and executables, and what they counted."""
+        with self._lock:
+            self._plans.clear()
+            self._programs.clear()
+        self._jax.clear_cache()
+
+    def __repr__(self) -> str:
+        return f"<hlograph.jit {self._name}{self._signature}>"
+
+
+def _positions(signature: inspect.Signature) -> tuple[str, ...]:
+    """Names of the parameters that have a place."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(name for name, parameter in signature.parameters.items() if parameter.kind in kinds)
+
+
+def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
+    """The leaves of all arguments, in the arguments' order (a dictionary's own is alphabetical)."""
+    return tree_util.tree_leaves(list(arguments.values()))
+
+
+def _platform(device: Any) -> str:
+    """The platform of a device, by the name under which JAX lowers for it."""
+    if device.platform != "gpu":
+        return str(device.platform)
+    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+
+
+def _preparation(
+    order: Sequence[int], leaves: Sequence[Any], specs: Sequence[Any]
+) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """From a call's flat arguments to the program's: their order, random keys as integers, and dtypes that JAX has.
+
+    Args:
+        order: for each argument of the program its place among the call's.
+        leaves: the call's.
+        specs: the program's.
+    """
+    changes: list[tuple[int, Callable[[Any], Any]]] = []
+    for number, (place, spec) in enumerate(zip(order, specs, strict=True)):
+        if is_key(spec):
+            changes.append((number, jax.random.key_data))
+        elif isinstance(leaves[place], np.ndarray | np.generic) and leaves[place].dtype != spec.dtype:
+            changes.append((number, functools.partial(np.asarray, dtype=spec.dtype)))
+    if not changes and list(order) == list(range(len(leaves))):
+        return None
+
+    def prepare(values: Sequence[Any]) -> Sequence[Any]:
+        arranged = [values[place] for place in order]
+        for number, change in changes:
+            arranged[number] = change(arranged[number])
+        return arranged
+
+    return prepare
+
+
+def _restoration(traced: Traced) -> Callable[[Any], Any] | None:
+    """From what the program's `Function` returns to what the traced function does."""
+    tree, keys = traced.tree, traced.keys
+    count = len(keys)
+    as_they_are = tree_util.tree_structure(0 if count == 1 else (0,) * count)
+    if tree == as_they_are and not any(keys):
+        return None
+
+    def restore(outputs: Any) -> Any:
+        results = [outputs] if count == 1 else list(outputs)
+        for number, key in enumerate(keys):
+            if key is not None:
+                results[number] = jax.random.wrap_key_data(results[number], impl=key)
+        return tree_util.tree_unflatten(tree, results)
+
+    return restore
+
+
+def jit(
+    function: Any = None,
+    /,
+    *,
+    dims: Mapping[str, Any] | None = None,
+    policy: PolicyArgument = "auto",
+    device: Any = None,
+    static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (),
+    constraints: Sequence[str] = (),
+    cache_size: int = DEFAULT_CACHE_SIZE,
+) -> Any:
+    """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
+
+        step = hlograph.jit(jax.value_and_grad(loss), dims={"params": None, "x": ("n", 4), "y": ("n",)})
+
+    Args:
+        function: what `jax.jit` takes; without it, a decorator is returned. Gradients go inside: called by `jax.grad`
+            and `jax.vmap`, the function is run as `jax.jit` runs it.
+        dims: names for axes by parameter; for a pytree by prefix: a tuple of names counts for all leaves with that many
+            axes, a dictionary or tuple of such for its entries. The same name means the same size. None leaves an axis
+            as it is: another size is another trace, as for `jax.jit`.
+        policy: how sizes share executables: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of
+            these by size name; see `hlograph.function`.
+        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
+        static_argnames: parameters that are compile-time constants, as for `jax.jit`.
+        static_argnums: the same by place.
+        constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
+            run by `jax.jit`.
+        cache_size: how many executables each program keeps.
+
+    Raises:
+        ValueError: dims or static arguments name what is no parameter.
+    """
+    if function is None:
+        options = {name: value for name, value in locals().items() if name != "function"}
+        return lambda decorated: jit(decorated, **options)
+    return Jit(function, dims or {}, policy, device, static_argnames, static_argnums, constraints, cache_size)

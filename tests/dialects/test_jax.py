@@ -1,0 +1,419 @@
+"""Functions that JAX traces, as programs: signatures, sizes, constraints, what is refused, and values."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.extend.core import ClosedJaxpr
+
+import hlograph
+from hlograph import errors
+from hlograph.codegen import dims as dimension
+from hlograph.codegen.dims_text import parse
+from hlograph.codegen.jax_compat import enable_x64
+
+SDS = jax.ShapeDtypeStruct
+VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")
+
+
+def text(dims):
+    return ", ".join(map(str, dims))
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def positive_definite(n):
+    a = random(n, n)
+    return a @ a.T + n * np.eye(n, dtype=np.float32)
+
+
+# ---- the signature ---------------------------------------------------------------------------------------------------
+
+
+def test_a_program_has_the_functions_names_and_the_specs_dimensions() -> None:
+    def loss(params, x):
+        y = x @ params["w"] + params["layers"][0]
+        return {"value": y.sum(), "all": (y, y[1:])}
+
+    params = {"w": SDS((4, "k"), "float32"), "layers": [SDS(("k",), "float32")]}
+    program = hlograph.emit_stablehlo(loss, params, SDS(("n", 4), "float32"))
+    assert program.name == "loss"
+    signature = program.signature
+    assert [f"{a.name}[{text(a.dims)}]" for a in signature.arguments] == [
+        "params.layers[0][k]",
+        "params.w[4, k]",
+        "x[n, 4]",
+    ]
+    assert [f"{r.name}[{text(r.dims)}]" for r in signature.results] == [
+        "out.all[0][n, k]",
+        "out.all[1][n - 1, k]",
+        "out.value[]",
+    ]
+    assert [(str(c), c.where) for c in signature.constraints] == [
+        ("k >= 1", "JAX's symbolic sizes"),
+        ("n >= 1", "JAX's symbolic sizes"),
+    ]
+
+
+def test_equal_names_are_checked_at_the_call() -> None:
+    program = hlograph.emit_stablehlo(lambda x, y: x + y, VECTOR, VECTOR)
+    run = program.compile()
+    np.testing.assert_array_equal(run(random(3), random(3)), random(3) + random(3))
+    with pytest.raises(errors.ArgumentShapeError, match=r"argument 'y', axis 0: expected size 3 = n \(n is argument"):
+        run(random(3), random(4))
+    with pytest.raises(errors.ArgumentShapeError, match="expected n >= 1, got n = 0"):
+        run(random(0), random(0))
+
+
+def test_nothing_of_jaxs_export_is_left_in_the_module() -> None:
+    program = hlograph.emit_stablehlo(lambda x: jax.jit(jnp.sin)(x[::2]), VECTOR, name="main thing")
+    assert program.name == "main_thing"
+    for word in ("shape_assertion", "mhlo.", "jax.", "func.call", "private"):
+        assert word not in program.text
+    again = hlograph.Program.parse(program.text)
+    assert again.signature == program.signature
+    np.testing.assert_allclose(again.compile()(random(5)), np.sin(random(5)[::2]), rtol=1e-6)
+    assert hlograph.Program.parse(program.to_portable()).signature == program.signature
+
+
+def test_arguments_that_the_function_ignores_stay() -> None:
+    program = hlograph.emit_stablehlo(lambda x, y: x, VECTOR, VECTOR)
+    assert [a.name for a in program.signature.arguments] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x, y: x[: x.shape[0] // 2], "n//2"),
+        (lambda x, y: x[::2], "(n + 1)//2"),
+        (lambda x, y: jnp.concatenate([x, x, y, jnp.zeros(3)]), "2*n + m + 3"),
+        (lambda x, y: (x[:, None] * y).reshape(-1), "m*n"),
+        (lambda x, y: jnp.einsum("i,j,k->ijk", x, x, x).reshape(-1), "n*n*n"),
+        (lambda x, y: x[:5], "min(n, 5)"),
+        (lambda x, y: x[5:], "n - min(n, 5)"),
+        (lambda x, y: x[x.shape[0] % 3 :], "n - n % 3"),
+        (lambda x, y: jnp.zeros((x.shape[0] // 2) ** 2 * 3), "3*(n//2)*(n//2)"),
+    ],
+)
+def test_jaxs_sizes_become_dimensions(function, expected) -> None:
+    program = hlograph.emit_stablehlo(function, VECTOR, SDS(("m",), "float32"))
+    (dim,) = program.signature.results[0].dims
+    assert dim == parse(expected)
+    for n, m in ((1, 1), (2, 5), (7, 3), (12, 1)):
+        want = jax.jit(function)(random(n), random(m))
+        assert dimension.evaluate(dim, {"n": n, "m": m}) == want.shape[0]
+        np.testing.assert_allclose(program.compile()(random(n), random(m)), want, rtol=1e-6)
+
+
+# ---- dims and specs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dims", "expected"),
+    [
+        ({"p": ("n",)}, ["p.a[n]", "p.b[2, 3]", "p.c[0][n]"]),
+        ({"p": "n"}, ["p.a[n]", "p.b[2, 3]", "p.c[0][n]"]),
+        ({"p": {"b": ("n", None)}}, ["p.a[2]", "p.b[n, 3]", "p.c[0][2]"]),
+        ({"p": {"a": "n", "c": [("m",)]}}, ["p.a[n]", "p.b[2, 3]", "p.c[0][m]"]),
+        ({"p": {"a": "n", "c": ("m",)}}, ["p.a[n]", "p.b[2, 3]", "p.c[0][m]"]),
+        ({"p": {"b": ("n", 3)}}, ["p.a[2]", "p.b[n, 3]", "p.c[0][2]"]),
+        ({"p": None}, ["p.a[2]", "p.b[2, 3]", "p.c[0][2]"]),
+        ({}, ["p.a[2]", "p.b[2, 3]", "p.c[0][2]"]),
+    ],
+)
+def test_dims_name_axes_by_prefix(dims, expected) -> None:
+    tree = {"a": random(2), "b": random(2, 3), "c": [random(2)]}
+    program = hlograph.emit_stablehlo(lambda p: jax.tree.map(jnp.sin, p), tree, dims=dims)
+    assert [f"{a.name}[{text(a.dims)}]" for a in program.signature.arguments] == expected
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        ({"z": "n"}, "dims names 'z', which is not an argument"),
+        ({"p": ("n", "m", "k")}, "dims of 'p' has 3 entries, but the argument has 1, 2 axes"),
+        ({"p": {"a": ("n", 3)}}, r"dims of 'p\.a' has 2 entries, but the argument has 1 axes"),
+        ({"p": {"z": "n"}}, r"there is no p\.z in the argument"),
+        ({"p": {"b": ("n", 4)}}, r"dims of 'p\.b', axis 1 says 4, but the argument has 3"),
+        ({"p": {"a": "n +"}}, "expected a number, a name"),
+        ({"p": {"a": "2*n"}}, "no axis of an argument is n itself"),
+    ],
+)
+def test_dims_that_do_not_fit_are_refused(dims, message) -> None:
+    with pytest.raises(errors.GraphError, match=message):
+        hlograph.emit_stablehlo(lambda p: p, {"a": random(2), "b": random(2, 3)}, dims=dims)
+
+
+def test_shapes_may_hold_expressions_and_jaxs_own_sizes() -> None:
+    def function(x, y):
+        return jnp.concatenate([x, x, jnp.zeros(1)]) + y
+
+    program = hlograph.emit_stablehlo(function, VECTOR, SDS(("2*n + 1",), "float32"))
+    np.testing.assert_allclose(program.compile()(random(2), random(5)), function(random(2), random(5)))
+    with pytest.raises(errors.ArgumentShapeError, match=r"expected size 5 = 2\*n \+ 1"):
+        program.compile()(random(2), random(4))
+    n, m = jax.export.symbolic_shape("n, 2*n + 1")
+    theirs = hlograph.emit_stablehlo(function, SDS((n,), "float32"), SDS((m,), "float32"))
+    assert theirs.signature == program.signature
+
+
+def test_an_axis_without_a_size_is_named_after_its_argument() -> None:
+    program = hlograph.emit_stablehlo(lambda x: x + 1, SDS((None, 3), "float32"))
+    assert text(program.signature.arguments[0].dims) == "x_0, 3"
+
+
+def test_variable_arguments_partial_and_bound_functions() -> None:
+    program = hlograph.emit_stablehlo(lambda *xs: sum(x.sum() for x in xs), VECTOR, MATRIX, dims={"xs": ("n",)})
+    assert [a.name for a in program.signature.arguments] == ["xs[0]", "xs[1]"]
+    program = hlograph.emit_stablehlo(functools.partial(jnp.linalg.norm, ord=2), VECTOR, name="norm")
+    np.testing.assert_allclose(program.compile()(random(4)), np.linalg.norm(random(4)), rtol=1e-6)
+    program = hlograph.emit_stablehlo(jax.jit(jnp.exp), VECTOR)
+    np.testing.assert_allclose(program.compile()(random(4)), np.exp(random(4)), rtol=1e-6)
+    program = hlograph.emit_stablehlo(jax.value_and_grad(lambda x: (x**3).sum()), VECTOR)
+    np.testing.assert_allclose(program.compile()(random(4))[1], 3 * random(4) ** 2, rtol=1e-5)
+
+
+def test_specs_must_fit_the_function() -> None:
+    with pytest.raises(errors.GraphError, match="missing a required argument: 'y'"):
+        hlograph.emit_stablehlo(lambda x, y: x, VECTOR)
+    with pytest.raises(errors.GraphError, match="too many positional arguments"):
+        hlograph.emit_stablehlo(lambda x: x, VECTOR, VECTOR)
+    with pytest.raises(errors.GraphError, match="rewrite"):
+        hlograph.emit_stablehlo(lambda x: x, VECTOR, rewrite=True)
+    with pytest.raises(errors.GraphError, match="for functions that JAX traces"):
+        hlograph.emit_stablehlo([], VECTOR)
+
+
+# ---- constraints -----------------------------------------------------------------------------------------------------
+
+
+def test_constraints_decide_what_jax_cannot() -> None:
+    def function(x):
+        return x[:3] if x.shape[0] >= 4 else x
+
+    with pytest.raises(
+        errors.UnsupportedGraphError, match=r"Symbolic dimension comparison 'n' >= '4' is inconclusive\."
+    ):
+        hlograph.emit_stablehlo(function, VECTOR)
+    program = hlograph.emit_stablehlo(function, VECTOR, constraints=["n >= 4"])
+    assert program.signature.results[0].dims == (3,)
+    assert str(program.signature.constraints[-1]) == "n >= 4"
+    with pytest.raises(errors.ArgumentShapeError, match="expected n >= 4, got n = 3"):
+        program.compile()(random(3))
+
+
+def test_divisibility_can_be_demanded() -> None:
+    program = hlograph.emit_stablehlo(lambda x: x.reshape(4, x.shape[0] // 4), VECTOR, constraints=["n % 4 == 0"])
+    assert text(program.signature.results[0].dims) == "4, n//4"
+    np.testing.assert_array_equal(program.compile()(random(8)), random(8).reshape(4, -1))
+    with pytest.raises(errors.ArgumentShapeError, match="expected n % 4 == 0, got n = 6"):
+        program.compile()(random(6))
+
+
+def test_sizes_can_be_demanded_equal() -> None:
+    program = hlograph.emit_stablehlo(
+        lambda x, y: x[::2] + y, VECTOR, SDS(("m",), "float32"), constraints=["(n + 1)//2 == m"]
+    )
+    np.testing.assert_array_equal(program.compile()(random(5), random(3)), random(5)[::2] + random(3))
+    with pytest.raises(errors.ArgumentShapeError, match="got m = 2, n = 5"):
+        program.compile()(random(5), random(2))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ("n", "expected '==' or '>='"),
+        ("n > 2", "expected '==' or '>='"),
+        ("m >= 2", r"no axis is named m \(sizes: n\)"),
+        ("n - n >= 2", "Unsatisfiable"),
+    ],
+)
+def test_constraints_that_make_no_sense_are_refused(constraint, message) -> None:
+    with pytest.raises(errors.GraphError, match=message):
+        hlograph.emit_stablehlo(lambda x: x, VECTOR, constraints=[constraint])
+
+
+# ---- what JAX cannot trace -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: [x[i] for i in range(x.shape[0])], "cannot be interpreted as an integer"),
+        (lambda x: jnp.split(x, 2), "does not result in an equal division"),
+        (lambda x: jax.lax.associative_scan(jnp.add, x), "associative scan over axis of non-constant size"),
+        (lambda x: jnp.linspace(0, 1, x.shape[0]), "'n' > '1' is inconclusive. A constraint such as"),
+    ],
+)
+def test_jaxs_reason_is_given(function, message) -> None:
+    with pytest.raises(errors.UnsupportedGraphError, match=message) as caught:
+        hlograph.emit_stablehlo(function, VECTOR, name="mine")
+    assert "'mine'" in str(caught.value)
+    assert "Please see" not in str(caught.value)
+
+
+def test_without_symbolic_sizes_the_functions_own_error_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        hlograph.emit_stablehlo(lambda x: 1 // 0, SDS((3,), "float32"))
+
+
+# ---- jaxprs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_jaxpr_keeps_the_sizes_that_it_was_traced_for() -> None:
+    jaxpr = jax.make_jaxpr(lambda x: x.mean() + jnp.arange(3.0))(random(5))
+    assert isinstance(jaxpr, ClosedJaxpr)
+    program = hlograph.emit_stablehlo(jaxpr, name="mean")
+    assert text(program.signature.arguments[0].dims) == "5"
+    np.testing.assert_allclose(program.compile()(random(5)), random(5).mean() + np.arange(3.0), rtol=1e-6)
+    with pytest.raises(errors.GraphError, match=r"arg0 is \[n\] by specs and dims, but the jaxpr was traced for \[5\]"):
+        hlograph.emit_stablehlo(jaxpr, dims={"arg0": "n"})
+    with pytest.raises(errors.GraphError, match="2 specs are given"):
+        hlograph.emit_stablehlo(jaxpr, VECTOR, VECTOR)
+
+
+def test_a_jaxpr_with_symbolic_sizes() -> None:
+    scope = jax.export.SymbolicScope(["n >= 2", "mod(n, 2) == 0"])
+    (n,) = jax.export.symbolic_shape("n", scope=scope)
+    jaxpr = jax.make_jaxpr(lambda x: (x[2:], x.reshape(2, n // 2)))(SDS((n,), "float32"))
+    program = hlograph.emit_stablehlo(jaxpr, dims={"arg0": "n"})
+    assert [str(c) for c in program.signature.constraints if "%" in str(c)] == ["n % 2 == 0"]
+    assert text(program.signature.results[1].dims) == "2, n//2"
+    np.testing.assert_array_equal(program.compile()(random(6))[1], random(6).reshape(2, -1))
+    with pytest.raises(errors.ArgumentShapeError):
+        program.compile()(random(5))
+    with pytest.raises(errors.GraphError, match="constraints of a jaxpr"):
+        hlograph.emit_stablehlo(jaxpr, constraints=["n >= 4"])
+
+
+# ---- types -----------------------------------------------------------------------------------------------------------
+
+
+def test_x64_is_the_callers() -> None:
+    spec = SDS(("n",), "float64")
+    assert hlograph.emit_stablehlo(lambda x: x.sum(), spec).signature.results[0].dtype == np.float32
+    with enable_x64(True):
+        program = hlograph.emit_stablehlo(lambda x: x.sum(), spec)
+    assert program.signature.results[0].dtype == np.float64
+    value = np.random.default_rng(0).normal(size=9)
+    np.testing.assert_allclose(program.compile()(value), value.sum(), rtol=1e-14)
+    assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "uint32", "int32", "bool", "complex64"])
+def test_dtypes(dtype) -> None:
+    def function(x):
+        return jnp.concatenate([x, x[::-1]])
+
+    program = hlograph.emit_stablehlo(function, SDS(("n",), dtype))
+    value = jnp.asarray([1, 0, 1], dtype)
+    found = program.compile()(value)
+    assert found.dtype == value.dtype
+    np.testing.assert_array_equal(found, function(value))
+
+
+def test_weakly_typed_arguments_do_not_promote() -> None:
+    program = hlograph.emit_stablehlo(lambda x, s: x * s, SDS(("n",), "bfloat16"), 2.0)
+    assert program.signature.results[0].dtype == jnp.bfloat16
+    assert program.compile()(jnp.ones(3, "bfloat16"), 3.0).tolist() == [3.0, 3.0, 3.0]
+
+
+def test_constants_of_a_closure_are_in_the_program() -> None:
+    big = jnp.arange(1000.0)
+    table = np.arange(7)
+    program = hlograph.emit_stablehlo(lambda x: x[:, None] + big + table.sum(), VECTOR)
+    np.testing.assert_array_equal(program.compile()(random(2)), random(2)[:, None] + big + 21)
+    assert program.constants()[0][1] == 4000
+
+
+def test_typed_random_keys_are_their_integers() -> None:
+    key = jax.random.key(3)
+    program = hlograph.emit_stablehlo(lambda key, x: x + jax.random.normal(key, x.shape), key, VECTOR)
+    assert str(program.signature.arguments[0]) == "key: uint32[2]"
+    want = random(5) + jax.random.normal(key, (5,))
+    np.testing.assert_allclose(program.compile()(jax.random.key_data(key), random(5)), want, rtol=1e-6)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+CUMULATIVE = [
+    lambda x: jnp.cumsum(x, 1),
+    lambda x: jnp.cumprod(x, 0),
+    lambda x: jax.lax.cummax(x, 1),
+    lambda x: jax.lax.cummin(x, 0, reverse=True),
+    lambda x: jax.lax.cumsum(x, 0, reverse=True),
+    jax.grad(lambda x: (jnp.cumsum(x * x, 0) ** 2).sum()),
+    lambda x: jnp.cumsum((x > 0).astype(jnp.int32), 1),
+    lambda x: jax.lax.cumlogsumexp(x, 0),
+    lambda x: jax.lax.scan(lambda c, row: (jnp.cumsum(c + row), row), x[0], x)[0],
+]
+
+
+@pytest.mark.parametrize("function", CUMULATIVE)
+def test_running_sums(function) -> None:
+    program = hlograph.emit_stablehlo(function, SDS(("n", 3), "float32"))
+    for n in (1, 2, 7, 100):
+        np.testing.assert_allclose(program.compile()(random(n, 3)), function(random(n, 3)), rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(program.interpret(random(5, 3))[0], function(random(5, 3)), rtol=1e-4, atol=1e-5)
+
+
+FACTORIZATIONS = {
+    "cholesky": lambda a: jnp.linalg.cholesky(a),
+    "cholesky_upper": lambda a: jnp.linalg.cholesky(a, upper=True),
+    "cholesky_gradient": jax.grad(lambda a: jnp.log(jnp.diag(jnp.linalg.cholesky(a))).sum()),
+    "triangular": lambda a: jax.scipy.linalg.solve_triangular(a, a[0], lower=True, trans=1),
+    "triangular_unit": lambda a: jax.scipy.linalg.solve_triangular(a, a, unit_diagonal=True),
+    "cho_solve": lambda a: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), a[0]),
+    "solve": lambda a: jnp.linalg.solve(a, a[0]),
+    "solve_gradient": jax.grad(lambda a: jnp.linalg.solve(a, a[0]).sum()),
+    "slogdet": lambda a: jnp.linalg.slogdet(a)[1],
+    "eigh": lambda a: jnp.linalg.eigvalsh(a),
+    "qr": lambda a: jnp.abs(jnp.linalg.qr(a)[1]),
+    "svd": lambda a: jnp.linalg.svd(a, compute_uv=False),
+    "batched": lambda a: jnp.linalg.cholesky(jnp.stack([a, 2 * a])),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIZATIONS)
+def test_factorizations(name) -> None:
+    function = FACTORIZATIONS[name]
+    program = hlograph.emit_stablehlo(function, MATRIX)
+    for n in (1, 2, 7):
+        a = positive_definite(n)
+        np.testing.assert_allclose(program.compile()(a), jax.jit(function)(a), rtol=2e-3, atol=2e-4)
+
+
+def test_cholesky_and_triangular_solve_are_portable() -> None:
+    def function(a, b):
+        return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)
+
+    program = hlograph.emit_stablehlo(function, MATRIX, VECTOR)
+    counts = program.op_counts()
+    assert counts["stablehlo.cholesky"] == 1
+    assert counts["stablehlo.triangular_solve"] == 2
+    assert "stablehlo.custom_call" not in counts
+    a, b = positive_definite(3), random(3)
+    np.testing.assert_allclose(program.interpret(a, b)[0], np.linalg.solve(a, b), rtol=1e-4)
+
+
+def test_a_failed_cholesky_is_nan() -> None:
+    program = hlograph.emit_stablehlo(jnp.linalg.cholesky, MATRIX)
+    a = -np.eye(3, dtype=np.float32)
+    np.testing.assert_array_equal(program.compile()(a), jnp.linalg.cholesky(a))
+
+
+def test_calls_in_loops_specialize() -> None:
+    inner = jax.jit(lambda h, x: jnp.tanh(h + jax.nn.softplus(x)))
+
+    def function(xs, h):
+        return jax.lax.scan(lambda h, x: (inner(h, x), inner(x, h)), h, xs)
+
+    program = hlograph.emit_stablehlo(function, SDS(("t", "n"), "float32"), SDS(("n",), "float32"))
+    static = program.specialize({"t": 4, "n": 2})
+    assert "?" not in static.text
+    for found, want in zip(static.interpret(random(4, 2), random(2)), function(random(4, 2), random(2)), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-5)

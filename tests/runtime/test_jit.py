@@ -1,0 +1,452 @@
+"""`hlograph.jit`: the same results as `jax.jit`, one trace for all sizes, and who runs what it cannot take."""
+
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph import errors
+from hlograph.codegen.jax_compat import enable_x64
+
+SIZES = (1, 2, 7, 100)
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng((seed, *shape)).normal(size=shape).astype(np.float32)
+
+
+def positive_definite(n):
+    a = random(n, n)
+    return a @ a.T + n * np.eye(n, dtype=np.float32)
+
+
+def assert_same(found, want, rtol=1e-5, atol=1e-5):
+    assert jax.tree.structure(found) == jax.tree.structure(want)
+    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
+        assert isinstance(x, jax.Array)
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x, y = jax.random.key_data(x), jax.random.key_data(y)
+        np.testing.assert_allclose(np.asarray(x, np.float64), np.asarray(y, np.float64), rtol=rtol, atol=atol)
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def rnn_loss(params, xs):
+    def step(h, x):
+        h = jnp.tanh(h @ params["w"] + x @ params["u"] + params["b"])
+        return h, h.sum()
+
+    h, sums = jax.lax.scan(step, jnp.zeros(params["b"].shape), xs)
+    return (h**2).sum() + sums.mean()
+
+
+def attention(x, length):
+    n = x.shape[0]
+    scores = x @ x.T / jnp.sqrt(x.shape[1])
+    live = jnp.arange(n) < length
+    causal = jnp.tril(jnp.ones((n, n), bool))
+    return jax.nn.softmax(jnp.where(causal & live[None], scores, -1e9), axis=-1) @ x
+
+
+def conv(x, w):
+    return jax.lax.conv_general_dilated(x[None, None], w[None, None], (1,), "SAME")[0, 0]
+
+
+def collatz(x):
+    def body(state):
+        i, s = state
+        return i + 1, s.at[i].add(jax.lax.dynamic_index_in_dim(s, i // 2, keepdims=False))
+
+    return jax.lax.while_loop(lambda state: state[0] < x.shape[0], body, (0, x))[1]
+
+
+PARAMS = {"w": random(3, 3), "u": random(2, 3), "b": random(3)}
+KEY = jax.random.key(7)
+N, NN = {"x": ("n",)}, {"x": ("n", "n")}
+
+# name: (function, dims, arguments for a size)
+CASES = {
+    "value_and_grad": (jax.value_and_grad(rnn_loss), {"xs": ("t", None)}, lambda n: (PARAMS, random(n, 2))),
+    "vmap": (
+        lambda p, xs: jax.vmap(rnn_loss, (None, 0))(p, xs),
+        {"xs": ("b", "t", 2)},
+        lambda n: (PARAMS, random(3, n, 2)),
+    ),
+    "attention": (attention, {"x": ("n", 4)}, lambda n: (random(n, 4), np.int32(n // 2 + 1))),
+    "matmul": (lambda x, y: x @ y, {"x": ("n", "m"), "y": ("m", "k")}, lambda n: (random(n, n + 1), random(n + 1, 2))),
+    "einsum": (
+        lambda x, y: jnp.einsum("bij,bkj->bik", x, y),
+        {"x": ("b", "n", 3), "y": ("b", None, 3)},
+        lambda n: (random(n, n, 3), random(n, 5, 3)),
+    ),
+    "reshape": (lambda x: (x.reshape(-1), x.T.reshape(x.shape), x[None].swapaxes(0, 1)), NN, lambda n: (random(n, n),)),
+    "slices": (lambda x: (x[1:], x[::2], x[: x.shape[0] // 2], x[::-1], x[-1]), N, lambda n: (random(n),)),
+    "concat": (
+        lambda x, y: jnp.concatenate([x, y, x[:1]]),
+        {"x": "n", "y": "m"},
+        lambda n: (random(n), random(2 * n)),
+    ),
+    "cumsum": (lambda x: (jnp.cumsum(x), jnp.cumprod(x)), N, lambda n: (random(n),)),
+    "sort": (
+        lambda x: (jnp.sort(x), jnp.argsort(x), jnp.argmax(x), jnp.median(x), jnp.quantile(x, 0.3)),
+        N,
+        lambda n: (random(n),),
+    ),
+    "reductions": (
+        lambda x: (x.mean(), x.std(), x.max(), jnp.any(x > 1), jax.nn.logsumexp(x)),
+        N,
+        lambda n: (random(n),),
+    ),
+    "gather": (
+        lambda x, i: (x[i], x.at[i].set(0.0), jnp.take_along_axis(x, i[:1], 0)),
+        {"x": "n"},
+        lambda n: (random(n), np.asarray([0, n - 1])),
+    ),
+    "while": (collatz, N, lambda n: (random(n),)),
+    "cond": (
+        lambda x: jax.lax.cond(x.sum() > 0, lambda y: y[::-1], lambda y: jnp.sort(y), x),
+        N,
+        lambda n: (random(n),),
+    ),
+    "conv": (conv, N, lambda n: (random(n), random(3))),
+    "conv_grad": (jax.grad(lambda w, x: (conv(x, w) ** 2).sum()), {"x": "n"}, lambda n: (random(3), random(n))),
+    "cholesky": (jnp.linalg.cholesky, {"a": ("n", "n")}, lambda n: (positive_definite(n),)),
+    "solve": (jnp.linalg.solve, {"a": ("n", "n"), "b": ("n",)}, lambda n: (positive_definite(n), random(n))),
+    "random": (
+        lambda key, x: (jax.random.split(key), x + jax.random.normal(key, x.shape), jax.random.bernoulli(key, 0.3)),
+        {"x": "n"},
+        lambda n: (KEY, random(n)),
+    ),
+    "raw_key": (
+        lambda key, x: jax.random.uniform(key, x.shape),
+        {"x": "n"},
+        lambda n: (jax.random.PRNGKey(3), random(n)),
+    ),
+    "keys": (
+        lambda keys: jax.vmap(lambda k: jax.random.normal(k, (2,)))(keys),
+        {"keys": "n"},
+        lambda n: (jax.random.split(KEY, n),),
+    ),
+    "size_as_data": (lambda x: (x.shape[0] * x, jnp.arange(x.shape[0])), N, lambda n: (random(n),)),
+    "bfloat16": (lambda x, s: x * s, {"x": "n"}, lambda n: (jnp.asarray(random(n), jnp.bfloat16), 2.0)),
+    "int8": (lambda x, s: x + s, {"x": "n"}, lambda n: (np.arange(n, dtype=np.int8), 3)),
+    "float64_input": (lambda x: x.sum(), N, lambda n: (random(n).astype(np.float64),)),
+    "bools": (lambda x, flag: jnp.where(flag, x, ~x), {"x": "n"}, lambda n: (random(n) > 0, True)),
+    "remat": (jax.grad(lambda x: jax.checkpoint(lambda z: jnp.sin(jnp.sin(z)).sum())(x)), N, lambda n: (random(n),)),
+    "jacobian": (jax.jacfwd(lambda x: jnp.tanh(x) * x.sum()), N, lambda n: (random(n),)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_jax_jit(name) -> None:
+    function, dims, arguments = CASES[name]
+    ours, theirs = hlograph.jit(function, dims=dims), jax.jit(function)
+    for n in SIZES:
+        assert_same(ours(*arguments(n)), theirs(*arguments(n)), rtol=2e-3 if n == 100 else 2e-4, atol=1e-4)
+    assert ours.stats.traces == 1
+    assert ours.stats.jax_calls == 0
+    assert ours.stats.calls == len(SIZES)
+
+
+@pytest.mark.parametrize("name", ["value_and_grad", "sort", "float64_input", "size_as_data", "random"])
+def test_in_x64_mode(name) -> None:
+    function, dims, arguments = CASES[name]
+    ours, theirs = hlograph.jit(function, dims=dims), jax.jit(function)
+    narrow = ours(*arguments(5))
+    with enable_x64(True):
+        wide = jax.tree.map(lambda x: x.astype(np.float64) if x.dtype == np.float32 else x, arguments(5))
+        assert_same(ours(*wide), theirs(*wide))
+    assert ours.stats.traces == 2
+    assert_same(ours(*arguments(5)), narrow)
+    assert not jax.config.jax_enable_x64
+
+
+# ---- arguments and results -------------------------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    x: object
+    y: object
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Model:
+    weight: object
+    layers: list
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (lambda p: Point(p.y, p.x), (Point(random(4), random(4)),)),
+        (lambda m: {"m": m, "s": m.weight.sum()}, (Model(random(4), [random(4), (random(4), None)]),)),
+        (lambda x: None, (random(4),)),
+        (lambda x: (x,), (random(4),)),
+        (lambda x: [x], (random(4),)),
+        (lambda x: ((x, x), [], {"a": x}), (random(4),)),
+        (lambda x: (x, x), (random(4),)),
+        (lambda x: (3, 1.5, True, np.ones(2), x), (random(4),)),
+        (lambda x, y=2.0: x * y, (random(4),)),
+        (lambda x, *rest: (x, rest), (random(4), random(3), 5)),
+    ],
+)
+def test_pytrees_in_and_out(function, args) -> None:
+    first = next(iter(hlograph.jit(function)._signature.parameters))
+    ours = hlograph.jit(function, dims={first: ("n",)})
+    assert_same(ours(*args), jax.jit(function)(*args))
+    assert ours.stats.jax_calls == 0
+
+
+def test_keywords_defaults_and_order() -> None:
+    def function(b, a, /, c=3.0, *, d=4.0, **rest):
+        return b - 2 * a + 3 * c - 4 * d + sum(rest.values())
+
+    ours = hlograph.jit(function, dims={"a": "n", "b": "n", "z": "n"})
+    a, b = random(3), random(3, seed=1)
+    for args, kwargs in [
+        ((b, a), {}),
+        ((b, a, 1.0), {}),
+        ((b, a), {"c": 1.0}),
+        ((b, a), {"d": 1.0, "c": 2.0}),
+        ((b, a), {"z": a, "y": 2.0}),
+    ]:
+        assert_same(ours(*args, **kwargs), jax.jit(function)(*args, **kwargs))
+    assert ours.stats.traces == 4  # `c` is one argument, however it is given
+    with pytest.raises(TypeError, match="missing a required argument"):
+        ours(b)
+
+
+def test_static_arguments() -> None:
+    def function(x, power, *, mode="sum", scale=1.0):
+        return getattr(jnp, mode)(x**power) * scale
+
+    ours = hlograph.jit(function, dims={"x": "n"}, static_argnums=1, static_argnames="mode")
+    for args, kwargs in [((2,), {}), ((3,), {}), ((), {"power": 2}), ((2,), {"mode": "max", "scale": 2.0})]:
+        assert_same(ours(random(4), *args, **kwargs), function(random(4), *args, **kwargs))
+    assert ours.stats.traces == 3
+    assert_same(ours(random(4), 2.0), function(random(4), 2.0))
+    assert ours.stats.traces == 4  # 2 == 2.0, but another program
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        ours(random(4), [2])
+    with pytest.raises(ValueError, match="static_argnums has 4"):
+        hlograph.jit(function, static_argnums=4)
+    with pytest.raises(ValueError, match="static_argnames names 'moode'"):
+        hlograph.jit(function, static_argnames="moode")
+    with pytest.raises(ValueError, match="dims names 'power', which is static"):
+        hlograph.jit(function, dims={"power": "n"}, static_argnums=-1)
+
+
+def test_as_a_decorator_and_as_a_method() -> None:
+    class Scaler:
+        @hlograph.jit(dims={"x": "n"}, static_argnames="self")
+        def apply(self, x):
+            """Doubles."""
+            return 2 * x
+
+    scaler = Scaler()
+    assert_same(scaler.apply(random(3)), jnp.asarray(2 * random(3)))
+    assert Scaler.apply.__doc__ == "Doubles."
+    assert Scaler.apply.__name__ == "apply"
+    assert "hlograph.jit apply" in repr(Scaler.apply)
+
+
+def test_another_dtype_rank_or_fixed_size_is_another_trace() -> None:
+    ours = hlograph.jit(lambda x, y: x * y.sum(), dims={"x": "n"})
+    ours(random(3), random(2))
+    ours(random(4), random(2))
+    assert ours.stats.traces == 1
+    ours(random(3), random(3))
+    ours(random(3), random(3, 1))
+    ours(random(3).astype(np.int32), random(3))
+    assert ours.stats.traces == 4
+
+
+def test_names_of_parts_of_a_pytree() -> None:
+    ours = hlograph.jit(lambda batch: (batch["x"].sum(1), batch["m"]), dims={"batch": {"x": ("n", "m"), "m": None}})
+    for n in (2, 3):
+        batch = {"x": random(n, n + 1), "m": random(4)}
+        assert_same(ours(batch), (jnp.asarray(batch["x"].sum(1)), jnp.asarray(batch["m"])))
+    program = ours.program({"x": random(2, 2), "m": random(4)})
+    assert [str(a) for a in program.signature.arguments] == ["batch.m: float32[4]", "batch.x: float32[n, m]"]
+    assert ours.stats.traces == 1
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_sizes_that_contradict_dims_are_an_error() -> None:
+    ours = hlograph.jit(lambda x, y: x + y, dims={"x": ("n", 2), "y": ("n", 2)})
+    with pytest.raises(errors.ArgumentShapeError, match=r"argument 'y', axis 0: expected size 3 = n .*, got 1"):
+        ours(random(3, 2), random(1, 2))
+    with pytest.raises(errors.ArgumentShapeError, match="dims of 'x', axis 1 says 2, but the argument has 3"):
+        ours(random(3, 3), random(3, 3))
+    with pytest.raises(errors.ArgumentShapeError, match="dims of 'x' has 2 entries, but the argument has 1 axes"):
+        ours(random(3), random(3))
+
+
+def test_names_that_are_no_parameters_are_refused() -> None:
+    with pytest.raises(ValueError, match="dims names 'z', which is no parameter of"):
+        hlograph.jit(lambda x: x, dims={"z": "n"})
+    with pytest.raises(errors.GraphError, match="no axis is named m"):
+        hlograph.jit(lambda x: x, dims={"x": "n"}, constraints=["m >= 2"])(random(3))
+
+
+def test_errors_of_the_function_are_its_own() -> None:
+    def function(x):
+        raise KeyError("mine")
+
+    ours = hlograph.jit(function, dims={"x": "n"})
+    with pytest.warns(RuntimeWarning, match="KeyError"), pytest.raises(KeyError, match="mine"):
+        ours(random(3))
+
+
+# ---- what jax.jit runs -----------------------------------------------------------------------------------------------
+
+
+def test_sizes_that_jaxs_symbolic_sizes_exclude() -> None:
+    ours = hlograph.jit(lambda x: (x.sum(), x * 2, jnp.cumsum(x)), dims={"x": "n"})
+    for n in (3, 0, 0, 4):
+        assert_same(ours(random(n)), jax.jit(ours.__wrapped__)(random(n)))
+    stats = ours.stats
+    assert (stats.traces, stats.calls, stats.jax_calls) == (1, 2, 2)
+
+
+def test_sizes_outside_the_constraints() -> None:
+    ours = hlograph.jit(lambda x: x[0] / (x.shape[0] - 1), dims={"x": "n"}, constraints=["n >= 2"])
+    assert_same(ours(random(3)), jnp.asarray(random(3)[0] / 2))
+    assert jnp.isinf(ours(random(1)))
+    assert ours.stats.jax_calls == 1
+
+
+def test_a_function_that_jax_cannot_trace_falls_back_with_one_warning() -> None:
+    def function(x):
+        return x[:3] if x.shape[0] > 3 else x
+
+    ours = hlograph.jit(function, dims={"x": "n"})
+    with pytest.warns(
+        RuntimeWarning, match="because JAX cannot trace 'function' .*'n' > '3' is inconclusive"
+    ) as caught:
+        assert_same(ours(random(5)), jnp.asarray(random(5)[:3]))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert_same(ours(random(2)), jnp.asarray(random(2)))  # no second warning: the fixture makes it an error
+    assert (ours.stats.traces, ours.stats.jax_calls) == (1, 2)
+    with pytest.raises(errors.UnsupportedGraphError, match="'n' > '3' is inconclusive"):
+        ours.program(random(5))
+
+
+def test_a_policy_that_needs_a_program_raises_jaxs_reason() -> None:
+    ours = hlograph.jit(lambda x: jnp.split(x, 2), dims={"x": "n"}, policy="padded")
+    with pytest.raises(errors.UnsupportedGraphError, match="does not result in an equal division"):
+        ours(random(4))
+
+
+def test_host_callbacks_fall_back() -> None:
+    def function(x):
+        return jax.pure_callback(lambda y: y, jax.ShapeDtypeStruct((), np.float32), x.sum())
+
+    ours = hlograph.jit(function, dims={"x": "n"})
+    with pytest.warns(RuntimeWarning, match="jax.jit runs 'function'"):
+        assert_same(ours(random(3)), jnp.asarray(random(3).sum()))
+
+
+def test_without_dims_it_is_jax_jit() -> None:
+    ours = hlograph.jit(lambda x: list(x))
+    assert len(ours(random(3))) == 3
+    assert (ours.stats.traces, ours.stats.jax_calls) == (0, 1)
+
+
+# ---- inside JAX's transformations ------------------------------------------------------------------------------------
+
+
+def test_transformations_of_the_jitted_function() -> None:
+    ours = hlograph.jit(lambda x, y: jnp.sin(x) * y.sum(), dims={"x": "n", "y": "n"})
+    x, y = random(4), random(4, seed=1)
+    ours(x, y)
+    grad = jax.grad(lambda a: ours(a, y).sum())(x)
+    np.testing.assert_allclose(grad, np.cos(x) * y.sum(), rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(ours)(x[None], y[None])[0], ours(x, y), rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(lambda a: ours(a, a) + ours(x, y))(x), ours(x, x) + ours(x, y), rtol=1e-6)
+    np.testing.assert_allclose(jax.jvp(lambda a: ours(a, y), (x,), (x,))[1], np.cos(x) * x * y.sum(), rtol=1e-5)
+    assert jax.eval_shape(ours, x, y).shape == (4,)
+    assert ours.stats.jax_calls == 0
+
+
+def test_a_closure_over_what_a_transformation_traces() -> None:
+    def outer(scale):
+        return hlograph.jit(lambda x: x * scale, dims={"x": "n"})(random(3)).sum()
+
+    want = random(3).sum()
+    np.testing.assert_allclose(jax.grad(outer)(2.0), want, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(outer)(2.0), 2 * want, rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(outer)(jnp.arange(3.0)), np.arange(3) * want, rtol=1e-6)
+
+
+def test_constants_of_a_closure() -> None:
+    table = jnp.arange(1000.0)
+    ours = hlograph.jit(lambda x: x[:, None] * table, dims={"x": "n"})
+    assert_same(ours(random(3)), jnp.asarray(random(3)[:, None] * np.arange(1000, dtype=np.float32)))
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+
+def test_devices() -> None:
+    cpu = jax.devices("cpu")[0]
+    ours = hlograph.jit(lambda x: jnp.linalg.cholesky(x), dims={"x": ("n", "n")}, device="cpu")
+    assert ours(positive_definite(3)).devices() == {cpu}
+    assert ours(np.zeros((0, 0), np.float32)).devices() == {cpu}
+    with pytest.raises(errors.HlographError, match="no device 'nonsense'"):
+        hlograph.jit(lambda x: x, device="nonsense")
+
+
+def test_clear_cache_and_cache_size() -> None:
+    ours = hlograph.jit(lambda x: x.sum(), dims={"x": "n"}, policy="exact", cache_size=2)
+    for n in (1, 2, 3):
+        ours(random(n))
+    assert ours.stats.executables == 2
+    ours.clear_cache()
+    assert ours.stats.executables == 0
+    assert_same(ours(random(2)), jnp.asarray(random(2).sum()))
+    assert ours.stats.traces == 2
+
+
+def test_many_threads_trace_once() -> None:
+    ours = hlograph.jit(lambda x: jnp.cumsum(x) * 2, dims={"x": "n"})
+    found = {}
+
+    def work(n):
+        found[n] = ours(np.ones(n, np.float32))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ours.stats.traces == 1
+    for n in range(1, 9):
+        np.testing.assert_array_equal(found[n], 2.0 * np.arange(1, n + 1))
+
+
+def test_the_program_runs_without_the_function(tmp_path) -> None:
+    ours = hlograph.jit(jax.value_and_grad(rnn_loss), dims={"xs": ("t", None)})
+    program = ours.program(PARAMS, random(5, 2))
+    path = program.save(tmp_path / "rnn.mlirbc")
+    value, *gradient = hlograph.load(path).compile()(PARAMS["b"], PARAMS["u"], PARAMS["w"], random(9, 2))
+    assert_same((value, dict(zip("buw", gradient, strict=True))), jax.value_and_grad(rnn_loss)(PARAMS, random(9, 2)))
