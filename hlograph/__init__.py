@@ -16,12 +16,15 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "emit_stablehlo": ".codegen.emit",
+    "explain": ".tools.explanation",
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
     "load": ".codegen.program",
     "Function": ".runtime.function",
     "Stats": ".runtime.function",
+    "Bucket": ".runtime.policy",
     "function": ".runtime.function",
+    "jit": ".runtime.jit",
     "lowers": ".dialects.registry",
     "HlographError": ".codegen.errors",
     "errors": ".errors",
@@ -29,6 +32,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Bucket",
     "Context",
     "Function",
     "HlographError",
@@ -38,7 +42,9 @@ __all__ = [
     "builder",
     "emit_stablehlo",
     "errors",
+    "explain",
     "function",
+    "jit",
     "load",
     "lowers",
 ]
@@ -51,6 +57,9 @@ if TYPE_CHECKING:
     from .codegen.program import Program, load
     from .dialects.registry import lowers
     from .runtime.function import Function, Stats, function
+    from .runtime.jit import jit
+    from .runtime.policy import Bucket
+    from .tools.explanation import explain
 
 
 def __getattr__(name: str) -> Any:

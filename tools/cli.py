@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PROGRAM = "hlograph"
-EXTRA_PACKAGES = ("click", "rich")  # what the extra `cli` in pyproject.toml installs
+# What the extras in pyproject.toml install.
+EXTRA_PACKAGES = {"click": "cli", "rich": "cli", "jinja2": "explain", "grandalf": "explain"}
 COMPLETION = "_HLOGRAPH_COMPLETE"  # set by the shell that wants to complete a command line, as click has it
 
 
@@ -108,7 +109,8 @@ def _message(error: Exception, *, traceback_shown: bool) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    return f'the command line needs the package {error.name}: pip install "hlograph[cli]"'
+    what = "the command line" if EXTRA_PACKAGES[error.name or ""] == "cli" else "the page"
+    return f'{what} needs the package {error.name}: pip install "hlograph[{EXTRA_PACKAGES[error.name or ""]}]"'
 
 
 def _print_error(message: str) -> None:

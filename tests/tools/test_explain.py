@@ -1,0 +1,321 @@
+"""`hlograph.explain`: what it says of each kind of size, of padding and of refusals; and its page."""
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.tools.explanation import Explanation, explain, page
+
+VOID = {"meta", "br", "input"}
+
+TWO_REFUSALS = """
+func.func @main(
+    %x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
+    %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["m"]},
+    %z: tensor<?xf32> {hlograph.name = "z", hlograph.dims = ["p"]}) -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.custom_call @first(%x) : (tensor<?xf32>) -> tensor<f32>
+  %1 = stablehlo.custom_call @second(%y) : (tensor<?xf32>) -> tensor<f32>
+  %2 = stablehlo.exponential %z : tensor<?xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %3 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+"""
+
+FFT = """
+func.func @main(%x: tensor<?xcomplex<f32>> {hlograph.name = "x", hlograph.dims = ["n"]})
+    -> (tensor<?xcomplex<f32>> {hlograph.name = "y", hlograph.dims = ["n"]}) {
+  %0 = stablehlo.negate %x : tensor<?xcomplex<f32>>
+  %1 = stablehlo.fft %0, type = FFT, length = [128] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
+  %2 = stablehlo.add %1, %x : tensor<?xcomplex<f32>>
+  return %2 : tensor<?xcomplex<f32>>
+}
+"""
+
+
+def spec(*shape: Any) -> Any:
+    """A float32 argument of a JAX function."""
+    return jax.ShapeDtypeStruct(shape, "float32")
+
+
+def regression() -> Explanation:
+    """Two roots, a mask at each contraction over rows."""
+    x, y, beta = pt.dmatrix("x"), pt.dvector("y"), pt.dvector("beta")
+    loss = ((y - pt.exp(x @ beta)) ** 2).sum()
+    loss.name = "loss"
+    return explain(([x, y, beta], [loss]), dims={"x": ("n", "m"), "y": ("n",), "beta": ("m",)})
+
+
+# ---- the text -------------------------------------------------------------------------------------------------------
+
+
+def test_a_static_program_has_no_sizes() -> None:
+    x = pt.dvector("x")
+    found = explain(([x], [x.sum()]), dims={"x": (3,)})
+    assert "dimensions: every size is static\n" in found.text
+    assert (found.sizes, found.axes, found.actions, found.refusals) == ((), (), (), ())
+    assert "Every size is static" in found.html
+
+
+def test_an_empty_function_is_explained() -> None:
+    found = explain(hlograph.Program.parse("func.func @main() { return }"))
+    assert found.operations == 0
+    assert found.text.startswith("program main\ninputs\noutputs\ndimensions: every size is static\n")
+    assert "<svg" in found.html
+
+
+def test_one_root() -> None:
+    found = explain(hlograph.emit_stablehlo(lambda x: jnp.exp(x).sum(), spec("n")), policy="padded")
+    (size,) = found.sizes
+    assert (size.name, size.kind, size.origin, size.bound) == ("n", "input size", "size of axis 0 of x", 128)
+    assert size.policy == "padded: one compile for each of the bounds 16, 24, 32, 40, 56, ..."
+    assert [(action.kind, action.dim, action.detail) for action in found.actions] == [("mask", "n", "with 0.0")]
+    assert "1 mask (bounds n = 128)" in str(found)
+
+
+def test_two_roots() -> None:
+    text = regression().text
+    assert "  n  size of axis 0 of x\n     also axis 0 of y\n" in text
+    assert "  m  size of axis 1 of x\n     also axis 0 of beta\n" in text
+    assert re.search(r"\n  n  input size  2 of inputs, \d+ of \d+ operations\n +dot_general \(", text)
+    assert re.search(r"\n  mask  n  with 0.0  at reduce \(loss\)\n", text)
+
+
+def test_roots_that_follow_from_others() -> None:
+    x, y = pt.dvector("x"), pt.dvector("y")
+    found = explain(([x, y], [x + y]), policy={"x_0": 40})
+    policies = {size.name: size.policy for size in found.sizes}
+    assert sorted(policies.values()) == ["as x_0", "one compile for all sizes up to 40"]
+    assert "x_0 == y_0" in found.text or "y_0 == x_0" in found.text
+
+
+def test_sizes_of_values_and_of_data() -> None:
+    x, k = pt.dvector("x"), pt.lscalar("k")
+    found = explain(([x, k], [pt.arange(k), pt.nonzero(x)[0]]), dims={"x": ("n",)})
+    kinds = {size.name: (size.kind, size.origin) for size in found.sizes}
+    assert kinds["k"] == ("input value", "value of k")
+    (data,) = [name for name, (kind, _) in kinds.items() if kind == "data"]
+    assert kinds[data][1] == "computed from data, at most n"
+    assert {"max(k, 0)", data, "n"} <= {axis.dim for axis in found.axes}
+    assert f"  {data}" in found.text
+
+
+def test_inner_axes_are_expressions() -> None:
+    found = explain(lambda x: jnp.concatenate([x, x, x[:1]]).sum(), spec("n"))
+    axis = {axis.dim: axis for axis in found.axes}["2*n + 1"]
+    assert (axis.roots, axis.kinds, axis.inputs, axis.outputs) == (("n",), ("input size",), (), ())
+    assert axis.inner >= 1
+    assert axis.places[0].startswith("concatenate")
+
+
+def test_demands_and_checks() -> None:
+    x = pt.dvector("x")
+    found = explain(([x], [x[5]]), dims={"x": ("n",)})
+    assert re.search(r"constraints\n  n >= 6 +index", found.text)
+    assert "n &gt;= 6" in found.html
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_a_refusal_says_why_and_what_follows() -> None:
+    found = explain(hlograph.Program.parse(FFT))
+    (refusal,) = found.refusals
+    assert refusal.op.startswith("fft (")
+    assert (refusal.roots, refusal.reason) == (("n",), "the transformed axis is padded")
+    assert found.actions == ()
+    assert re.search(
+        r"refused\n  n:  fft \(line 5\) +the transformed axis is padded +-> compiled exactly\n", found.text
+    )
+    assert found.sizes[0].policy.endswith("as padding is refused")
+    assert 'class="mark refuses"' in found.html
+
+
+def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
+    found = explain(hlograph.Program.parse(TWO_REFUSALS))
+    assert [refusal.roots for refusal in found.refusals] == [("n",), ("m",)]
+    assert [refusal.op.split()[1] for refusal in found.refusals] == ["first", "second"]
+    assert [(action.kind, action.dim) for action in found.actions] == [("mask", "p")]
+
+
+# ---- what is explained ----------------------------------------------------------------------------------------------
+
+
+def test_a_function_has_its_own_policy_and_statistics() -> None:
+    x = pt.dvector("x")
+    function = hlograph.function(
+        [x], pt.exp(x).sum(), dims={"x": ("n",)}, policy={"n": hlograph.Bucket(start=4, limit=30)}
+    )
+    for size in (1, 2, 3):
+        function(np.ones(size))
+    found = explain(function)
+    assert found.sizes[0].policy == "one compile for each of the bounds 8, 16, 24, 30"
+    assert found.sizes[0].bound == 30
+    assert re.search(r"so far: 3 calls, 1 compile\n  padded  n<=8  3 calls, 75% padding\n", found.text)
+    assert "n&lt;=8" in found.html
+    with pytest.raises(TypeError, match="dims and specs are for graphs"):
+        explain(function, dims={"x": (3,)})
+
+
+def test_a_jitted_function() -> None:
+    jitted = hlograph.jit(lambda x: jnp.exp(x).sum(), dims={"x": ("n",)}, policy="padded")
+    with pytest.raises(ValueError, match="has traced 0 programs"):
+        explain(jitted)
+    jitted(np.ones(3, np.float32))
+    assert explain(jitted).sizes[0].policy.startswith("padded")
+    jitted(np.ones(3, np.int32))
+    with pytest.raises(ValueError, match="has traced 2 programs"):
+        explain(jitted)
+    assert explain(jitted, np.ones(3, np.int32)).signature.arguments[0].dtype == np.int32
+
+
+def test_bounds_and_policies_are_checked() -> None:
+    program = hlograph.emit_stablehlo(lambda x: x.sum(), spec("n"))
+    assert explain(program, bounds={"n": 5}).sizes[0].bound == 5
+    with pytest.raises(hlograph.HlographError, match="no size 'q'"):
+        explain(program, bounds={"q": 5})
+    with pytest.raises(hlograph.HlographError, match="no size 'q'"):
+        explain(program, policy={"q": "exact"})
+
+
+def test_a_huge_program_stays_readable() -> None:
+    lines = [f"  %v{i + 1} = stablehlo.exponential %v{i} : tensor<?xf32>" for i in range(10_000)]
+    body = "\n".join(lines)
+    text = f"func.func @main(%v0: tensor<?xf32>) -> tensor<?xf32> {{\n{body}\n  return %v10000 : tensor<?xf32>\n}}"
+    found = explain(hlograph.Program.parse(text))
+    assert found.operations == 10_000
+    assert len(found.text.splitlines()) < 40
+    assert max(map(len, found.text.splitlines())) < 200
+    html = found.html
+    assert html.count('class="node') == page.LIMIT
+    assert f"The first {page.LIMIT} nodes; {10_002 - page.LIMIT} more are not drawn" in html
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+
+class Checker(HTMLParser):
+    """Checks nesting, and collects the text and what a browser would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.scripts = 0
+        self.content = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.loads += [value or "" for name, value in attributes if name in ("src", "href", "xlink:href", "srcset")]
+        assert not [name for name, _ in attributes if name.startswith("on")]
+        self.scripts += tag == "script"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.content += data
+
+
+def check(html: str) -> Checker:
+    """The page, checked."""
+    checker = Checker()
+    checker.feed(html)
+    checker.close()
+    assert checker.open == []
+    assert checker.loads == []
+    assert checker.scripts == 1
+    assert not re.search(r"https?:|@import|url\(", html)
+    return checker
+
+
+def loop(x: Any) -> Any:
+    """A loop with a body over a symbolic axis."""
+    return jax.lax.scan(lambda carry, row: (carry + jnp.tanh(row).sum(), row * carry), 0.0, x)
+
+
+def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
+    found = regression()
+    path = found.save_html(tmp_path / "page.html")
+    content = check(path.read_text(encoding="utf-8")).content
+    assert all(re.search(rf"\b{size.name}\b", content) for size in found.sizes)
+    assert "[n, m]" in content
+    for node in found.blocks[0].nodes:
+        assert node.sizes_only or f"{node}" in content
+
+
+def test_every_program_has_a_page() -> None:
+    x = pt.dvector("x")
+    branch = hlograph.emit_stablehlo(([x], [pt.switch(x.sum() > 0, x, -x)]))
+    for source in (branch, hlograph.Program.parse(TWO_REFUSALS), hlograph.emit_stablehlo(loop, spec("n", 3))):
+        found = explain(source)
+        content = check(found.html).content
+        for axis in found.axes:
+            assert axis.dim in content
+
+
+def test_loops_have_drawings_of_their_own() -> None:
+    found = explain(loop, spec("n", 3))
+    assert len(found.blocks) > 2
+    html = found.html
+    assert html.count("<details>") >= 2
+    assert "body</summary>" in html
+
+
+def test_names_are_escaped() -> None:
+    hostile = "<script>alert(1)</script>\"'&"
+    x = pt.dvector(hostile)
+    y = pt.exp(x)
+    y.name = '"></svg><img src=x onerror=alert(1)>'
+    html = explain(([x], [y.sum(), y])).html
+    check(html)
+    assert "<img" not in html
+    assert "alert(1)</script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_edges_go_down() -> None:
+    x = pt.dvector("x")
+    values = [x]
+    for number in range(60):
+        values.append(pt.exp(values[number // 2]) + values[-1])
+    block = explain(([x], [values[-1]])).blocks[0]
+    drawing = page.draw(block, {"x_0": 0}, 300)
+    assert len(drawing.boxes) > 60
+    for line in drawing.lines:
+        numbers = [float(number) for number in re.findall(r"[\d.]+", line.path)]
+        assert numbers[-1] > numbers[1]
+    for number, one in enumerate(drawing.boxes):
+        for other in drawing.boxes[:number]:
+            assert abs(one.x - other.x) >= 168 or abs(one.y - other.y) >= 40
+
+
+def test_a_notebook_shows_the_page_in_a_frame() -> None:
+    shown = regression()._repr_html_()
+    assert shown is not None
+    assert re.fullmatch(r'<iframe srcdoc="[^"<>]*" style="[^"]*" sandbox="allow-scripts"></iframe>', shown)
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = regression()
+    page._template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "hlograph\[explain\]"'):
+        _ = found.html
+    assert found._repr_html_() is None
+    assert found.text.startswith("program main\n")

@@ -1,0 +1,421 @@
+"""What the padding pass does with a program: its walk, watched op by op.
+
+In: a `?` module, and a bound for each size. Out: `Facts`: the program's blocks with the live sizes of every value, what
+was done at which op, and every refusal. A walk ends where an op refuses; the sizes concerned are then pinned to one
+value, as a call compiles them exactly, and the walk is made anew, until it comes to the end. What is said of a value is
+from the first walk that reached it, so that its sizes are expressions as long as they can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...codegen import dims as dimension
+from ...codegen import signature as signatures
+from ...codegen.dims import Dim
+from ...codegen.errors import PaddingError
+from ...codegen.merge import symbol_of
+from ...codegen.mlir import attributes_of, ir
+from ...codegen.passes.padding import prepare
+from ...codegen.passes.padding.live import Live
+from ...codegen.passes.padding.padder import Padder, Pending
+from ...codegen.signature import Signature
+
+# Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
+_CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+_TERMINATORS = ("stablehlo.return", "func.return")
+
+# What is known of a value, and the sizes that were pinned when it was found.
+_Environment = dict[ir.Value, tuple[Live, Mapping[str, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of the program.
+
+    Attributes:
+        dims: its sizes, as text; "?" where nothing is known.
+        roots: for each axis the names of the sizes that its own depends on.
+        dtype: dtype of its elements.
+    """
+
+    dims: tuple[str, ...]
+    roots: tuple[frozenset[str], ...]
+    dtype: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the sizes that it depends on."""
+        return frozenset().union(*self.roots)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What the padding pass does at an op.
+
+    Attributes:
+        kind: "mask", "extend", "shift", "compact", "clamp", ...
+        dim: the live size concerned.
+        detail: what it is done with, e.g. the value that a mask fills in.
+        op: the op that needs it, in words.
+    """
+
+    kind: str
+    dim: str
+    detail: str
+    op: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.dim} {self.detail}".rstrip()
+
+
+@dataclass(slots=True)
+class Node:
+    """An op, or an input or the outputs of a block.
+
+    Attributes:
+        name: the op's name without its dialect; "input", "outer value" or "outputs".
+        where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
+        results: what it gives.
+        operands: what it takes: the number of the node in the same block that gives it, and the value.
+        actions: what the padding pass does here.
+        refusals: why it cannot be padded.
+        inner: numbers of the blocks that it runs.
+        sizes_only: it is a constant, or computes sizes and no data.
+    """
+
+    name: str
+    where: str = ""
+    results: list[Value] = field(default_factory=list)
+    operands: list[tuple[int, Value]] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    inner: list[int] = field(default_factory=list)
+    sizes_only: bool = False
+
+    @property
+    def is_op(self) -> bool:
+        """Whether it is an op that computes data."""
+        return self.name not in ("input", "outer value", "outputs") and not self.sizes_only
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The sizes that its operands and results depend on."""
+        values = [*self.results, *[value for _, value in self.operands]]
+        return frozenset().union(*(value.names for value in values))
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.where})" if self.where else self.name
+
+
+@dataclass(slots=True)
+class Block:
+    """The body of a function, of a loop, or of a branch: nodes in the order of the program."""
+
+    title: str
+    nodes: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An op that cannot be padded.
+
+    Attributes:
+        op: the op, in words.
+        reason: why.
+        roots: the sizes that are compiled exactly because of it; empty where nothing helps.
+    """
+
+    op: str
+    reason: str
+    roots: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """What follows from it."""
+        return "compiled exactly" if self.roots else "cannot be compiled"
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the walks have shown; the first block is the program's main function."""
+
+    blocks: list[Block]
+    actions: list[Action]
+    refusals: list[Refusal]
+
+
+@dataclass
+class _Watched(Padder):
+    """A padder that remembers at which op it did what."""
+
+    sites: list[tuple[Any, ir.Operation]] = field(default_factory=list)
+
+    def note(self, kind: str, dim: Dim, detail: str = "") -> None:
+        """Records an action, and the op."""
+        super().note(kind, dim, detail)
+        if self._operation is not None:
+            self.sites.append((self.actions[-1], self._operation))
+
+    @property
+    def kept(self) -> Iterator[tuple[Action, ir.Operation]]:
+        """The actions that were not taken back, and their ops."""
+        identities = {id(action) for action in self.actions}
+        for action, operation in self.sites:
+            if id(action) in identities:
+                yield Action(action.kind, action.dim, action.detail, describe(operation)), operation
+
+    @property
+    def operation(self) -> ir.Operation | None:
+        """The op under way."""
+        return self._operation
+
+
+def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
+    """The facts about a module.
+
+    Args:
+        module: a `?` module; not changed.
+        bounds: root name to bound, for each root, and for each size from data that has no bound of its own.
+
+    Raises:
+        PassError: unknown root, or a bound that cannot be.
+    """
+    signature = signatures.read(module)
+    env: _Environment = {}
+    pins: dict[str, int] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    refused: dict[ir.Operation, list[str]] = {}
+    kept: list[tuple[Action, ir.Operation]] = []
+    while True:
+        padder, error = _walk_once(module, signature, bounds, pins)
+        _take(env, padder, pins)
+        if error is None:
+            kept = list(padder.kept)
+            break
+        operation = padder.operation
+        where = padder.where if operation is None else describe(operation)
+        reason = str(error).removeprefix("pad: ").removeprefix(f"{padder.where} cannot be padded: ")
+        if operation is not None:
+            refused.setdefault(operation, []).append(reason)
+        names = _to_pin(signature, padder, error, pins)
+        reasons.setdefault((where, reason), []).extend(names)
+        if not names:
+            break
+        pins = pins | {name: bounds[name] for name in names}
+        if len(pins) == len(signature.roots) and not signature.has_data_sizes:
+            # All calls are compiled exactly. One more walk shows the sizes of what follows; no call makes it.
+            with suppress(Exception):
+                _take(env, _walk_once(module, signature, bounds, pins)[0], pins)
+            break
+    reader = _Reader(module, signature, env)
+    actions = []
+    for action, operation in kept:
+        node = reader.node_of(operation)
+        if node is not None:
+            node.actions.append(action)
+            actions.append(action)
+    for operation, texts in refused.items():
+        node = reader.node_of(operation)
+        if node is not None:
+            node.refusals.extend(dict.fromkeys(texts))
+    refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
+    return Facts(reader.blocks, actions, refusals)
+
+
+def _take(env: _Environment, padder: Padder, pins: Mapping[str, int]) -> None:
+    """Remembers what a walk shows of the values that no walk before it has reached."""
+    for value, live in padder.env.items():
+        env.setdefault(value, (live, pins))
+
+
+def _walk_once(
+    module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int]
+) -> tuple[_Watched, PaddingError | None]:
+    """One run of the padding pass, whose module is thrown away."""
+    prepared = prepare(module, bounds, kind=_Watched, least=pins)
+    padder = prepared.padder
+    assert isinstance(padder, _Watched)
+    try:
+        with padder.builder.function("main", [(a.dims, a.dtype) for a in prepared.arguments]) as handles:
+            prepared.outputs(handles)
+    except PaddingError as error:
+        return padder, error
+    except Pending:
+        pass  # not with the bounds that `walk` asks for; what comes later stays unknown
+    return padder, None
+
+
+def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Mapping[str, int]) -> list[str]:
+    """The sizes that a call would compile exactly after this refusal: those concerned, or else all."""
+    concerned: set[str] = set()
+    for name in error.roots:
+        concerned |= dimension.roots(padder.dim(dimension.symbol(name))) | {name}
+    free = [root.name for root in signature.roots if root.name not in pins]
+    return [name for name in free if name in concerned] or free
+
+
+class _Reader:
+    """Reads a module's blocks, with what is known of its values."""
+
+    def __init__(self, module: ir.Module, signature: Signature, env: _Environment) -> None:
+        self.blocks: list[Block] = []
+        self._env = env
+        self._nodes: dict[ir.Operation, Node] = {}
+        self._functions: dict[str, int] = {}
+        self._calls: list[tuple[Node, str]] = []
+        main = signatures.main_function(module)
+        functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+        names = [argument.name for argument in signature.arguments]
+        self._block(main.regions[0].blocks[0], "main", names)
+        for function in functions:
+            if function != main:
+                symbol = symbol_of(function)
+                self._functions[symbol] = len(self.blocks)
+                self._block(function.regions[0].blocks[0], f"function {symbol}", [])
+        for node, symbol in self._calls:
+            if symbol in self._functions:
+                node.inner.append(self._functions[symbol])
+
+    def node_of(self, operation: ir.Operation) -> Node | None:
+        """The node of an op, or of the innermost op with a node around it."""
+        found = self._nodes.get(operation)
+        while found is None:
+            parent = operation.parent
+            if parent is None:
+                return None
+            operation = parent.operation
+            found = self._nodes.get(operation)
+        return found
+
+    def _block(self, block: ir.Block, title: str, names: list[str]) -> int:
+        number = len(self.blocks)
+        found = Block(title)
+        self.blocks.append(found)
+        nodes = found.nodes
+        makers: dict[ir.Value, int] = {}
+        for place, value in enumerate(block.arguments):
+            makers[value] = len(nodes)
+            nodes.append(Node("input", names[place] if place < len(names) else f"#{place}", [self._value(value)]))
+        for view in block.operations:
+            operation = view.operation
+            operands = list(operation.operands)
+            if operation.name in _CONTROL:
+                operands += _captured(operation)
+            sources = [(self._maker(value, makers, nodes), self._value(value)) for value in operands]
+            if operation.name in _TERMINATORS:
+                nodes.append(Node("outputs", "", [], sources))
+                break
+            node = Node(_short(operation), location(operation), list(map(self._value, operation.results)), sources)
+            node.sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
+            makers.update(dict.fromkeys(operation.results, len(nodes)))
+            nodes.append(node)
+            self._nodes[operation] = node
+            if operation.name == "func.call":
+                self._calls.append((node, ir.FlatSymbolRefAttr(operation.attributes["callee"]).value))
+            if operation.name in _CONTROL:
+                for part, region in enumerate(operation.regions):
+                    node.inner.append(self._block(region.blocks[0], f"{node}: {_part(operation, part)}", []))
+        return number
+
+    def _maker(self, value: ir.Value, makers: dict[ir.Value, int], nodes: list[Node]) -> int:
+        """The number of the node that gives a value; one from outside gets a node when it is first used."""
+        found = makers.get(value)
+        if found is None:
+            found = makers[value] = len(nodes)
+            owner = value.owner
+            outer = Node("outer value", "", [self._value(value)])
+            if not isinstance(owner, ir.Block):
+                outer.where = location(owner.operation)
+                outer.sizes_only = owner.operation in self._nodes and self._nodes[owner.operation].sizes_only
+            nodes.append(outer)
+        return found
+
+    def _is_size(self, operation: ir.Operation) -> bool:
+        known = [self._env.get(result) for result in operation.results]
+        return bool(known) and all(found is not None and found[0].tensor.sizes is not None for found in known)
+
+    def _value(self, value: ir.Value) -> Value:
+        type_ = value.type
+        if not isinstance(type_, ir.RankedTensorType):
+            return Value((), (), str(type_))
+        open_axes = [type_.is_dynamic_dim(axis) for axis in range(type_.rank)]
+        found = self._env.get(value)
+        if found is None:
+            sizes = ["?" if is_open else str(type_.get_dim_size(axis)) for axis, is_open in enumerate(open_axes)]
+            return Value(tuple(sizes), (frozenset(),) * type_.rank, str(type_.element_type))
+        live, pins = found
+        dims = tuple(
+            _unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)
+        )
+        return Value(tuple(map(str, dims)), tuple(map(_roots, dims)), str(live.dtype))
+
+
+def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
+    """A size that is a number only because roots are pinned: the root's name, or "?" where it is not one root alone."""
+    if type(dim) is not int or not pins:
+        return dim
+    names = [name for name, size in pins.items() if size == dim]
+    return dimension.symbol(names[0]) if len(names) == 1 else "?"
+
+
+def _roots(dim: Dim | str) -> frozenset[str]:
+    return frozenset() if isinstance(dim, int | str) else frozenset(dimension.roots(dim))
+
+
+def _captured(operation: ir.Operation) -> list[ir.Value]:
+    """The values from outside that the regions of an op use, once each; those that its operands are not counted for."""
+    inside: set[ir.Value] = set()
+    used: dict[ir.Value, None] = {}
+    stack = [block for region in operation.regions for block in region.blocks]
+    while stack:
+        block = stack.pop()
+        inside.update(block.arguments)
+        for view in block.operations:
+            inside.update(view.operation.results)
+            used.update(dict.fromkeys(view.operation.operands))
+            stack += [block for region in view.operation.regions for block in region.blocks]
+    return [value for value in used if value not in inside and value not in set(operation.operands)]
+
+
+def _part(operation: ir.Operation, number: int) -> str:
+    """What a region of a control op is."""
+    if operation.name == "stablehlo.while":
+        return ("condition", "body")[number]
+    if operation.name == "stablehlo.if":
+        return ("if true", "if false")[number]
+    return f"branch {number}"
+
+
+def _short(operation: ir.Operation) -> str:
+    """An op's name without its dialect; a call with the function's name."""
+    if operation.name == "func.call":
+        return f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
+    if operation.name == "stablehlo.custom_call":
+        target = attributes_of(operation.attributes).get("call_target_name")
+        return f"custom_call {ir.StringAttr(target).value}" if target is not None else "custom_call"
+    return operation.name.partition(".")[2] or operation.name
+
+
+def describe(operation: ir.Operation) -> str:
+    """An op in words: its name and its location."""
+    return str(Node(_short(operation), location(operation)))
+
+
+def location(operation: ir.Operation) -> str:
+    """An op's location in short: the graph's variable, what JAX calls it, or a line of the text that was parsed."""
+    text = str(operation.location)
+    found = re.search(r'"((?:[^"\\]|\\.)*)"(?::(\d+):\d+)?', text)
+    if found is None:
+        return ""
+    name, line = found.groups()
+    if line is None:
+        return re.sub(r"^(jit\([^/]*\)/)+", "", name)
+    return f"line {line}" if name in ("-", "") else f"{name}:{line}"
