@@ -101,11 +101,11 @@ MODELS = {
 # ---- who runs them --------------------------------------------------------------------------------------------------
 
 
-def by_hlograph(inputs: list[Any], outputs: Any) -> Callable[..., Any]:
-    """hlograph, at its defaults."""
+def by_hlograph(inputs: list[Any], outputs: Any, policy: str = "auto") -> Callable[..., Any]:
+    """hlograph, at its defaults but for the policy."""
     import hlograph
 
-    return hlograph.function(inputs, outputs)
+    return hlograph.function(inputs, outputs, policy=policy)
 
 
 def by_pytensor_jax(inputs: list[Any], outputs: Any) -> Callable[..., Any]:

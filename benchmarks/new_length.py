@@ -19,7 +19,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     report = Report(TITLE, ("model", *PEERS[:3]))
     for model in MODELS.values():
         functions = {
-            "hlograph": by_hlograph(*model.graph()),
+            "hlograph": by_hlograph(*model.graph(), policy="exact"),
             "jax.jit": by_jax(model),
             "PyTensor JAX": by_pytensor_jax(*model.graph()),
         }

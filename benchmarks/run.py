@@ -29,7 +29,7 @@ from rich.console import Console  # noqa: E402
 from rich.status import Status  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-BENCHMARKS = ("emission", "overhead", "steady", "new_length", "first_result")
+BENCHMARKS = ("emission", "overhead", "steady", "new_length", "first_result", "lengths", "padded")
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+
 README = Path(__file__).resolve().parent.parent / "README.md"
 
 
@@ -17,15 +19,29 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     namespace: dict = {}
     exec(compile(blocks()[0], "README.md", "exec"), namespace)
     printed = capsys.readouterr().out
-    assert "compiles=2" in printed
+    stats = namespace["fn"].stats
+    assert (stats.calls, sum(x.policy == "exact" for x in stats.by_executable)) == (102, 3)
+    assert stats.compiles < 12
     assert "stablehlo.dot_general" in printed
     assert (tmp_path / "logistic.mlir").exists()
     assert namespace["value"].shape == ()
     assert namespace["gradient"].shape == (2,)
 
 
+def test_one_compile_for_every_length(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in blocks()[:2]:
+        exec(compile(block, "README.md", "exec"), namespace)
+    printed = capsys.readouterr().out
+    assert "9 compiles for 59 lengths" in printed
+    picked, mean = namespace["picked"](np.arange(5.0), np.arange(5) > 2)
+    np.testing.assert_array_equal(picked, [3.0, 4.0])
+    assert mean == 3.5
+    assert "nonzero_0  computed from data" in printed
+
+
 def test_the_rule_for_a_users_op_works():
-    import numpy as np
     import pytensor.tensor as pt
     from pytensor.graph.basic import Apply
     from pytensor.graph.op import Op
@@ -39,7 +55,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    exec(compile(blocks()[1], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
+    exec(compile(blocks()[2], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)

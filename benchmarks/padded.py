@@ -1,0 +1,110 @@
+"""Steady calls in a bucket beside the exact executable at the true size, and beside XLA's own bounded dimensions.
+
+Lengths are where buckets leave the middle of what they can to padding: a tenth to a fifth. The last rows are the
+padding pass itself: CPU time of its thread for each op of the module that it is given.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from bounded import bounded
+from harness import Report, Target, Timing, check_equal, compare
+from ragged import MODELS
+
+TITLE = "Steady call in a bucket, value and gradient (ratio to the exact executable)"
+COLUMNS = ("exact", "padded", "XLA's bounded dimensions", "jax.jit")
+
+
+def run(quick: bool, progress: Callable[[str], None]) -> Report:
+    """All models, JAX arrays; then the pass."""
+    import jax
+    import jax.numpy as jnp
+
+    import hlograph
+
+    report = Report(TITLE, ("model", *COLUMNS))
+    ratios, bounded_ratios = [], {}
+    for model in MODELS.values():
+        function = model.function()
+        exact = hlograph.jit(function, dims=model.data, policy="exact")
+        padded = hlograph.jit(function, dims=model.data, policy="padded")
+        plain = jax.jit(function)
+        for length in model.lengths[:1] if quick else model.lengths:
+            progress(f"{model.name}, {length:,}")
+            arguments = [jnp.asarray(x) for x in model.arguments(length)]
+            bound = hlograph.Bucket().bound(length)
+            candidates: dict[str, Callable[..., Any]] = {
+                "exact": partial(exact, *arguments),
+                "padded": partial(padded, *arguments),
+                "jax.jit": partial(plain, *arguments),
+            }
+            if model.dot_heavy:
+                other = bounded(padded.program(*arguments), bound).compile()
+                count = len(model.parameters)
+                wide = [*arguments[:count], *[_wide(x, bound) for x in arguments[count:]], jnp.int32(length)]
+                candidates["XLA's bounded dimensions"] = partial(other, *wide)
+            check_equal({key: jax.tree.leaves(call()) for key, call in candidates.items()}, rtol=1e-7)
+            waiting = {key: partial(_finished, call) for key, call in candidates.items()}
+            timings = compare(waiting, "exact", rounds=5 if quick else 40)
+            report.add(f"{model.name}, n = {length:,} of {bound:,}", timings, "us")
+            ratios.append(timings["padded"].ratio)
+            if model.dot_heavy:
+                bounded_ratios[f"{model.name}, n = {length:,}"] = (
+                    timings["XLA's bounded dimensions"].ratio / timings["padded"].ratio
+                )
+    geometric = math.exp(statistics.fmean(map(math.log, ratios)))
+    report.targets.append(Target("padded to exact, geometric mean", geometric, 1.35))
+    for case, ratio in bounded_ratios.items():
+        report.targets.append(Target(f"XLA's bounded dimensions to padded, {case}", ratio, 2, at_least=True))
+    for name, program, bounds in _programs():
+        progress(f"the pass on {name}")
+        operations = sum(program.op_counts().values())
+        samples = []
+        for _ in range(2 if quick else 7):
+            start = time.thread_time()
+            program.pad(bounds)
+            samples.append(time.thread_time() - start)
+        per_op = statistics.median(samples) / operations
+        report.add(f"the pass, {name} ({operations:,} ops), per op", {"padded": Timing(per_op, math.nan)}, "us")
+        report.targets.append(Target(f"the pass on {name}: us per op", 1e6 * per_op, 20))
+    return report
+
+
+def _finished(call: Callable[..., Any]) -> Any:
+    import jax
+
+    return jax.block_until_ready(call())
+
+
+def _wide(x: Any, bound: int) -> Any:
+    import jax.numpy as jnp
+
+    wide = np.zeros((bound, *x.shape[1:]), x.dtype)
+    wide[: x.shape[0]] = x
+    return jnp.asarray(wide)
+
+
+def _programs() -> list[tuple[str, Any, dict[str, int]]]:
+    """Programs for the pass: elementwise chains, and what JAX exports of the models."""
+    import pytensor.tensor as pt
+    from emission import chain
+
+    import hlograph
+
+    x = pt.vector("x")
+    found = [
+        (f"a chain of {n:,}", hlograph.emit_stablehlo(([x], [chain(x, n, pt.tanh, pt.sin)])), {"x_0": 128})
+        for n in (1_000, 10_000)
+    ]
+    for name in ("gp", "rnn", "mlp"):
+        model = MODELS[name]
+        jitted = hlograph.jit(model.function(), dims=model.data)
+        found.append((model.name, jitted.program(*model.arguments(50)), {"n": 128}))
+    return found
