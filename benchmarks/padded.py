@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from bounded import bounded
-from harness import Report, Target, Timing, check_equal, compare
+from harness import Report, Target, check_equal, compare, show
 from ragged import MODELS
 
 TITLE = "Steady call in a bucket, value and gradient (ratio to the exact executable)"
@@ -67,13 +67,16 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         progress(f"the pass on {name}")
         operations = sum(program.op_counts().values())
         samples = []
-        for _ in range(2 if quick else 7):
+        for _ in range(2 if quick else 25):
             start = time.thread_time()
             program.pad(bounds)
             samples.append(time.thread_time() - start)
-        per_op = statistics.median(samples) / operations
-        report.add(f"the pass, {name} ({operations:,} ops), per op", {"padded": Timing(per_op, math.nan)}, "us")
-        report.targets.append(Target(f"the pass on {name}: us per op", 1e6 * per_op, 20))
+        per_op = min(samples) / operations  # others on the machine only ever add
+        cell = f"{show(per_op, 'us')} per op, {show(min(samples), 'ms')}"
+        report.rows.append((f"the pass, {name} ({operations:,} ops)", "-", cell, "-", "-"))
+        report.data.append({"case": f"the pass, {name}", "operations": operations, "seconds": min(samples)})
+        if operations >= 1_000:
+            report.targets.append(Target(f"the pass on {name}: us per op", 1e6 * per_op, 20))
     return report
 
 
@@ -93,6 +96,7 @@ def _wide(x: Any, bound: int) -> Any:
 
 def _programs() -> list[tuple[str, Any, dict[str, int]]]:
     """Programs for the pass: elementwise chains, and what JAX exports of the models."""
+    import jax
     import pytensor.tensor as pt
     from emission import chain
 
@@ -103,8 +107,22 @@ def _programs() -> list[tuple[str, Any, dict[str, int]]]:
         (f"a chain of {n:,}", hlograph.emit_stablehlo(([x], [chain(x, n, pt.tanh, pt.sin)])), {"x_0": 128})
         for n in (1_000, 10_000)
     ]
+    weights = [np.eye(16)] * 60
+    jitted = hlograph.jit(jax.value_and_grad(_deep), dims={"x": ("n", 16), "y": ("n",)})
+    found.append(("60 layers, value and gradient", jitted.program(weights, np.ones((5, 16)), np.ones(5)), {"n": 128}))
     for name in ("gp", "rnn", "mlp"):
         model = MODELS[name]
         jitted = hlograph.jit(model.function(), dims=model.data)
         found.append((model.name, jitted.program(*model.arguments(50)), {"n": 128}))
     return found
+
+
+def _deep(weights: Any, x: Any, y: Any) -> Any:
+    """Layers with a normalization each: reductions, broadcasts and dots beside elementwise ops."""
+    import jax.numpy as jnp
+
+    for weight in weights:
+        x = jnp.tanh(x @ weight)
+        x = x - x.mean(1, keepdims=True)
+        x = x / jnp.sqrt((x * x).mean(1, keepdims=True) + 1e-3)
+    return jnp.mean((x.sum(1) - y) ** 2)

@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jax
@@ -94,10 +94,12 @@ class PaddedCall:
         self._pads: list[tuple[int, Shape, Shape]] = []
         for index, (argument, original) in enumerate(zip(padded.arguments, signature.arguments, strict=False)):
             shape = tuple(dimension.evaluate(dim, sizes) for dim in original.dims)
-            if shape != argument.dims:
+            if shape != argument.dims:  # where it fits as it is, the executable checks it
                 self._pads.append((index, shape, static_shape(argument.dims)))
         self._live = [
-            np.int32(sizes[argument.size]) for argument in padded.arguments[len(signature.arguments) :] if argument.size
+            _scalar(sizes[argument.size], device)
+            for argument in padded.arguments[len(signature.arguments) :]
+            if argument.size
         ]
         self._results = [result for result in padded.results if not result.size]
         self._counts = [result.size for result in padded.results if result.size]
@@ -134,11 +136,10 @@ class PaddedCall:
         next(self._number)
         arrays = list(args)
         for index, live, shape in self._pads:
-            found = np.shape(arrays[index])
-            if found != live:
+            x = arrays[index]
+            if x.shape != live:
                 find_sizes(self._signature, [np.shape(x) for x in args], self._values())
-            if live != shape:
-                arrays[index] = pad(arrays[index], shape)
+            arrays[index] = pad(x, shape)
         outputs = self.executable.run(*arrays, *self._live)
         if self._plain:
             return outputs
@@ -198,6 +199,12 @@ def static_shape(dims: Sequence[Dim]) -> Shape:
     return tuple(dim for dim in dims if isinstance(dim, int))
 
 
+@lru_cache(maxsize=4096)
+def _scalar(value: int, device: Any) -> Any:
+    """A live size on the device: JAX takes an array of its own at once, a numpy scalar takes it 10 us."""
+    return jax.device_put(np.int32(value), device)
+
+
 def _live_share(plan: Plan, sizes: Mapping[str, int]) -> float:
     share = 1.0
     for name, bound in plan.bounds.items():
@@ -221,14 +228,16 @@ def pad(x: Any, shape: Shape) -> Any:
     A JAX array that is given again, as a sampler does with its data, is padded once: what was made of it is kept for as
     long as it lives.
     """
-    if not isinstance(x, jax.Array):
+    if type(x) is np.ndarray:
         return _host_pad(x, shape)
-    if isinstance(x, jax.core.Tracer):
-        return _device_pad(x, shape)
     key = (id(x), shape)
     found = _seen.get(key)
     if found is not None and found[0]() is x and found[1] is not None:
         return found[1]
+    if isinstance(x, jax.core.Tracer):
+        return _device_pad(x, shape)
+    if not isinstance(x, jax.Array):
+        return _host_pad(np.asarray(x), shape)
     padded = _host_pad(np.asarray(x), shape) if in_host_memory(x) else _device_pad(x, shape)
     if found is None or found[0]() is not x:
         _seen[key] = (weakref.ref(x, lambda _: _seen.pop(key, None)), None)

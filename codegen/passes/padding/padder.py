@@ -207,6 +207,8 @@ class Padder:
         }
         self._sizes: dict[Dim, int] = {}
         self._dims: dict[Dim, Dim] = {}
+        self._written: dict[Dims, Dims] = {}
+        self._shapes: dict[Dims, tuple[int, ...]] = {}
         self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
         self._masks: dict[tuple[Dim, int], Tensor] = {}
         self._operation: ir.Operation | None = None
@@ -223,6 +225,22 @@ class Padder:
             if type(found) is not int:
                 found = self._decided(found)
             self._dims[dim] = found
+        return found
+
+    def written(self, dims: Sequence[Dim]) -> Dims:
+        """Dimensions as they are written here, see `dim`."""
+        key = tuple(dims)
+        found = self._written.get(key)
+        if found is None:
+            found = self._written[key] = tuple(map(self.dim, key))
+        return found
+
+    def static_shape(self, dims: Sequence[Dim]) -> tuple[int, ...]:
+        """The static shape for live sizes."""
+        key = tuple(dims)
+        found = self._shapes.get(key)
+        if found is None:
+            found = self._shapes[key] = tuple(map(self.bound, key))
         return found
 
     def _decided(self, dim: Dim) -> Dim:
@@ -296,8 +314,8 @@ class Padder:
 
     def refresh(self) -> None:
         """Takes over what the constraints say of the roots' intervals."""
-        self._dims.clear()
-        self._sizes.clear()
+        for table in (self._dims, self._sizes, self._written, self._shapes):
+            table.clear()
         for name, (low, high) in self.builder.constraints.intervals.items():
             known = self.builder.intervals.get(name)
             if known is not None:
@@ -374,13 +392,13 @@ class Padder:
         whole = facts.anything(tensor.dtype) if fact is None else fact
         if dims is None:
             return Live(tensor, tensor.dims, (None,) * tensor.ndim, whole)
-        live = tuple(map(self.dim, dims))
+        live = self.written(dims)
         return Live(tensor, live, tuple([None if type(dim) is int else whole for dim in live]), whole)
 
     def make(self, tensor: Tensor, dims: Sequence[Dim], pads: Sequence[Fact | None], whole: Fact | None = None) -> Live:
         """A value with a fact per axis (those of axes without padding are dropped)."""
         whole = facts.anything(tensor.dtype) if whole is None else whole
-        live = tuple(map(self.dim, dims))
+        live = self.written(dims)
         kept = [None if type(d) is int else whole if f is None else f for d, f in zip(live, pads, strict=True)]
         return Live(tensor, live, tuple(kept), whole)
 
@@ -466,8 +484,8 @@ class Padder:
 
     def fit(self, x: Live, dims: Sequence[Dim]) -> Live:
         """`x` with its axes written as `dims`, which equal its own, and with their static sizes."""
-        dims = tuple(map(self.dim, dims))
-        if x.dims == dims and x.shape == tuple(map(self.bound, dims)):
+        dims = self.written(dims)
+        if x.dims == dims and x.shape == self.static_shape(dims):
             return x
         for axis, dim in enumerate(dims):
             x = self.resize(x, axis, self.bound(dim))

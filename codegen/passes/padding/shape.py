@@ -47,7 +47,7 @@ def iota(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
 
 def static(padder: Padder, dims: Sequence[Dim]) -> tuple[int, ...]:
     """The static shape for live sizes."""
-    return tuple(map(padder.bound, dims))
+    return padder.static_shape(dims)
 
 
 def _wanted(padder: Padder, shape: Sequence[int | None], operand: Live | None) -> Dims:
