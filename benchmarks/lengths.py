@@ -38,20 +38,21 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     data = logistic_data(LONGEST)
     cases: list[tuple[str, Any, Any, Callable[[int], list[Any]]]] = [
         (
-            "logistic, PyTensor graph, hlograph.function",
+            "logistic as a PyTensor graph, hlograph.function",
             hlograph.function(*logistic_graph()),
             jax.jit(jax.value_and_grad(value, argnums=2)),
             lambda n: [data[0][:n], data[1][:n], data[2]],
         )
     ]
-    for model, name in ((logistic, "logistic, in JAX, hlograph.jit"), (rnn, "RNN, in JAX, hlograph.jit")):
+    jit = 'hlograph.jit, policy="padded"'
+    for model, name in ((logistic, f"logistic in JAX, {jit}"), (rnn, f"RNN in JAX, {jit}")):
         whole = model.make(LONGEST)
         parameters = list(model.parameters.values())
         function = model.function()
         cases.append(
             (
                 name,
-                hlograph.jit(function, dims=model.data),
+                hlograph.jit(function, dims=model.data, policy="padded"),
                 jax.jit(function),
                 lambda n, parameters=parameters, whole=whole: [*parameters, *[x[:n] for x in whole]],
             )

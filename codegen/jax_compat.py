@@ -46,13 +46,19 @@ _KEEP_NAN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 @functools.cache
 def keep_nan_options() -> Mapping[str, Any]:
-    """Compile options with which XLA:CPU's maximum and minimum keep NaN; none where they do anyway (asked once, 50 ms).
+    """Compile options with which XLA:CPU's maximum and minimum keep NaN; none where they do anyway.
+
+    jaxlib 0.10 is known to need them; other releases are asked, once (50 ms).
 
     Raises:
         RuntimeError: they do not, and the options known here do not help.
     """
     import jax
+    import jaxlib
     import numpy as np
+
+    if jaxlib.__version__.startswith("0.10."):
+        return _KEEP_NAN
 
     values = np.zeros(4096, np.float32)
     values[1] = np.nan

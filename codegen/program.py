@@ -12,7 +12,7 @@ import re
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,6 +240,22 @@ class Program:
         for name in ("func.func", "func.return", "stablehlo.return", "builtin.module"):
             counts.pop(name, None)
         return dict(counts.most_common())
+
+    def has_reduction(self, bodies: Collection[str], elements: int) -> bool:
+        """Whether a static program reduces at least so many elements by one of these ops.
+
+        Args:
+            bodies: full names of ops, such as `stablehlo.maximum`.
+            elements: number of elements of the operand.
+        """
+        with self._lock:
+            for operation in walk(self._module):
+                if operation.name == "stablehlo.reduce":
+                    size = int(np.prod(ir.RankedTensorType(operation.operands[0].type).shape, dtype=np.int64))
+                    body = operation.regions[0].blocks[0]
+                    if size >= elements and any(inner.operation.name in bodies for inner in body.operations):
+                        return True
+        return False
 
     def constants(self) -> list[tuple[str, int, str]]:
         """The constants, largest first: (type, bytes, location). A splat counts the bytes of one element."""

@@ -49,6 +49,7 @@ from .policy import (
 from .primitive import StaticModule, call
 
 DEFAULT_CACHE_SIZE = 128
+_LIBRARY_REDUCTION = 4096  # elements from which XLA:CPU leaves a reduction to a library
 _KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
 
 
@@ -521,7 +522,7 @@ class Function:
         device = self.device or config.jax_default_device
         platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
         options = None
-        if platform == "cpu" and _takes_extremes(program):
+        if platform == "cpu" and program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
             options = dict(keep_nan_options()) or None
         if self.device is None:
             return jax.jit(traced, compiler_options=options)
@@ -589,12 +590,6 @@ def _key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], Key]:
             parts.append(f"index({value}{element}),")
     found: Callable[[Sequence[Any]], Key] = eval(f"lambda args: ({''.join(parts)})", {"index": operator.index})
     return found
-
-
-def _takes_extremes(program: Program) -> bool:
-    """Whether a program may reduce by maximum or minimum."""
-    counts = program.op_counts()
-    return "stablehlo.reduce" in counts and ("stablehlo.maximum" in counts or "stablehlo.minimum" in counts)
 
 
 def _is_wide(dtype: Any) -> bool:
