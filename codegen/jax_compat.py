@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib.metadata import version
 from typing import Any
 
 
@@ -40,6 +41,15 @@ def x64_flag() -> Any:
     return state if isinstance(getattr(state, "value", None), bool) else _ConfigFlag()
 
 
+def trace_state() -> Any:
+    """JAX's state in this thread: equal to another thread's where no transformation is under way in either."""
+    try:
+        from jax.extend.core import get_opaque_trace_state
+    except ImportError:  # JAX 0.7
+        from jax._src.core import get_opaque_trace_state
+    return get_opaque_trace_state(convention="nnx")
+
+
 # XLA:CPU hands reductions of 4,096 elements and more to a library whose maximum and minimum pass NaN over.
 _KEEP_NAN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
@@ -54,10 +64,9 @@ def keep_nan_options() -> Mapping[str, Any]:
         RuntimeError: they do not, and the options known here do not help.
     """
     import jax
-    import jaxlib
     import numpy as np
 
-    if jaxlib.__version__.startswith("0.10."):
+    if version("jaxlib").startswith("0.10."):
         return _KEEP_NAN
 
     values = np.zeros(4096, np.float32)

@@ -22,10 +22,9 @@ from typing import Any
 import jax
 import numpy as np
 from jax import tree_util
-from jax.extend.core import get_opaque_trace_state
 
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
-from ..codegen.jax_compat import x64_flag
+from ..codegen.jax_compat import trace_state, x64_flag
 from ..codegen.program import Program
 from ..dialects.jax import Traced, bind, is_key, name_axes, name_of, signature_of, trace
 from .arguments import find_sizes
@@ -84,7 +83,7 @@ class _Call:
 def _no_transformation() -> Any:
     """JAX's state where no transformation is under way, as at the start of a thread."""
     found = []
-    thread = threading.Thread(target=lambda: found.append(get_opaque_trace_state(convention="nnx")))
+    thread = threading.Thread(target=lambda: found.append(trace_state()))
     thread.start()
     thread.join()
     return found[0]
@@ -177,7 +176,7 @@ class Jit:
         except TypeError:  # a static argument without a hash: JAX says so
             return self._jax(*args, **kwargs)
         if plan is None:
-            if get_opaque_trace_state(convention="nnx") != _no_transformation():
+            if trace_state() != _no_transformation():
                 return self._jax(*args, **kwargs)  # for jax.grad, jax.vmap and jax.jit the function is what it was
             plan = self._plan(self._describe(tree, static), leaves)
             if len(self._plans) >= _KNOWN_CALLS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import aesara
 import aesara.tensor as at
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from aesara.compile.mode import Mode
@@ -84,8 +86,8 @@ def test_graph(name):
     values = [np.asarray(v, variable.dtype) for v, variable in zip(values, inputs, strict=True)]
     expected = aesara.function(inputs, outputs, mode=Mode("py", None))(*values)
     program = hlograph.emit_stablehlo((inputs, outputs))
-    ran = program.compile()(*values)
-    for results in (ran if len(outputs) > 1 else (ran,), program.interpret(*values)):
+    ran = [program.compile(policy=policy)(*values) for policy in ("exact", "padded")]
+    for results in (*[x if len(outputs) > 1 else (x,) for x in ran], program.interpret(*values)):
         for actual, wanted in zip(results, expected, strict=True):
             assert np.asarray(actual).dtype == np.asarray(wanted).dtype
             np.testing.assert_allclose(np.asarray(actual), wanted, rtol=1e-10, atol=1e-12)
@@ -102,6 +104,16 @@ def test_logistic_regression_with_gradient_at_two_sizes():
         for actual, wanted in zip(function(*values), reference(*values), strict=True):
             np.testing.assert_allclose(np.asarray(actual), wanted, rtol=1e-10)
     assert function.stats.compiles == 2
+
+
+def test_a_jax_function_of_variable_length():
+    loss = jax.value_and_grad(lambda w, x: jnp.cumsum(jnp.tanh(x @ w)).mean())
+    function = hlograph.jit(loss, dims={"x": ("n", 3)}, policy="padded")
+    for size in (1, 2, 7, 16):
+        w, values = RNG.normal(size=3).astype("float32"), RNG.normal(size=(size, 3)).astype("float32")
+        for actual, wanted in zip(function(w, values), loss(w, values), strict=True):
+            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6)
+    assert function.stats.compiles == 1
 
 
 def test_assert_raises():
