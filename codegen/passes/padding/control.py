@@ -10,6 +10,7 @@ from ...mlir import attributes_of, ir
 from . import facts
 from .live import Live
 from .padder import Padder, Pending, Rule, pads
+from .ranges import counter
 
 CUSTOM: dict[str, Rule] = {}
 IMPLEMENTS: dict[str, Rule] = {}
@@ -65,11 +66,15 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     condition, body = (region.blocks[0] for region in operation.regions)
     known = [_forget_value(padder, x) for x in operands]
     types = [(x.shape, x.dtype) for x in operands]
+    counts = counter(padder, operation, operands)
     for attempt in range(4):
         outcome: list[Live] = []
 
         def walk(*handles: Tensor, known: Sequence[Live] = known, outcome: list[Live] = outcome) -> list[Tensor]:
             lives = [Live(h, x.dims, x.pads, x.whole) for h, x in zip(handles, known, strict=True)]
+            if counts is not None:
+                place, found = counts
+                padder.ranges[handles[place].uid] = found
             results = padder.block(body, lives)
             results = [_same_sizes(padder, x, y, "carry of a loop") for x, y in zip(known, results, strict=True)]
             outcome.extend(results)

@@ -22,6 +22,7 @@ from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
+from .ranges import propagate
 
 _STABLEHLO = """
 abs add and atan2 bitcast_convert cbrt ceil clamp compare complex convert cosine count_leading_zeros divide
@@ -82,6 +83,8 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     if name == "stablehlo.compare":
         direction = _direction(operation)
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
+    if padder.ranges and not first.dims and dtype.kind in "iu":
+        propagate(padder, name, [x.tensor for x in operands], tensor)
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
         for vector, sizes in (operands, operands[::-1]):
             if isinstance(sizes.tensor.sizes, tuple):

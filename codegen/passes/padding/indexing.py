@@ -29,7 +29,10 @@ def _is_zero(x: Tensor) -> bool:
 
 def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
     """A start index within `[0, room]`, as int64."""
+    known = padder.ranges.get(start.uid)
     start = hlo.convert(start, INT64)
+    if known is not None and known.within(padder, room):
+        return start
     if _is_zero(start):
         return start
     room = padder.dim(room)

@@ -38,6 +38,7 @@ from ...mlir import attributes_of, ir
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Dims, Live
+from .ranges import Range
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -186,6 +187,7 @@ class Padder:
         counts: the values of sizes from data, by name.
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
+        ranges: of a loop's counter and what is computed from it, by uid.
     """
 
     source: ir.Module
@@ -198,6 +200,7 @@ class Padder:
     counts: dict[str, Tensor] = field(default_factory=dict)
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
+    ranges: dict[int, Range] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._functions = {
