@@ -34,7 +34,7 @@ from ..codegen.errors import (
 )
 from ..codegen.jax_compat import enable_x64, keep_nan_options, x64_caller, x64_flag
 from ..codegen.program import Program
-from ..codegen.signature import CheckSpec, Root
+from ..codegen.signature import Argument, CheckSpec, Root
 from .arguments import check_count, check_fits, check_type, find_sizes, origin, shape_and_dtype
 from .checks import raise_failed
 from .padded import Executable, PaddedCall
@@ -84,7 +84,6 @@ class Stats:
         cache_hits: calls that found their executable.
         executables: executables held now.
         by_executable: one entry for each of them, exact ones first.
-        padding_share: the part of all padded calls' work that went into padding.
         refusals: size name to the reason why it is not padded.
     """
 
@@ -94,22 +93,24 @@ class Stats:
     cache_hits: int = 0
     executables: int = 0
     by_executable: tuple[ExecutableStats, ...] = ()
-    padding_share: float = 0.0
     refusals: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def padding_share(self) -> float:
+        """The part of all padded calls' work that went into padding."""
+        calls = sum(entry.calls for entry in self.by_executable)
+        return sum(entry.calls * entry.padding_share for entry in self.by_executable) / calls if calls else 0.0
 
     @staticmethod
     def total(parts: Sequence[Stats]) -> Stats:
         """The statistics of several functions together."""
-        entries = [entry for part in parts for entry in part.by_executable]
-        runs = sum(entry.calls for entry in entries)
         return Stats(
             calls=sum(part.calls for part in parts),
             compiles=sum(part.compiles for part in parts),
             compile_seconds=sum(part.compile_seconds for part in parts),
             cache_hits=sum(part.cache_hits for part in parts),
             executables=sum(part.executables for part in parts),
-            by_executable=tuple(entries),
-            padding_share=sum(entry.calls * entry.padding_share for entry in entries) / runs if runs else 0.0,
+            by_executable=tuple(entry for part in parts for entry in part.by_executable),
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
         )
 
@@ -129,6 +130,7 @@ class _Entry:
         run: `jax.jit` of the specialized program, once that is made.
         checks: those of the specialized program: what the sizes decide is not among them.
         ready: whether it has been compiled.
+        compiles: number of compilations.
         used: number of the last call that ran it; the least recently used one is dropped first.
     """
 
@@ -295,9 +297,8 @@ class Function:
             try:
                 call = self._padded_call(plan, sizes, number)
             except PaddingError as error:
-                if not plan.bounds:
+                if not self._refused(error):  # all sizes are exact as it is
                     raise
-                self._refused(error)
                 continue
             if not traced:
                 call = self._remember(key, call)
@@ -383,13 +384,10 @@ class Function:
         alone = len(program.signature.results) == 1 and not program.signature.checks
 
         def traced(*arrays: Any) -> Any:
-            converted = []
-            for argument, array in zip(arguments, arrays, strict=True):
-                shape, dtype, weak = shape_and_dtype(argument, array)
-                check_type(argument, dtype, weak=weak)
+            shapes, converted = _convert(arguments, arrays)
+            for argument, shape in zip(arguments, shapes, strict=True):
                 if shape != argument.dims:
                     raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
-                converted.append(jax.lax.convert_element_type(array, argument.dtype))
             self._compiles.increment()
             executable.compiles += 1
             outputs = call(module, converted)
@@ -458,15 +456,17 @@ class Function:
                 del self._entries[key]
                 entry.retire()
 
-    def _refused(self, error: PaddingError) -> None:
-        """Takes note that sizes cannot be padded; says so where the user asked for it."""
-        wanted = self._policies.refuse(error.roots, str(error))
+    def _refused(self, error: PaddingError) -> bool:
+        """Takes note that sizes cannot be padded; says so where the user asked for it. False where that is no news."""
+        names = self._policies.refuse(error.roots, str(error))
+        wanted = [name for name in names if self._policies.demanded(name)]
         if wanted:
             warnings.warn(
                 f"{self.program.name}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
                 PaddingRefusedWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
+        return bool(names)
 
     def _warn_of_recompilation(self, plan: Plan) -> None:
         for name in plan.exact:
@@ -480,7 +480,7 @@ class Function:
                     f"{self.program.name}: size {name}{origin(self._signature, frozenset([name]))} has had "
                     f"{len(sizes)} values ({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
                     RecompilationWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
 
     def _forget(self, key: Key, entry: _Entry) -> None:
@@ -500,12 +500,7 @@ class Function:
         def traced(*arrays: Any) -> Any:
             if len(arrays) != len(signature.arguments):
                 check_count(signature, len(arrays) - len(self._shared), len(self._shared))
-            shapes, converted = [], []
-            for argument, array in zip(signature.arguments, arrays, strict=True):
-                shape, dtype, weak = shape_and_dtype(argument, array)
-                check_type(argument, dtype, weak=weak)
-                shapes.append(shape)
-                converted.append(jax.lax.convert_element_type(array, argument.dtype))
+            shapes, converted = _convert(signature.arguments, arrays)
             found = find_sizes(signature, shapes, values)
             if found != sizes:
                 raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
@@ -541,14 +536,13 @@ class Function:
                 if isinstance(entry, PaddedCall):
                     entry.report()
             padded = list(self._padded.values())
-        described = [ExecutableStats("exact", _sizes_text(entry.sizes), entry.compiles) for entry in exact]
+        described = [ExecutableStats("exact", str(Plan(entry.sizes, {})), entry.compiles) for entry in exact]
         described += [
             ExecutableStats(
                 "padded", str(x.plan), x.compiles, x.calls, 1 - x.live / x.calls if x.calls and x.plan.bounds else 0.0
             )
             for x in padded
         ]
-        runs = sum(x.calls for x in padded)
         return Stats(
             calls=calls,
             compiles=self._compiles.value,
@@ -556,7 +550,6 @@ class Function:
             cache_hits=calls - self._misses.value,
             executables=len(exact) + len(padded),
             by_executable=tuple(described),
-            padding_share=1 - sum(x.live for x in padded) / runs if runs else 0.0,
             refusals=self._policies.refusals,
         )
 
@@ -570,8 +563,15 @@ class Function:
         return f"<Function {self.program.name}{self._signature}>"
 
 
-def _sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "static"
+def _convert(arguments: Sequence[Argument], arrays: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[Any]]:
+    """Shapes, and arrays of the arguments' dtypes, of what an executable is traced with."""
+    shapes, converted = [], []
+    for argument, array in zip(arguments, arrays, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, array)
+        check_type(argument, dtype, weak=weak)
+        shapes.append(shape)
+        converted.append(jax.lax.convert_element_type(array, argument.dtype))
+    return shapes, converted
 
 
 def _key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], Key]:

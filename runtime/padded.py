@@ -84,7 +84,7 @@ class PaddedCall:
         self.executable = executable
         self.checks: tuple[CheckSpec, ...] = signature.checks
         self.used = 0
-        self._signature, self._sizes, self._device = signature, dict(sizes), device
+        self._signature, self._sizes = signature, dict(sizes)
         self._go_on = go_on
         self._next: dict[int, PaddedCall] = {}
         counts = {count.name for count in signature.counts}
@@ -186,7 +186,7 @@ class PaddedCall:
                         raise ArgumentShapeError(f"size {name} = {sizes[name]} is above its bound {limit}")
                 check_constraints(self._signature, self._later, sizes)
         for index, shape in self._cuts:
-            results[index] = cut(results[index], self._shape(index, sizes) if shape is None else shape, self._device)
+            results[index] = cut(results[index], self._shape(index, sizes) if shape is None else shape)
         return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -202,7 +202,8 @@ def static_shape(dims: Sequence[Dim]) -> Shape:
 @lru_cache(maxsize=4096)
 def _scalar(value: int, device: Any) -> Any:
     """A live size on the device: JAX takes an array of its own at once, a numpy scalar takes it 10 us."""
-    return jax.device_put(np.int32(value), device)
+    with jax.ensure_compile_time_eval():  # what is kept must not belong to a trace that is under way
+        return jax.device_put(np.int32(value), device)
 
 
 def _live_share(plan: Plan, sizes: Mapping[str, int]) -> float:
@@ -238,17 +239,26 @@ def pad(x: Any, shape: Shape) -> Any:
         return _device_pad(x, shape)
     if not isinstance(x, jax.Array):
         return _host_pad(np.asarray(x), shape)
-    padded = _host_pad(np.asarray(x), shape) if in_host_memory(x) else _device_pad(x, shape)
-    if found is None or found[0]() is not x:
-        _seen[key] = (weakref.ref(x, lambda _: _seen.pop(key, None)), None)
-    else:
-        padded = jax.device_put(padded) if isinstance(padded, np.ndarray) else padded
-        _seen[key] = (found[0], padded)
+    again = found is not None and found[0]() is x
+    with jax.ensure_compile_time_eval():  # what is kept must not belong to a trace that is under way
+        if not in_host_memory(x):
+            padded = _device_pad(x, shape)
+        else:
+            padded = _host_pad(np.asarray(x), shape)
+            if again or x.committed:
+                padded = _placed_as(x, padded)
+    reference = found[0] if found is not None and again else weakref.ref(x, lambda _: _seen.pop(key, None))
+    _seen[key] = (reference, padded if again else None)
     return padded
 
 
 # JAX arrays that were padded: (identity, shape) -> the array, and from the second time on what it was padded to.
 _seen: dict[tuple[int, Shape], tuple[weakref.ref[Any], Any]] = {}
+
+
+def _placed_as(x: jax.Array, array: np.ndarray[Any, Any]) -> jax.Array:
+    """A numpy array as a JAX array, on the device that another is committed to."""
+    return jax.device_put(array, x.sharding if x.committed else None)
 
 
 def _host_pad(x: np.ndarray[Any, Any], shape: Shape) -> np.ndarray[Any, Any]:
@@ -322,14 +332,14 @@ def _padder() -> Any:
     return jax.jit(padded, static_argnums=1)
 
 
-def cut(x: Any, shape: Shape, device: Any = None) -> Any:
+def cut(x: Any, shape: Shape) -> Any:
     """The low corner of `x`."""
     if x.shape == shape:
         return x
     if isinstance(x, jax.core.Tracer) or not in_host_memory(x):
         return _cutter()(x, shape)
     view = np.asarray(x)[tuple(map(slice, shape))]
-    return jax.device_put(np.ascontiguousarray(view), device)
+    return _placed_as(x, np.ascontiguousarray(view))
 
 
 @cache

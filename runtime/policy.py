@@ -216,14 +216,18 @@ class Policies:
             raise PolicyError(f"size {name}: {error}", name) from None
 
     def refuse(self, names: frozenset[str], reason: str) -> list[str]:
-        """From now on these sizes (all, where none is named) are exact; returns those that should have been padded."""
+        """From now on these sizes (all, where none is named) are exact; returns those that were not before."""
         with self._lock:
             concerned = [name for name in self._axes if (not names or name in names) and not self._axes[name].refused]
             if not concerned:
                 concerned = [name for name, axis in self._axes.items() if not axis.refused]
             for name in concerned:
                 self._axes[name].refused = reason
-            return [name for name in concerned if self.choices[name] not in ("auto", "exact")]
+            return concerned
+
+    def demanded(self, name: str) -> bool:
+        """Whether the user asked for this size to be padded."""
+        return self.choices[name] not in ("auto", "exact")
 
     @property
     def refusals(self) -> dict[str, str]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import subprocess
+import sys
+import textwrap
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +19,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
+from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, UnsupportedGraphError
 from hlograph.runtime.padded import Buffers, _seen, cut, pad
 from hlograph.runtime.policy import PaddingRefusedWarning, RecompilationWarning
 
@@ -189,6 +193,38 @@ FFT = """func.func @main(%x: tensor<?xcomplex<f32>> {hlograph.name = "x", hlogra
 }"""
 
 
+def test_an_op_without_a_rule_on_a_size_from_data_is_an_error_under_every_policy() -> None:
+    text = """func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]})
+        -> (tensor<?xcomplex<f32>> {hlograph.dims = ["c"]}) attributes {hlograph.counts = [["c", "n"]]} {
+      %first = stablehlo.constant dense<0> : tensor<1xi64>
+      %step = stablehlo.constant dense<1> : tensor<1xi64>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+      %count = stablehlo.convert %sum : (tensor<f32>) -> tensor<i64>
+      %c = stablehlo.custom_call @hlograph.size(%count) {
+        hlograph.dim = "c", hlograph.bound = "n", api_version = 4 : i32, backend_config = {}}
+        : (tensor<i64>) -> tensor<i64>
+      %end = stablehlo.reshape %c : (tensor<i64>) -> tensor<1xi64>
+      %part = stablehlo.real_dynamic_slice %x, %first, %end, %step
+        : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
+      %wide = stablehlo.convert %part : (tensor<?xf32>) -> tensor<?xcomplex<f32>>
+      %y = stablehlo.fft %wide, type = FFT, length = [4] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
+      return %y : tensor<?xcomplex<f32>>
+    }"""
+    program = hlograph.Program.parse(text)
+    for policy in ("auto", "exact", {"c": 4}, {"n": "exact", "c": 4}):
+        with pytest.raises(PaddingError, match=r"stablehlo\.fft"):
+            program.compile(policy=policy)(np.ones(4, np.float32))
+
+
+def test_warnings_point_at_the_call() -> None:
+    f = hlograph.Program.parse(FFT).compile(policy="padded")
+    with pytest.warns(PaddingRefusedWarning) as found:
+        f(np.ones(4, np.complex64))
+    assert found[0].filename == __file__
+
+
 def test_recompiling_under_exact_warns_once_with_the_axis_and_the_sizes() -> None:
     f = likelihood("exact")
     with warnings.catch_warnings(record=True) as found:
@@ -247,6 +283,35 @@ def test_under_transformations_sizes_are_fixed_and_exact() -> None:
     np.testing.assert_allclose(jax.jit(lambda v: f(v) + 1)(a), np.cumsum(a) + 1)
     assert [e.policy for e in f.stats.by_executable] == ["exact"]
     np.testing.assert_allclose(f(a), np.cumsum(a))
+
+
+def test_a_call_while_something_else_is_traced_leaves_nothing_of_the_trace_behind() -> None:
+    x = pt.vector("x", dtype="float32")
+    f = hlograph.function([x], [x * 2, x.sum()], policy="padded")
+    given_, other = jnp.ones(5, jnp.float32), np.ones(4, np.float32)
+    f(given_)
+    traced = jax.jit(lambda v: v + f(given_)[1] + f(other)[1] + f(other)[0].sum())
+    assert traced(1.0) == 18.0
+    np.testing.assert_array_equal(f(given_)[0], np.full(5, 2.0))
+    np.testing.assert_array_equal(f(other)[0], np.full(4, 2.0))
+
+
+def test_arrays_of_another_device_stay_there() -> None:
+    script = """
+        import jax, numpy as np, hlograph, pytensor.tensor as pt
+        x = pt.vector("x", dtype="float32")
+        device = jax.devices()[1]
+        for policy in ("exact", "padded"):
+            f = hlograph.function([x], x * 2, policy=policy)
+            for n in (3, 3, 3):
+                y = f(jax.device_put(np.ones(n, np.float32), device))
+                assert y.devices() == {device}, (policy, y.devices())
+            a = jax.device_put(np.ones(4, np.float32), device)
+            assert [f(a).devices() for _ in range(3)] == [{device}] * 3
+    """
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr == ""
 
 
 def test_checks_are_read_from_padded_runs() -> None:
