@@ -20,7 +20,7 @@ from .facts import Fact
 from .live import Dims, Live
 from .padder import Padder, attributes_of_op, pads
 from .reduce import monoid_of
-from .shape import int_array, static
+from .shape import int_array
 
 
 def _is_zero(x: Tensor) -> bool:
@@ -134,7 +134,7 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
             if type(x.dims[axis]) is not int:
                 padder.note("clamp", x.dims[axis], "indices of a gather")
         places = _clamp_indices(padder, places, limits, vector_dim)
-    shape = static(padder, sizes)
+    shape = padder.static_shape(sizes)
     for axis, room in zip(index_map, limits, strict=True):
         high = padder.interval(room)[1]
         if high is None:

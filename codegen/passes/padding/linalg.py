@@ -20,7 +20,6 @@ from . import facts
 from .control import pads_custom_call, pads_function
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
-from .shape import static
 
 
 def with_identity(padder: Padder, a: Live) -> Live:
@@ -114,7 +113,7 @@ def _library_call(padder: Padder, operation: ir.Operation, data: list[Live], ope
     shapes = [padder.sizes_of(part, "a result's size") for part in operands[count:]]
     if not shapes:
         shapes = [tuple(dim for dim in shape if dim is not None) for shape, _ in types]
-    results = [(static(padder, dims), dtype) for dims, (_, dtype) in zip(shapes, types, strict=True)]
+    results = [(padder.static_shape(dims), dtype) for dims, (_, dtype) in zip(shapes, types, strict=True)]
     copy = ir.Operation.create(
         operation.name,
         results=[padder.builder.tensor_type(*type_) for type_ in results],

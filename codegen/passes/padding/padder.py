@@ -158,7 +158,7 @@ class LiveBuilder(Builder):
         for dim in sizes if isinstance(sizes, tuple) else (sizes,):
             if dim is None or type(dim) is int:
                 continue
-            low, high = dimension.bounds(dim, self.intervals)
+            low, high = self.interval(dim)
             if low is None or high is None or low < info.min or high > info.max:
                 return False
         return True

@@ -42,12 +42,7 @@ def iota(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
     shape, dtype = padder.type_of(operation.results[0])
     dims = _wanted(padder, shape, operands[0] if operands else None)
     axis = integer(operation, "iota_dimension")
-    return [padder.live(hlo.iota(padder.builder, static(padder, dims), axis, dtype), dims, facts.FINITE)]
-
-
-def static(padder: Padder, dims: Sequence[Dim]) -> tuple[int, ...]:
-    """The static shape for live sizes."""
-    return padder.static_shape(dims)
+    return [padder.live(hlo.iota(padder.builder, padder.static_shape(dims), axis, dtype), dims, facts.FINITE)]
 
 
 def _wanted(padder: Padder, shape: Sequence[int | None], operand: Live | None) -> Dims:
@@ -78,7 +73,7 @@ def broadcast_in_dim(padder: Padder, operation: ir.Operation, operands: list[Liv
         if x.dims[axis] != 1:
             dims[place] = padder.equate(dims[place], x.dims[axis], "broadcast")
     x = padder.fit(x, [1 if x.dims[axis] == 1 else dims[place] for axis, place in enumerate(places)])
-    tensor = hlo.broadcast_in_dim(x.tensor, static(padder, dims), places)
+    tensor = hlo.broadcast_in_dim(x.tensor, padder.static_shape(dims), places)
     known: list[Fact] = [x.whole] * len(dims)
     for axis, place in enumerate(places):
         known[place] = x.pad(axis)
@@ -130,7 +125,7 @@ def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:
     """`x` with its live elements, in row-major order, in an array of live shape `dims`."""
     dims = tuple(map(padder.dim, dims))
     if 0 in x.dims or 0 in dims:  # nothing is in it, which says nothing of the other sizes
-        return padder.live(hlo.broadcast_in_dim(padder.constant(0, x.dtype), static(padder, dims), ()), dims)
+        return padder.live(hlo.broadcast_in_dim(padder.constant(0, x.dtype), padder.static_shape(dims), ()), dims)
     groups = _groups(padder, x.dims, dims)
     result = x
     done: list[Dim] = []
@@ -181,7 +176,7 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
     old, stop = x.dims[start : start + count], start + count
     if old == new:
         return x
-    shape = static(padder, new)
+    shape = padder.static_shape(new)
     kept = (*x.shape[:start], *shape, *x.shape[stop:])
     dims = (*x.dims[:start], *new, *x.dims[stop:])
     minor_padded = [dim for side in (old, new) for dim in _without_ones(side)[1:] if type(dim) is not int]
@@ -459,7 +454,7 @@ def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
         padder.note("clamp", padder.dim(x.dims[axis]), "start of a slice")
         # The static window fits at every start, so that it is not moved.
         x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + padder.bound(length)))
-    tensor = hlo.dynamic_slice(x.tensor, places, static(padder, lengths))
+    tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
     known = [x.pads[axis] if length == x.dims[axis] else None for axis, length in enumerate(lengths)]
     return padder.make(tensor, lengths, known, x.whole)
 

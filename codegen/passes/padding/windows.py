@@ -21,7 +21,7 @@ from .control import pads_custom_call
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
 from .reduce import monoid_of
-from .shape import int_array, pad_axis, static
+from .shape import int_array, pad_axis
 
 
 def _array_or(operation: ir.Operation, name: str, default: Sequence[int]) -> list[int]:
@@ -253,7 +253,7 @@ def convolution(padder: Padder, operation: ir.Operation, operands: list[Live]) -
                 "the kernel is reversed, and its length is not static", *[rhs.dims[w.kernel] for w in windows]
             )
         return [padder.live(_by_patches(padder, lhs, rhs, windows, numbers, dims, dtype), dims)]
-    shape = list(static(padder, dims))
+    shape = list(padder.static_shape(dims))
     for w in windows:
         shape[w.target] = int(w.positions(lhs.shape[w.axis], rhs.shape[w.kernel]))  # type: ignore[arg-type]
     attributes = {k: v for k, v in attributes_of_op(operation) if k != "padding"}

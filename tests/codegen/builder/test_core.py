@@ -6,44 +6,16 @@ import re
 
 import numpy as np
 import pytest
+from builds import Build
 
 from hlograph.codegen import builder as hlo
 from hlograph.codegen import mlir
-from hlograph.codegen.builder import BOOL, INT64, Builder, Root
+from hlograph.codegen.builder import BOOL, INT64, Root
 from hlograph.codegen.dims import symbol
 from hlograph.errors import DataDependentSizeError
 
 F64 = np.dtype(np.float64)
 N = symbol("n")
-
-
-class Build:
-    """A function being built; `done` gives its verified text."""
-
-    def __init__(self, *arguments):
-        self.builder = Builder(mlir.new_context())
-        self._function = self.builder.function("main", arguments)
-        self.args = self._function.__enter__()
-        for arg in self.args:
-            for axis, dim in enumerate(arg.dims):
-                if not isinstance(dim, int):
-                    self.builder.add_root(Root(str(dim), arg, axis))
-
-    def done(self, *results) -> str:
-        self.builder.finish(results)
-        self._function.__exit__(None, None, None)
-        mlir.verify(self.builder.module, "the test's module")
-        return str(self.builder.module)
-
-    def run(self, *results, arrays):
-        from hlograph import Program
-
-        program = Program.parse(self.done(*results))
-        compiled = program.compile()(*arrays)
-        compiled = compiled if len(results) > 1 else (compiled,)
-        for a, b in zip(compiled, program.interpret(*arrays), strict=True):
-            np.testing.assert_array_equal(np.asarray(a), b)
-        return [np.asarray(x) for x in compiled]
 
 
 def test_the_same_operation_is_made_once():

@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from builds import Build
 
 import hlograph
 from hlograph.codegen import builder as hlo
-from hlograph.codegen import mlir
 from hlograph.codegen import signature as signatures
-from hlograph.codegen.builder import BOOL, INT64, Builder, Root
+from hlograph.codegen.builder import BOOL, INT64
 from hlograph.codegen.constraints import Constraint
 from hlograph.codegen.dims import maximum, minimum, symbol
 from hlograph.codegen.signature import Argument, Count, Result, Signature
@@ -20,25 +20,6 @@ from hlograph.errors import DataDependentSizeError, UnsupportedGraphError
 F64 = np.dtype(np.float64)
 N = symbol("n")
 SCALAR = ((), INT64)
-
-
-class Build:
-    """A function with the given arguments; `text` ends it."""
-
-    def __init__(self, *arguments):
-        self.builder = Builder(mlir.new_context())
-        self._function = self.builder.function("main", arguments)
-        self.args = self._function.__enter__()
-        for arg in self.args:
-            for axis, dim in enumerate(arg.dims):
-                if not isinstance(dim, int):
-                    self.builder.add_root(Root(str(dim), arg, axis))
-
-    def text(self, *results) -> str:
-        self.builder.finish(results)
-        self._function.__exit__(None, None, None)
-        mlir.verify(self.builder.module, "the test's module")
-        return str(self.builder.module)
 
 
 def vector(build, dim):
@@ -52,7 +33,7 @@ def lines(text):
 def test_the_marker():
     build = Build(SCALAR, ((N,), F64))
     dim = hlo.data_size(build.args[0], "chosen", N)
-    text = build.text(vector(build, dim))
+    text = build.done(vector(build, dim))
     (marker,) = [line for line in lines(text) if "custom_call" in line]
     assert "stablehlo.custom_call @hlograph.size(%arg0)" in marker
     for part in ('hlograph.dim = "chosen_0"', 'hlograph.bound = "n"', "api_version = 4 : i32", "backend_config = {}"):
@@ -64,7 +45,7 @@ def test_the_marker():
 def test_a_marker_without_a_bound():
     build = Build(SCALAR)
     hlo.data_size(build.args[0], "chosen")
-    assert "hlograph.bound" not in build.text(build.args[0])
+    assert "hlograph.bound" not in build.done(build.args[0])
     assert build.builder.counts == {"chosen_0": None}
 
 
@@ -74,7 +55,7 @@ def test_what_is_known_needs_no_marker():
     assert hlo.data_size(builder.constant(3), "chosen") == 3
     assert hlo.data_size(builder.size(N + 1), "chosen") == N + 1
     assert hlo.true_places(builder.constant(np.array([True, False, True]))).literal.tolist() == [0, 2]
-    assert "custom_call" not in build.text(build.args[0])
+    assert "custom_call" not in build.done(build.args[0])
 
 
 def test_nothing_can_be_chosen_from_nothing():
@@ -87,14 +68,14 @@ def test_one_size_for_one_count():
     (mask,) = build.args
     first, second = hlo.data_size(hlo.count_true(mask), "a", N), hlo.data_size(hlo.count_true(mask), "b", N)
     assert first is second
-    assert build.text(vector(build, first)).count("custom_call") == 1
+    assert build.done(vector(build, first)).count("custom_call") == 1
 
 
 def test_a_bound_may_be_found_later():
     build = Build(SCALAR, ((N,), F64))
     dim = hlo.data_size(build.args[0], "chosen")
     assert hlo.data_size(build.args[0], "again", N) == dim
-    assert 'hlograph.bound = "n"' in build.text(vector(build, dim))
+    assert 'hlograph.bound = "n"' in build.done(vector(build, dim))
     assert build.builder.counts == {"chosen_0": N}
 
 
@@ -112,7 +93,7 @@ def test_sizes_are_computed_behind_what_they_depend_on():
     second = hlo.data_size(b, "second")
     after = vector(build, maximum(first - N, 0) + minimum(second, N * 2))
     late = vector(build, first * 3)
-    text = lines(build.text(after, late, before, vector(build, N + 1)))
+    text = lines(build.done(after, late, before, vector(build, N + 1)))
 
     def place(pattern):
         found = [i for i, line in enumerate(text) if re.search(pattern, line)]
@@ -132,14 +113,14 @@ def test_sizes_are_computed_once():
     build = Build(SCALAR)
     dim = hlo.data_size(build.args[0], "chosen")
     results = [vector(build, dim * 2), hlo.full(build.builder, build.builder.constant(1.0), (dim * 2,))]
-    assert build.text(*results).count("stablehlo.multiply") == 1
+    assert build.done(*results).count("stablehlo.multiply") == 1
 
 
 def test_the_size_itself_is_the_marker():
     build = Build(SCALAR)
     dim = hlo.data_size(build.args[0], "chosen")
     assert build.builder.exact(dim + 1, INT64)
-    text = build.text(build.builder.size(dim), build.builder.size(dim, np.dtype(np.int32)))
+    text = build.done(build.builder.size(dim), build.builder.size(dim, np.dtype(np.int32)))
     assert re.search(r"(%\d+) = stablehlo.custom_call[^\n]*\n.*stablehlo.convert \1", text)
 
 
@@ -153,7 +134,7 @@ def test_a_size_inside_a_region():
         return [hlo.reduce_monoid(vector(build, dim + N), [0], "add")]
 
     (result,) = hlo.if_(flag, inside, lambda: [count])
-    text = build.text(result, x)
+    text = build.done(result, x)
     assert text.index("stablehlo.if") < text.index("hlograph.size") < text.index("dynamic_iota")
     assert build.builder.counts == {}
 
@@ -166,7 +147,7 @@ def test_a_size_of_a_branch_as_its_result():
         return [build.builder.size(hlo.data_size(hlo.add(count, 1), "chosen", 9) * 2)]
 
     (result,) = hlo.if_(flag, inside, lambda: [count])
-    text = build.text(result)
+    text = build.done(result)
     assert text.index("stablehlo.if") < text.index("hlograph.size") < text.index("stablehlo.multiply")
 
 
@@ -235,7 +216,7 @@ def test_a_call_takes_what_has_such_a_size():
     x = vector(build, hlo.data_size(build.args[0], "chosen"))
     (y,) = hlo.call("inner", [x], lambda v: [hlo.concatenate([v, v], 0)])
     assert list(map(str, y.dims)) == ["2*chosen_0"]
-    build.text(y)
+    build.done(y)
 
 
 # ---- signature ------------------------------------------------------------------------------------------------------
