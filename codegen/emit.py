@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Graph:
         outputs: (variable, name or None).
         constant: the numpy value of a variable that is a constant, None for others.
         describe: one line about a node, for error messages.
+        inner: the nodes of an op's inner graph, or None.
+        transforms: makes derivatives and batches of such graphs; None where the reader knows none.
+        rewrite: which of the library's rewrites were applied.
+        source: inputs and outputs to make derivatives and batches of; by default those of the graph.
     """
 
     inputs: list[Input]
@@ -45,6 +49,19 @@ class Graph:
     constant: Callable[[Any], Any]
     describe: Callable[[Any], str]
     inner: Callable[[Any], Any] = field(default=lambda op: None)
+    transforms: Any = None
+    rewrite: Any = False
+    source: tuple[list[Any], list[Any]] | None = None
+
+    @property
+    def variables(self) -> list[Any]:
+        """The inputs' variables, for transforms."""
+        return [item.variable for item in self.inputs] if self.source is None else self.source[0]
+
+    @property
+    def results(self) -> list[Any]:
+        """The outputs' variables, for transforms."""
+        return [variable for variable, _ in self.outputs] if self.source is None else self.source[1]
 
 
 def emit_stablehlo(
@@ -52,8 +69,9 @@ def emit_stablehlo(
     *specs: Any,
     dims: DimsArgument | None = None,
     name: str | None = None,
-    rewrite: bool = False,
+    rewrite: bool | Literal["full"] = False,
     constraints: Sequence[str] = (),
+    rng_inputs: bool = False,
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -68,10 +86,13 @@ def emit_stablehlo(
             arguments stay as the specs have them. For a pytree by prefix: a tuple of names counts for all leaves with
             that many axes, a dictionary or tuple of such for its entries.
         name: the module's name; by default "main", or the function's.
-        rewrite: apply PyTensor's own canonicalization, stabilization and specialization rewrites first, as its
-            compiled modes do (`log(sigmoid(x))` becomes `-softplus(-x)`). Off: the graph is lowered as it stands.
+        rewrite: what is done to the graph first: False, it is lowered as it stands; True, hlograph's selection of the
+            library's rewrites (numerical stabilization: `log(sigmoid(x))` becomes `-softplus(-x)`); "full", those of
+            the library's own compiled modes.
         constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
             `"n % 8 == 0"`.
+        rng_inputs: for a PyTensor graph, generators are arguments and results of their own, as keys. Otherwise one
+            key, the first argument, serves all random variables (docs/random.md).
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -91,7 +112,7 @@ def emit_stablehlo(
         return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
-    read = registry.read_graph(graph, rewrite=rewrite)
+    read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
     with collector.paused():
         return _Emitter(read, name or "main").emit(dims or {})
 
@@ -140,6 +161,10 @@ class Context:
     def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
         """Lowers an inner graph in place, with `operands` for its inputs."""
         return self._emitter.lower_inner(inputs, outputs, operands)
+
+    def lower_more(self, variables: Sequence[Any]) -> list[Tensor]:
+        """Lowers variables that are not in the graph, of ones that have been lowered."""
+        return self._emitter.lower_more(variables)
 
     def branch(self, index: int) -> Callable[[], list[Tensor]]:
         """For a lazy op: lowers what branch `index` needs, when called, and returns the branch's operands."""
@@ -197,7 +222,7 @@ class _Emitter:
         used |= {name for bound in limits if bound is not None for name in dimension.roots(bound)}
         signature = Signature(
             tuple(
-                Argument(a.name, a.dtype, a.dims, elements if used.intersection(elements) else (), a.shared)
+                replace(a, values=elements if used.intersection(elements) else ())
                 for a, elements in zip(arguments, values, strict=True)
             ),
             tuple(
@@ -213,7 +238,7 @@ class _Emitter:
         signatures.write(operation, signature)
         mlir.verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
-        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings)
+        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings, graph=graph)
 
     def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """Says where each root comes from; integer scalars and short vectors know their elements as roots."""
@@ -228,7 +253,7 @@ class _Emitter:
             names: tuple[str, ...] = ()
             scalar = argument.dims == ()
             vector = len(argument.dims) == 1 and type(argument.dims[0]) is int and argument.dims[0] <= 16
-            if argument.dtype.kind in "iu" and (scalar or vector):
+            if argument.dtype.kind in "iu" and (scalar or vector) and not argument.key:
                 count = 1 if scalar else int(argument.dims[0])  # type: ignore[arg-type]
                 base = root_base(argument.name, number)
                 names = tuple(fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
@@ -411,6 +436,10 @@ class _Emitter:
                 return [self._read(variable) for variable in outputs]
         finally:
             self.values, self.branches = outer_values, outer_branches
+
+    def lower_more(self, outputs: Sequence[Any]) -> list[Tensor]:
+        known = dict(self.values)
+        return self.lower_inner(list(known), outputs, list(known.values()))
 
     @contextmanager
     def _place_kept(self) -> Iterator[None]:

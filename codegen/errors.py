@@ -20,6 +20,14 @@ class UnsupportedGraphError(HlographError, NotImplementedError):
     """An op has a rule, but not for this use of it (a sparse type, a mode of an option, ...)."""
 
 
+class DerivativeError(UnsupportedGraphError):
+    """A function has no derivative of the kind that is asked for: an op has none, or the graph is not there."""
+
+
+class BatchingError(UnsupportedGraphError):
+    """A graph cannot take a batch axis; the function is then called in a loop over the batch."""
+
+
 class DataDependentSizeError(UnsupportedGraphError):
     """A size depends on computed values, not on input sizes or integer scalar inputs."""
 
@@ -75,6 +83,10 @@ class PaddingError(PassError, NotImplementedError):
 
 class CompileError(HlographError, RuntimeError):
     """The device's compiler refused the module."""
+
+
+class DeviceError(HlographError, RuntimeError):
+    """The device that a call needs is not here."""
 
 
 class CheckFailedError(HlographError, RuntimeError):

@@ -25,7 +25,10 @@ DimsArgument = Mapping[Any, Sequence[str | int | None]]
 
 @dataclass
 class Input:
-    """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph."""
+    """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph.
+
+    `key` names the implementation of a PRNG key.
+    """
 
     given: Any
     variable: Any
@@ -33,6 +36,7 @@ class Input:
     dtype: np.dtype[Any]
     shape: tuple[int | None, ...]
     container: Any = None
+    key: str = ""
 
 
 def fresh(name: str, taken: set[str]) -> str:
@@ -94,7 +98,7 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
                 sizes.append(dimension.symbol(fresh(f"{root_base(name, len(arguments))}_{axis}", taken)))
             else:
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
-        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None))
+        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None, key=x.key))
     return arguments
 
 

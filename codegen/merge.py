@@ -55,7 +55,11 @@ def adopt_text(module: ir.Module, text: str, wanted: str) -> str:
     Returns:
         The main function's symbol: `wanted`, or with a number where that is taken.
     """
-    source = mlir.parse_module(text, module.context, "JAX lowering")
+    return adopt(module, flat(mlir.parse_module(text, module.context, "JAX lowering")), wanted)
+
+
+def flat(source: ir.Module) -> ir.Module:
+    """A module that JAX wrote, made one function without shape assertions, in place."""
     for operation in walk(source):
         if operation.name == "stablehlo.custom_call" and "shape_assertion" in str(
             operation.attributes["call_target_name"]
@@ -63,7 +67,7 @@ def adopt_text(module: ir.Module, text: str, wanted: str) -> str:
             operation.erase()
     inline_calls(source)
     mlir.run_pipeline(source, "canonicalize,cse,symbol-dce")
-    return adopt(module, source, wanted)
+    return source
 
 
 def inline_calls(module: ir.Module) -> None:

@@ -3,14 +3,16 @@
 In: a module's `@main` with its `hlograph.*` attributes (or without: a plain StableHLO module gets positional names).
 Out: a `Signature`; and back, so that the module's text alone carries everything. The attributes are
 
-    argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true
+    argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true,
+               hlograph.key = "threefry2x32"
     result:    hlograph.name = "y", hlograph.dims = ["n"]
     function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]],
                hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
-are no size). A padded program has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the
-scalars that are live sizes, and `hlograph.live_values` in place of `hlograph.values`. With checks, the function's last
-result is the vector of their flags.
+are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers. A padded program
+has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the scalars that are live sizes, and
+`hlograph.live_values` in place of `hlograph.values`. With checks, the function's last result is the vector of their
+flags.
 `hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
 give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
 `hlograph.local_counts`; nothing in the signature depends on them.
@@ -36,6 +38,9 @@ PREFIX = "hlograph."
 class Argument:
     """One argument: `values` are the names of the roots that its elements give, if any.
 
+    `key` is set for a PRNG key, given as the integers that it consists of: the name of the implementation that the
+    program was made for, such as "threefry2x32".
+
     In a padded program (see the pass `pad`), `live` are the live sizes of the axes; a scalar that is the live size of
     an axis has that size's name as its `size`, and `live_values` are what `values` were.
     """
@@ -48,6 +53,7 @@ class Argument:
     live: tuple[Dim, ...] = ()
     size: str = ""
     live_values: tuple[str, ...] = ()
+    key: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -206,6 +212,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
                 entry["hlograph.values"] = _strings(argument.values)
             if argument.shared:
                 entry["hlograph.shared"] = ir.BoolAttr.get(True)
+            if argument.key:
+                entry["hlograph.key"] = ir.StringAttr.get(argument.key)
             if any(argument.live_values):
                 entry["hlograph.live_values"] = _strings(argument.live_values)
             arguments.append(ir.DictAttr.get(entry | _live_entries(argument)))
@@ -319,6 +327,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
                 "hlograph.shared" in entry,
                 *_live(entry, dims, signed),
                 live_values=live_values,
+                key=ir.StringAttr(entry["hlograph.key"]).value if "hlograph.key" in entry else "",
             )
         )
     checks = tuple(CheckSpec(*pair) for pair in _pairs(function, "hlograph.checks"))

@@ -17,20 +17,9 @@ import numpy as np
 from ..codegen.emit import Graph
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ..codegen.inputs import Input
-
-# Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion. XLA does these itself.
-EXCLUDED = (
-    "cxx_only",
-    "BlasOpt",
-    "inplace",
-    "fusion",
-    "local_careduce_fusion",
-    "scan_reduce_trace_prealloc",
-    "scan_save_mem_prealloc",
-    "reuse_decomposition_multiple_solves",
-    "scan_split_non_sequence_decomposition_and_solve",
-    "local_useless_unbatched_blockwise",
-)
+from . import keys, static_shapes
+from .rewrites import Rewrite, Rewrites
+from .transforms import Transforms
 
 
 class Library:
@@ -52,14 +41,19 @@ class Library:
             self.function = module("compile.executor").Function
         except ImportError:  # before PyTensor 3
             self.function = module("compile.function.types").Function
-        self._module = module
+        self.module = module
+        self.rewrites = Rewrites(module)
+        self.generator = module("tensor.random.type").RandomType if package == "pytensor" else None
 
-    def rewrite(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The library's own rewrites for a compiled function, without those for other backends, on a copy."""
-        query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
-        fgraph = self.fgraph(list(inputs), list(outputs), clone=True)
-        self._module("compile.mode").optdb.query(query).rewrite(fgraph)
-        return list(fgraph.inputs), list(fgraph.outputs)
+    def is_generator(self, variable: Any) -> bool:
+        """Whether a variable is a random generator that a key can stand for."""
+        return self.generator is not None and isinstance(variable.type, self.generator)
+
+    def rewrite(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite = True
+    ) -> tuple[list[Any], list[Any]]:
+        """The graph rewritten, on a copy where anything changes; see `Rewrites.apply`."""
+        return self.rewrites.apply(inputs, outputs, how)
 
 
 @functools.cache
@@ -68,13 +62,15 @@ def library(package: str) -> Library:
     return Library(package)
 
 
-def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
+def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: bool = False) -> Graph:
     """Reads a graph object.
 
     Args:
         library: the graph library's classes.
         graph: what the user gave.
-        rewrite: whether to apply the library's rewrites to a graph that is not compiled yet.
+        rewrite: which of the library's rewrites to apply to a graph that is not compiled yet; see `rewrites`.
+        rng_inputs: whether random generators are inputs as any other, and may be outputs, as the data of keys.
+            Otherwise one key for all random variables is the first input; see `keys`.
 
     Shared variables come after the inputs, with their containers; one that a pair lists among its inputs is an input
     as any other.
@@ -82,16 +78,16 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
     containers: dict[Any, Any] = {}
     names: list[str | None]
     if isinstance(graph, library.function):
-        inputs, outputs, containers = _compiled(graph)
+        inputs, outputs, containers = _compiled(library, graph, rng_inputs)
         rewrite = False
     elif isinstance(graph, library.fgraph):
-        inputs, outputs = _not_shared(library, graph.inputs), list(graph.outputs)
+        inputs, outputs = _found(library, graph.inputs, rng_inputs), list(graph.outputs)
     elif isinstance(graph, library.variable):
         outputs = [graph]
-        inputs = _not_shared(library, _roots(library, outputs))
+        inputs = _found(library, _roots(library, outputs), rng_inputs)
     elif isinstance(graph, list) and graph and all(isinstance(x, library.variable) for x in graph):
         outputs = list(graph)
-        inputs = _not_shared(library, _roots(library, outputs))
+        inputs = _found(library, _roots(library, outputs), rng_inputs)
     elif isinstance(graph, list | tuple) and len(graph) == 2:
         inputs, outputs = _pair(library, *graph)
     else:
@@ -101,29 +97,49 @@ def read(library: Library, graph: Any, *, rewrite: bool = False) -> Graph:
         )
     names = [getattr(output, "name", None) for output in outputs]
     _refuse_duplicates(inputs)
+    key = None
+    if not rng_inputs and library.generator is not None:
+        key, inputs, outputs = keys.assign(library, inputs, outputs)
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
     shared = [v for v in unlisted if isinstance(v, library.shared)]
     _refuse_missing([v for v in unlisted if not isinstance(v, library.shared)], outputs)
     containers.update((variable, variable) for variable in shared)
     everything = [*inputs, *shared]
-    described = [_input(library, variable, number, containers) for number, variable in enumerate(everything)]
+    described = [
+        _key_input(variable, containers)
+        if variable is key or (rng_inputs and library.is_generator(variable))
+        else _input(library, variable, number, containers)
+        for number, variable in enumerate(everything)
+    ]
+    # What all of the library's rewrites leave need not have derivatives any more.
+    source = (list(everything), list(outputs)) if rewrite == "full" else None
     if rewrite:
-        everything, outputs = library.rewrite(everything, outputs)
+        with static_shapes.looked_up(library.module):
+            everything, outputs = library.rewrite(everything, outputs, rewrite)
         for item, variable in zip(described, everything, strict=True):
             item.variable = variable
     return Graph(
-        described, list(zip(outputs, names, strict=True)), lambda v: _constant(library, v), _describe, _inner_nodes
+        described,
+        list(zip(outputs, names, strict=True)),
+        lambda v: _constant(library, v),
+        _describe,
+        _inner_nodes,
+        Transforms(library),
+        rewrite,
+        source,
     )
 
 
-def _compiled(function: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
+def _compiled(library: Library, function: Any, rng_inputs: bool) -> tuple[list[Any], list[Any], dict[Any, Any]]:
     """Inputs and outputs of a compiled function's (rewritten) graph; implicit inputs keep their containers."""
     maker = function.maker
     fgraph = maker.fgraph
     explicit, implicit, containers = [], [], {}
     for spec, variable, container in zip(maker.inputs, fgraph.inputs, function.input_storage, strict=True):
         if spec.implicit:
+            if library.is_generator(variable) and not rng_inputs:
+                continue
             implicit.append(variable)
             containers[variable] = _Storage(container)
         else:
@@ -182,8 +198,13 @@ def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
         )
 
 
-def _not_shared(library: Library, variables: Iterable[Any]) -> list[Any]:
-    return [variable for variable in variables if not isinstance(variable, library.shared)]
+def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list[Any]:
+    """Of a graph's roots those that are its inputs when nobody says which are."""
+    return [
+        variable
+        for variable in variables
+        if not isinstance(variable, library.shared) and (rng_inputs or not library.is_generator(variable))
+    ]
 
 
 def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
@@ -217,6 +238,13 @@ def _input(library: Library, variable: Any, number: int, containers: dict[Any, A
         )
     sizes = tuple(None if size is None else int(size) for size in shape)
     return Input(variable, variable, name, np.dtype(dtype), sizes, containers.get(variable))
+
+
+def _key_input(variable: Any, containers: dict[Any, Any]) -> Input:
+    """The key of all random variables, or a generator that is one."""
+    name = variable.name or keys.NAME
+    container = containers.get(variable)
+    return Input(variable, variable, name, np.dtype(np.uint32), (2,), container, key=keys.IMPLEMENTATION)
 
 
 def _constant(library: Library, variable: Any) -> Any:

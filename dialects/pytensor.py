@@ -8,6 +8,6 @@ from ..codegen.emit import Graph
 from . import apply_graph
 
 
-def read(graph: Any, *, rewrite: bool = False) -> Graph:
+def read(graph: Any, *, rewrite: bool = False, rng_inputs: bool = False) -> Graph:
     """Reads a PyTensor graph; see `apply_graph.read`."""
-    return apply_graph.read(apply_graph.library("pytensor"), graph, rewrite=rewrite)
+    return apply_graph.read(apply_graph.library("pytensor"), graph, rewrite=rewrite, rng_inputs=rng_inputs)

@@ -83,7 +83,7 @@ from .elementwise import (
     xor,
     zeta,
 )
-from .imported import import_elementwise
+from .imported import import_elementwise, import_function
 from .indexing import dynamic_slice, dynamic_update_slice, element_sizes, gather, put, scatter, take
 from .linalg import (
     cholesky,
@@ -200,6 +200,7 @@ __all__ = [
     "if_",
     "imag",
     "import_elementwise",
+    "import_function",
     "iota",
     "is_finite",
     "is_inf",

@@ -1,17 +1,21 @@
-"""Functions that JAX already writes as plain StableHLO (incomplete gamma and beta, Bessel, ...), used as they are.
+"""Functions that JAX already writes as plain StableHLO (incomplete gamma, random draws, ...), used as they are.
 
-In: a JAX elementwise function and handles. Out: handles. The function is exported once per dtype and shape, with
-symbolic dimensions where the operands have them, and becomes a private function of the module; nothing of the user's
-graph is traced.
+In: a JAX function and handles. Out: handles. The function is exported once per dtype and shape, with symbolic
+dimensions where the operands have them, and becomes a private function of the module; nothing of the user's graph is
+traced.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import mlir
+from ..errors import UnsupportedGraphError
 from ..jax_compat import enable_x64
-from ..merge import adopt_text
+from ..merge import adopt, adopt_text, flat
 from .elementwise import unify
 from .tensor import Dims, DType, Tensor
 
@@ -46,3 +50,75 @@ def _export(function: Callable[..., Any], dims: Dims, dtypes: Sequence[DType]) -
     with enable_x64(True):
         specs = [jax.ShapeDtypeStruct(shape, dtype) for dtype in dtypes]
         return export.export(jax.jit(function), platforms=("cpu",))(*specs).mlir_module()
+
+
+def import_function(
+    name: str, function: Callable[..., Any], operands: Sequence[Tensor], rules: tuple[tuple[Any, Any], ...] = ()
+) -> Tensor:
+    """Applies a JAX function whose result's sizes are among those of its operands.
+
+    Args:
+        name: base of the private function's symbol.
+        function: hashable; equal functions are exported once per process, in x64 mode.
+        operands: of any shapes; dimensions that are equal, or are known to be, are one size to JAX.
+        rules: (primitive, lowering rule) pairs in place of JAX's own.
+
+    Raises:
+        UnsupportedGraphError: JAX cannot trace it with symbolic sizes, or makes it a library's call.
+    """
+    builder = operands[0].builder
+    sizes: dict[Any, str] = {}
+
+    def size(dim: Any) -> Any:
+        return dim if type(dim) is int else sizes.setdefault(builder.constraints.canonical(dim), f"d{len(sizes)}")
+
+    shapes = tuple(tuple(size(dim) for dim in x.dims) for x in operands)
+    dtypes = tuple(x.dtype for x in operands)
+    code, shape, dtype = _exported(name, function, shapes, dtypes, rules)
+    dim_of = {symbol: dim for dim, symbol in sizes.items()}
+    if unknown := [entry for entry in shape if type(entry) is not int and entry not in dim_of]:
+        raise UnsupportedGraphError(f"{name} has a result of size {unknown[0]}, which is no operand's")
+    dims = tuple(entry if isinstance(entry, int) else dim_of[entry] for entry in shape)
+    # Shape refinement wants a function of its own for each set of sizes.
+    key = ("jax", name, function, shapes, tuple(sizes), dtypes)
+    symbol = builder.functions.get(key)
+    if symbol is None:
+        source = mlir.parse_module(code, builder.context, f"the lowering of {name}")
+        symbol = builder.functions[key] = adopt(builder.module, source, name)
+    return builder.op("func.call", operands, dims, dtype, (("callee", f"@{symbol}"),))
+
+
+@functools.lru_cache(maxsize=512)
+def _exported(
+    name: str,
+    function: Callable[..., Any],
+    shapes: tuple[tuple[int | str, ...], ...],
+    dtypes: tuple[DType, ...],
+    rules: tuple[tuple[Any, Any], ...],
+) -> tuple[bytes, tuple[int | str, ...], DType]:
+    """The module of a function as bytecode, and its result's sizes and dtype; symbolic sizes as text."""
+    import jax
+    from jax import export
+
+    operands = [f"{dtype}[{', '.join(map(str, shape))}]" for shape, dtype in zip(shapes, dtypes, strict=True)]
+    what = f"{name} of {', '.join(operands)}"
+    scope = export.SymbolicScope()
+    with enable_x64(True), jax.threefry_partitionable(True):  # the default, whatever it is set to: see docs/random.md
+        specs = [
+            jax.ShapeDtypeStruct(export.symbolic_shape(", ".join(map(str, shape)), scope=scope), dtype)
+            for shape, dtype in zip(shapes, dtypes, strict=True)
+        ]
+        try:
+            jitted = jax.jit(function, keep_unused=True)
+            exported = export.export(jitted, platforms=("cpu",), _override_lowering_rules=rules)(*specs)
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise UnsupportedGraphError(f"JAX cannot trace {what}: {reason}") from error
+    [result] = exported.out_avals
+    text = exported.mlir_module()
+    targets = {target for target in re.findall(r"custom_call @([\w.]+)", text) if target != "shape_assertion"}
+    if targets:
+        called = ", ".join(sorted(targets))
+        raise UnsupportedGraphError(f"JAX makes {what} a call of {called}, which is not portable; give known sizes")
+    code = mlir.to_bytecode(flat(mlir.parse_module(text, mlir.new_context(), name)))
+    return code, tuple(x if isinstance(x, int) else str(x) for x in result.shape), result.dtype

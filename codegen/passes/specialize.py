@@ -111,7 +111,7 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
         return tuple(dimension.substitute(dim, sizes) for dim in dims)
 
     arguments = tuple(
-        Argument(a.name, a.dtype, fix(a.dims), tuple("" if name in sizes else name for name in a.values), a.shared)
+        replace(a, dims=fix(a.dims), values=tuple("" if name in sizes else name for name in a.values))
         for a in signature.arguments
     )
     results = tuple(Result(r.name, r.dtype, fix(r.dims)) for r in signature.results)

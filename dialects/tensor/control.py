@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
-from ...codegen.errors import UnsupportedGraphError
+from ...codegen.errors import BatchingError, UnsupportedGraphError
+from .. import batching
+from ..apply_graph import library
 from ..registry import find, lowers
 
 
@@ -66,7 +68,7 @@ def _unsupported_core(op: Any) -> Sequence[str]:
 
 @lowers("Blockwise", inner=True, unsupported=_unsupported_core)
 def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
-    """A core op over leading batch axes: handed to the core op's rule, which knows batches or needs none."""
+    """A core op over leading batch axes: handed to the core op's rule, if that knows batches or needs none."""
     op = node.op
     counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
     rank = max(counts, default=0)
@@ -75,10 +77,7 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
         return ctx.lower_op(op.core_op, core_node, operands)
     lowering = find(op.core_op)
     if lowering is None or not lowering.batched:
-        raise UnsupportedGraphError(
-            f"{type(op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) has "
-            "no lowering; apply it to one core input at a time"
-        )
+        return _unrolled(ctx, node, operands)
     # As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
     batch: list[Dim] = [1] * rank
     found = [False] * rank
@@ -91,6 +90,49 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
                 found[place] = True
     stretched = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
     return ctx.lower_op(op.core_op, core_node, stretched)
+
+
+def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
+    """Ops whose rules know no batch axes: the graph in which they have them (`batching.py`) is lowered in place."""
+    graphs = library(type(node.op).__module__.partition(".")[0])
+    counts = [x.ndim - len(core) for x, core in zip(operands, node.op.inputs_sig, strict=True)]
+    cores = {
+        place: core
+        for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
+        if count and not all(x.type.broadcastable[:count])
+        for core in [batching.of_one_element(graphs, x, count)]
+        if core is not None
+    }
+    given = list(operands)
+    for place, lowered in zip(cores, ctx.lower_more(list(cores.values())), strict=True):
+        given[place] = lowered
+    if all(place in cores or all(x.type.broadcastable[: counts[place]]) for place, x in enumerate(node.inputs)):
+        return _repeated(ctx, node, operands, counts, cores)
+    try:
+        inputs, outputs, stretched = batching.unroll_blockwise(graphs, node, cores)
+    except BatchingError as error:
+        raise UnsupportedGraphError(
+            f"{type(node.op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
+            f"has no lowering ({error}); apply it to one core input at a time"
+        ) from None
+    squeezed = [hlo.squeeze(x, axes) for x, axes in zip(given, stretched, strict=True)]
+    return ctx.lower_inner(inputs, outputs, squeezed)
+
+
+def _repeated(
+    ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int], cores: Mapping[int, Any]
+) -> list[Tensor]:
+    """What is the same for the whole batch is computed once."""
+    first = next(iter(cores), None)
+    batch = () if first is None else operands[first].dims[: counts[first]]
+    inputs = [
+        cores[place] if place in cores else x.dimshuffle(*range(count, x.type.ndim))
+        for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
+    ]
+    results = ctx.lower_more(node.op.core_op.make_node(*inputs).outputs)
+    if first is None:
+        batch = (1,) * max(counts)
+    return [hlo.broadcast(x, (*batch, *x.dims)) for x in results]
 
 
 class _CoreNode:

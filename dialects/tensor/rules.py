@@ -1,6 +1,6 @@
 """Imports every file of rules, which registers them."""
 
-from . import advanced_index, control, data_dependent, elemwise, index, linalg, reduce, shape, sort, symbolic
+from . import advanced_index, control, data_dependent, elemwise, index, linalg, random, reduce, shape, sort, symbolic
 
 __all__ = [
     "advanced_index",
@@ -9,6 +9,7 @@ __all__ = [
     "elemwise",
     "index",
     "linalg",
+    "random",
     "reduce",
     "shape",
     "sort",

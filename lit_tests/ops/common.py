@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply
-from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
 
 import hlograph
@@ -28,16 +28,16 @@ SYMBOLIC = re.compile(r"tensor<[^>]*\?")
 DYNAMIC_OP = re.compile(r"dynamic_(?!slice|update_slice)\w+|real_dynamic_slice|get_dimension_size")
 
 
-def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None) -> None:
-    """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`."""
+def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **options: Any) -> None:
+    """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`; options are `emit_stablehlo`'s."""
     outputs = outputs if isinstance(outputs, list) else [outputs]
     rule, kind = name.split(".")[:2]
     used = {lowering.name for op in ops_of(inputs, outputs) if (lowering := registry.find(op)) is not None}
     if rule not in used:
         raise SystemExit(f"{name}: the graph has no op that the rule {rule} lowers; it has {', '.join(sorted(used))}")
-    program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name)
+    program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name, **options)
     check_kind(name, kind, program.text)
-    check_tidy(name, program)
+    check_tidy(name, program, imported=rule == "RandomVariable")
     print(program.text)
 
 
@@ -74,7 +74,7 @@ def check_kind(name: str, kind: str, text: str) -> None:
 
 def ops_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
     """The ops of a graph, those in inner graphs and core ops included."""
-    pending = [node.op for node in FunctionGraph(list(inputs), list(outputs), clone=True).apply_nodes]
+    pending = [v.owner.op for v in ancestors(outputs, blockers=inputs) if v.owner is not None and v not in inputs]
     while pending:
         op = pending.pop()
         yield op

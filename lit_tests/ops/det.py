@@ -10,8 +10,7 @@ a = pt.dmatrix("a")
 # CHECK-LABEL: module @Det.static
 # CHECK-NOT: dynamic_
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
-# CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<false> : tensor<i1>
-# CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
+# CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CALLED:%\w+]]:2 = call @lu_float64(%arg0) : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>)
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CALLED]]#0 : (tensor<3x3xf64>) -> tensor<9xf64>
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.slice [[SHAPED]] [0:9:4] : (tensor<9xf64>) -> tensor<3xf64>
@@ -23,9 +22,11 @@ a = pt.dmatrix("a")
 # CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, [[IOTA]], [[IOTA2]] : (tensor<3x3xi64>, tensor<3x3xi64>) -> tensor<3x3xi1>
 # CHECK-NEXT: [[TEST2:%\w+]] = stablehlo.compare GT, [[WIDE]], [[WIDE2]] : (tensor<3x3xi32>, tensor<3x3xi32>) -> tensor<3x3xi1>
 # CHECK-NEXT: [[AND:%\w+]] = stablehlo.and [[TEST]], [[TEST2]] : tensor<3x3xi1>
-# CHECK-NEXT: [[REDUCED2:%\w+]] = stablehlo.reduce([[AND]] init: [[CONST2]]) applies stablehlo.xor across dimensions = [0, 1] : (tensor<3x3xi1>, tensor<i1>) -> tensor<i1>
-# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[REDUCED2]], [[CONST3]], [[CONST]] : tensor<i1>, tensor<f64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[CHOSEN]] : tensor<f64>
+# CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.broadcast_in_dim [[CONST2]], dims = [] : (tensor<f64>) -> tensor<3x3xf64>
+# CHECK-NEXT: [[WIDE4:%\w+]] = stablehlo.broadcast_in_dim [[CONST]], dims = [] : (tensor<f64>) -> tensor<3x3xf64>
+# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[AND]], [[WIDE3]], [[WIDE4]] : tensor<3x3xi1>, tensor<3x3xf64>
+# CHECK-NEXT: [[REDUCED2:%\w+]] = stablehlo.reduce([[CHOSEN]] init: [[CONST]]) applies stablehlo.multiply across dimensions = [0, 1] : (tensor<3x3xf64>, tensor<f64>) -> tensor<f64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[REDUCED2]] : tensor<f64>
 # CHECK-NEXT: return [[PRODUCT]] : tensor<f64>
 # CHECK: func.func private @lu_float64(%arg0: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) attributes {hlograph.implements = "lu"}
 show([a], Det()(a), name="Det.static", dims={"a": (3, 3)})
@@ -33,8 +34,7 @@ show([a], Det()(a), name="Det.static", dims={"a": (3, 3)})
 # CHECK-LABEL: module @Det.dynamic
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
 # CHECK: [[CONST2:%\w+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
-# CHECK: [[CONST3:%\w+]] = stablehlo.constant dense<false> : tensor<i1>
-# CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
+# CHECK: [[CONST3:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CALLED:%\w+]]:2 = call @lu_float64(%arg0) : (tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>)
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.dynamic_reshape [[CALLED]]#0, %{{[0-9]+}} : (tensor<?x?xf64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SHAPED]], [[CONST]], %{{[0-9]+}}, %{{[0-9]+}} : (tensor<?xf64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
@@ -46,9 +46,11 @@ show([a], Det()(a), name="Det.static", dims={"a": (3, 3)})
 # CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, [[IOTA]], [[IOTA2]] : (tensor<?x?xi64>, tensor<?x?xi64>) -> tensor<?x?xi1>
 # CHECK-NEXT: [[TEST2:%\w+]] = stablehlo.compare GT, [[WIDE]], [[WIDE2]] : (tensor<?x?xi32>, tensor<?x?xi32>) -> tensor<?x?xi1>
 # CHECK-NEXT: [[AND:%\w+]] = stablehlo.and [[TEST]], [[TEST2]] : tensor<?x?xi1>
-# CHECK-NEXT: [[REDUCED2:%\w+]] = stablehlo.reduce([[AND]] init: [[CONST3]]) applies stablehlo.xor across dimensions = [0, 1] : (tensor<?x?xi1>, tensor<i1>) -> tensor<i1>
-# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[REDUCED2]], [[CONST4]], [[CONST2]] : tensor<i1>, tensor<f64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[CHOSEN]] : tensor<f64>
+# CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST3]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x?xf64>
+# CHECK-NEXT: [[WIDE4:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST2]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x?xf64>
+# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[AND]], [[WIDE3]], [[WIDE4]] : tensor<?x?xi1>, tensor<?x?xf64>
+# CHECK-NEXT: [[REDUCED2:%\w+]] = stablehlo.reduce([[CHOSEN]] init: [[CONST2]]) applies stablehlo.multiply across dimensions = [0, 1] : (tensor<?x?xf64>, tensor<f64>) -> tensor<f64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[REDUCED2]] : tensor<f64>
 # CHECK-NEXT: return [[PRODUCT]] : tensor<f64>
 # CHECK: func.func private @lu_float64(%arg0: tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) attributes {hlograph.implements = "lu"}
 show([a], Det()(a), name="Det.dynamic", dims={"a": ("n", "n")})
@@ -57,8 +59,7 @@ show([a], Det()(a), name="Det.dynamic", dims={"a": ("n", "n")})
 # CHECK-NOT: dynamic_
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
-# CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<false> : tensor<i1>
-# CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
+# CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CALLED:%\w+]]:2 = call @lu_float64(%arg0) : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>)
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CALLED]]#0 : (tensor<3x3xf64>) -> tensor<9xf64>
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.slice [[SHAPED]] [0:9:4] : (tensor<9xf64>) -> tensor<3xf64>
@@ -74,9 +75,11 @@ show([a], Det()(a), name="Det.dynamic", dims={"a": ("n", "n")})
 # CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, [[IOTA]], [[IOTA2]] : (tensor<3x3xi64>, tensor<3x3xi64>) -> tensor<3x3xi1>
 # CHECK-NEXT: [[TEST2:%\w+]] = stablehlo.compare GT, [[WIDE]], [[WIDE2]] : (tensor<3x3xi32>, tensor<3x3xi32>) -> tensor<3x3xi1>
 # CHECK-NEXT: [[AND:%\w+]] = stablehlo.and [[TEST]], [[TEST2]] : tensor<3x3xi1>
-# CHECK-NEXT: [[REDUCED3:%\w+]] = stablehlo.reduce([[AND]] init: [[CONST3]]) applies stablehlo.xor across dimensions = [0, 1] : (tensor<3x3xi1>, tensor<i1>) -> tensor<i1>
-# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[REDUCED3]], [[CONST4]], [[CONST]] : tensor<i1>, tensor<f64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[CHOSEN]] : tensor<f64>
+# CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.broadcast_in_dim [[CONST3]], dims = [] : (tensor<f64>) -> tensor<3x3xf64>
+# CHECK-NEXT: [[WIDE4:%\w+]] = stablehlo.broadcast_in_dim [[CONST]], dims = [] : (tensor<f64>) -> tensor<3x3xf64>
+# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[AND]], [[WIDE3]], [[WIDE4]] : tensor<3x3xi1>, tensor<3x3xf64>
+# CHECK-NEXT: [[REDUCED3:%\w+]] = stablehlo.reduce([[CHOSEN]] init: [[CONST]]) applies stablehlo.multiply across dimensions = [0, 1] : (tensor<3x3xf64>, tensor<f64>) -> tensor<f64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[REDUCED3]] : tensor<f64>
 # CHECK-NEXT: return [[PRODUCT]], [[REDUCED2]] : tensor<f64>, tensor<f64>
 # CHECK: func.func private @lu_float64(%arg0: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) attributes {hlograph.implements = "lu"}
 show([a], SLogDet()(a), name="SLogDet.static", dims={"a": (3, 3)})
@@ -85,8 +88,7 @@ show([a], SLogDet()(a), name="SLogDet.static", dims={"a": (3, 3)})
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
 # CHECK: [[CONST2:%\w+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
-# CHECK: [[CONST4:%\w+]] = stablehlo.constant dense<false> : tensor<i1>
-# CHECK-NEXT: [[CONST5:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
+# CHECK: [[CONST4:%\w+]] = stablehlo.constant dense<-1.000000e+00> : tensor<f64>
 # CHECK-NEXT: [[CALLED:%\w+]]:2 = call @lu_float64(%arg0) : (tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>)
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.dynamic_reshape [[CALLED]]#0, %{{[0-9]+}} : (tensor<?x?xf64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SHAPED]], [[CONST]], %{{[0-9]+}}, %{{[0-9]+}} : (tensor<?xf64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
@@ -102,9 +104,11 @@ show([a], SLogDet()(a), name="SLogDet.static", dims={"a": (3, 3)})
 # CHECK-NEXT: [[TEST:%\w+]] = stablehlo.compare LT, [[IOTA]], [[IOTA2]] : (tensor<?x?xi64>, tensor<?x?xi64>) -> tensor<?x?xi1>
 # CHECK-NEXT: [[TEST2:%\w+]] = stablehlo.compare GT, [[WIDE]], [[WIDE2]] : (tensor<?x?xi32>, tensor<?x?xi32>) -> tensor<?x?xi1>
 # CHECK-NEXT: [[AND:%\w+]] = stablehlo.and [[TEST]], [[TEST2]] : tensor<?x?xi1>
-# CHECK-NEXT: [[REDUCED3:%\w+]] = stablehlo.reduce([[AND]] init: [[CONST4]]) applies stablehlo.xor across dimensions = [0, 1] : (tensor<?x?xi1>, tensor<i1>) -> tensor<i1>
-# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[REDUCED3]], [[CONST5]], [[CONST2]] : tensor<i1>, tensor<f64>
-# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[CHOSEN]] : tensor<f64>
+# CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST4]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x?xf64>
+# CHECK-NEXT: [[WIDE4:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST2]], %{{[0-9]+}}, dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x?xf64>
+# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[AND]], [[WIDE3]], [[WIDE4]] : tensor<?x?xi1>, tensor<?x?xf64>
+# CHECK-NEXT: [[REDUCED3:%\w+]] = stablehlo.reduce([[CHOSEN]] init: [[CONST2]]) applies stablehlo.multiply across dimensions = [0, 1] : (tensor<?x?xf64>, tensor<f64>) -> tensor<f64>
+# CHECK-NEXT: [[PRODUCT:%\w+]] = stablehlo.multiply [[REDUCED]], [[REDUCED3]] : tensor<f64>
 # CHECK-NEXT: return [[PRODUCT]], [[REDUCED2]] : tensor<f64>, tensor<f64>
 # CHECK: func.func private @lu_float64(%arg0: tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) attributes {hlograph.implements = "lu"}
 show([a], SLogDet()(a), name="SLogDet.dynamic", dims={"a": ("n", "n")})

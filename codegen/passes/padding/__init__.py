@@ -14,7 +14,7 @@ associate in another order; nothing else changes. An op without a right rule is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ... import builder as hlo
 from ... import dims as dimension
@@ -180,7 +180,7 @@ def _check_complete(padder: Padder, signature: Signature) -> None:
 def _argument(padder: Padder, argument: Argument) -> Argument:
     live = tuple(map(padder.dim, argument.dims))
     static = tuple(map(padder.bound, live))
-    return Argument(argument.name, argument.dtype, static, (), argument.shared, live, "", argument.values)
+    return replace(argument, dims=static, values=(), live=live, live_values=argument.values)
 
 
 def _is_free(padder: Padder, name: str) -> bool:

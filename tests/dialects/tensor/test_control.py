@@ -367,11 +367,19 @@ def test_blockwise_of_an_op_without_batch_axes_is_the_op() -> None:
     check_lowering([X], Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")(X), THREE)
 
 
-def test_blockwise_over_batches_that_no_rule_takes_is_refused() -> None:
-    a, m = pt.dvector("a"), pt.dmatrix("m")
-    op = Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")
-    with pytest.raises(errors.UnsupportedGraphError, match="OpFromGraph over batch axes"):
-        emit([m], [op(m)])
+def test_blockwise_of_an_inner_graph_stretches_axes_of_size_1() -> None:
+    a, b = pt.dvector("a"), pt.dvector("b")
+    op = Blockwise(OpFromGraph([a, b], [pt.cumsum(a) + b, b.sum()]), signature="(n),(n)->(n),()")
+    x, y = pt.tensor("x", shape=(None, 1, None)), pt.tensor("y", shape=(1, 2, None))
+    values = np.arange(12.0).reshape(3, 1, 4), np.arange(8.0).reshape(1, 2, 4)
+    expected = [np.cumsum(values[0], -1) + values[1], np.broadcast_to(values[1].sum(-1), (3, 2))]
+    check_lowering([x, y], op(x, y), *values, expected=expected)
+
+
+def test_blockwise_over_batches_of_another_shape_each_is_refused() -> None:
+    m = pt.dmatrix("m")
+    with pytest.raises(errors.UnsupportedGraphError, match=r"Unique over batch axes .* would differ"):
+        emit([m], [Blockwise(pt.extra_ops.Unique(), signature="(n)->(m)")(m)])
 
 
 def test_pytensor_evaluates_ifelse_as_the_compiled_function_does() -> None:

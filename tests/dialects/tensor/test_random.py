@@ -1,0 +1,436 @@
+"""Random variables: each draw is `jax.random`'s, by hand, for the subkey that docs/random.md promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import scipy.stats
+from jax import random
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import vectorize_graph
+from pytensor.tensor.random import basic
+from support import assert_same
+
+import hlograph
+from hlograph.codegen.errors import UnsupportedGraphError, UnsupportedOpError
+from hlograph.dialects import keys
+from hlograph.dialects.apply_graph import library
+from hlograph.runtime.policy import PaddingRefusedWarning
+
+KEY = np.array([17, 4711], np.uint32)
+PYTENSOR = library("pytensor")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    """The samplers take XLA seconds with all optimizations, here and by hand."""
+    before = jax.config.values["jax_disable_most_optimizations"]
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
+def rv(name, *parameters, **options):
+    """A random variable with a generator of its own."""
+    options.setdefault("rng", pytensor.shared(np.random.default_rng(0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(basic, name)(*parameters, **options)
+
+
+def subkey(key=KEY, place=0, count=1):
+    """What the program splits off for one of its random variables."""
+    return random.split(random.wrap_key_data(jnp.asarray(key), impl="threefry2x32"), count)[place]
+
+
+def by_hand(function, *arguments):
+    with jax.enable_x64(True):
+        return np.asarray(function(*arguments))
+
+
+def poisson_gamma(k, n, p, shape):
+    first, second = random.split(k)
+    return random.poisson(second, random.gamma(first, n, shape, np.float64) * ((1 - p) / p), shape, np.int64)
+
+
+def beta_binomial(k, n, a, b, shape):
+    first, second = random.split(k)
+    return random.binomial(second, n * 1.0, random.beta(first, a, b, shape, np.float64), shape, np.float64)
+
+
+HALF = jnp.float64
+# Name -> (parameters, the draw by hand from a key, the parameters and the shape without core axes).
+CASES = {
+    "normal": ((1.5, 2.0), lambda k, m, s, n: m + s * random.normal(k, n, HALF)),
+    "uniform": ((-1.0, 3.0), lambda k, a, b, n: random.uniform(k, n, HALF, a, b)),
+    "halfnormal": ((0.5, 2.0), lambda k, m, s, n: m + s * abs(random.normal(k, n, HALF))),
+    "halfcauchy": ((0.5, 2.0), lambda k, m, s, n: m + s * abs(random.cauchy(k, n, HALF))),
+    "cauchy": ((0.5, 2.0), lambda k, m, s, n: m + s * random.cauchy(k, n, HALF)),
+    "gumbel": ((0.5, 2.0), lambda k, m, s, n: m + s * random.gumbel(k, n, HALF)),
+    "laplace": ((0.5, 2.0), lambda k, m, s, n: m + s * random.laplace(k, n, HALF)),
+    "logistic": ((0.5, 2.0), lambda k, m, s, n: m + s * random.logistic(k, n, HALF)),
+    "lognormal": ((0.5, 0.7), lambda k, m, s, n: jnp.exp(m + s * random.normal(k, n, HALF))),
+    "exponential": ((2.5,), lambda k, s, n: s * random.exponential(k, n, HALF)),
+    "gamma": ((2.5, 0.5), lambda k, a, b, n: random.gamma(k, a, n, HALF) / b),
+    "chisquare": ((3.5,), lambda k, df, n: 2 * random.gamma(k, df / 2, n, HALF)),
+    "rayleigh": ((1.5,), lambda k, s, n: s * jnp.sqrt(2 * random.gamma(k, 1.0 * jnp.ones_like(s), n, HALF))),
+    "invgamma": ((2.5, 0.5), lambda k, a, b, n: b / random.gamma(k, a, n, HALF)),
+    "gengamma": (
+        (1.2, 0.8, 2.0),
+        lambda k, a, p, s, n: s * random.gamma(k, a / p, n, HALF) ** (1 / p),
+    ),
+    "beta": ((2.0, 3.0), lambda k, a, b, n: random.beta(k, a, b, n, HALF)),
+    "t": ((5.0, 0.5, 2.0), lambda k, df, m, s, n: m + s * random.t(k, df, n, HALF)),
+    "pareto": ((3.5, 2.0), lambda k, b, s, n: s * random.pareto(k, b, n, HALF)),
+    "weibull": ((1.5,), lambda k, a, n: random.weibull_min(k, 1.0, a, n, HALF)),
+    "wald": ((1.5, 2.0), lambda k, m, s, n: s * random.wald(k, m / s, n, HALF)),
+    "triangular": ((-1.0, 0.5, 2.0), lambda k, a, b, c, n: random.triangular(k, a, b, c, n, HALF)),
+    "truncexpon": (
+        (1.5, 0.5, 2.0),
+        lambda k, b, m, s, n: m - s * jnp.log1p(-(1 - jnp.exp(-b)) * random.uniform(k, n, HALF)),
+    ),
+    "bernoulli": ((0.3,), lambda k, p, n: random.bernoulli(k, p, n).astype(np.int64)),
+    "poisson": ((3.5,), lambda k, rate, n: random.poisson(k, rate, n, np.int64)),
+    "geometric": ((0.3,), lambda k, p, n: random.geometric(k, p, n, np.int64)),
+    "binomial": ((9, 0.3), lambda k, m, p, n: random.binomial(k, m * 1.0, p, n, HALF).astype(np.int64)),
+    "negative_binomial": ((4, 0.3), poisson_gamma),
+    "betabinom": ((9, 2.0, 3.0), lambda k, m, a, b, n: beta_binomial(k, m, a, b, n).astype(np.int64)),
+    "integers": ((-3, 7), lambda k, a, b, n: random.randint(k, n, a, b, np.int64)),
+    "categorical": (
+        (np.array([0.2, 0.5, 0.3]),),
+        lambda k, p, n: random.categorical(k, jnp.log(p), shape=n),
+    ),
+    "multivariate_normal": (
+        (np.array([1.0, -1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])),
+        lambda k, m, c, n: random.multivariate_normal(k, m, c, n, HALF),
+    ),
+    "dirichlet": ((np.array([0.5, 2.0, 1.0]),), lambda k, a, n: random.dirichlet(k, a, n, HALF)),
+    "multinomial": (
+        (9, np.array([0.2, 0.5, 0.3])),
+        lambda k, m, p, n: random.multinomial(k, m * 1.0, p, shape=(*n, 3), dtype=HALF).astype(np.int64),
+    ),
+}
+
+
+def some_of(*names):
+    """These cases, which differ in kind; every night all of them: XLA takes seconds for a sampler with loops."""
+    return pytest.mark.parametrize("name", list(CASES) if "HLOGRAPH_NIGHTLY" in os.environ else names)
+
+
+LOOPS = ("chisquare", "rayleigh", "invgamma", "gengamma", "beta", "t", "negative_binomial", "betabinom")
+VECTORS = ("dirichlet", "multinomial")
+
+
+def arguments(name):
+    """A parameter's array and an input for it."""
+    parameters, hand = CASES[name]
+    arrays = [np.asarray(p) for p in parameters]
+    inputs = [pt.tensor(f"p{i}", shape=x.shape, dtype=x.dtype) for i, x in enumerate(arrays)]
+    if name == "gamma":
+        return inputs, arrays, hand, lambda *p, **options: rv(name, p[0], rate=p[1], **options)
+    return inputs, arrays, hand, lambda *p, **options: rv(name, *p, **options)
+
+
+@some_of(*(name for name in CASES if name not in LOOPS + VECTORS))
+def test_a_draw_is_that_of_jax(name):
+    inputs, arrays, hand, make = arguments(name)
+    n = pt.lscalar("n")
+    compiled = hlograph.emit_stablehlo(([n, *inputs], make(*inputs, size=(n,)))).compile()
+    assert_same(compiled(KEY, 3, *arrays), by_hand(hand, subkey(), *arrays, (3,)), rtol=1e-13, atol=1e-14)
+
+
+@some_of("normal", "categorical")
+def test_sizes(name):
+    """None, a constant, and one that the call decides: 0 and 1 are ordinary."""
+    inputs, arrays, hand, make = arguments(name)
+    n = pt.lscalar("n")
+    outputs = [make(*inputs), make(*inputs, size=(2, 3)), make(*inputs, size=(n, 2))]
+    compiled = hlograph.emit_stablehlo(([n, *inputs], outputs)).compile()
+    for size in (0, 1):
+        shapes = [(), (2, 3), (size, 2)]
+        for place, (found, shape) in enumerate(zip(compiled(KEY, size, *arrays), shapes, strict=True)):
+            wanted = by_hand(hand, subkey(place=place, count=3), *arrays, shape)
+            assert_same(found, wanted, rtol=1e-13, atol=1e-14, label=f"size {shape}")
+
+
+@some_of("normal", "bernoulli", "gamma")
+def test_batches_of_keys_and_parameters(name):
+    """Each element is the draw that it is alone, and one key means the same random numbers for all elements."""
+    inputs, arrays, hand, make = arguments(name)
+    key, [*inputs], [draw] = keys.assign(PYTENSOR, inputs, [make(*inputs, size=(2,))])
+    first = inputs[1]
+    many_keys = pt.tensor("keys", shape=(None, 2), dtype="uint32")
+    many = pt.tensor("many", shape=(None, *first.type.shape), dtype=first.type.dtype)
+    outputs = [
+        vectorize_graph(draw, {key: many_keys}),
+        vectorize_graph(draw, {key: many_keys, first: many}),
+        vectorize_graph(draw, {first: many}),
+    ]
+    batch = 3
+    key_values = np.arange(2 * batch, dtype=np.uint32).reshape(batch, 2)
+    row = np.arange(1, batch + 1).reshape(-1, *[1] * arrays[0].ndim)
+    # Chances that add up to 1 are only put in another order.
+    values = np.stack([np.roll(arrays[0], i) for i in range(batch)]) if arrays[0].ndim else arrays[0] / row
+    values = values.astype(arrays[0].dtype)
+    graph = ([key, many_keys, many, *inputs[1:]], outputs)
+    found = hlograph.emit_stablehlo(graph).compile()(KEY, key_values, values, *arrays)
+
+    def alone(key, *parameters):
+        return hand(subkey(key), *parameters, (2,))
+
+    fixed = (None,) * len(arrays[1:])
+    axes = [(0, None, *fixed), (0, 0, *fixed), (None, 0, *fixed)]
+    given = [(key_values, arrays[0]), (key_values, values), (KEY, values)]
+    for in_axes, pair, result in zip(axes, given, found, strict=True):
+        wanted = [
+            by_hand(
+                alone, *(x if axis is None else x[i] for x, axis in zip((*pair, *arrays[1:]), in_axes, strict=True))
+            )
+            for i in range(batch)
+        ]
+        assert_same(result, np.stack(wanted), rtol=1e-13, atol=1e-14, label=str(in_axes))
+
+
+MOMENTS = {
+    "halfnormal": scipy.stats.halfnorm(0.5, 2.0),
+    "lognormal": scipy.stats.lognorm(0.7, scale=np.exp(0.5)),
+    "exponential": scipy.stats.expon(scale=2.5),
+    "gamma": scipy.stats.gamma(2.5, scale=2.0),
+    "chisquare": scipy.stats.chi2(3.5),
+    "rayleigh": scipy.stats.rayleigh(scale=1.5),
+    "gengamma": scipy.stats.gengamma(1.5, 0.8, scale=2.0),
+    "gumbel": scipy.stats.gumbel_r(0.5, 2.0),
+    "laplace": scipy.stats.laplace(0.5, 2.0),
+    "logistic": scipy.stats.logistic(0.5, 2.0),
+    "beta": scipy.stats.beta(2.0, 3.0),
+    "t": scipy.stats.t(5.0, 0.5, 2.0),
+    "pareto": scipy.stats.pareto(3.5, scale=2.0),
+    "weibull": scipy.stats.weibull_min(1.5),
+    "wald": scipy.stats.invgauss(1.5 / 2.0, scale=2.0),
+    "triangular": scipy.stats.triang(0.5, -1.0, 3.0),
+    "truncexpon": scipy.stats.truncexpon(1.5, 0.5, 2.0),
+    "bernoulli": scipy.stats.bernoulli(0.3),
+    "poisson": scipy.stats.poisson(3.5),
+    "geometric": scipy.stats.geom(0.3),
+    "binomial": scipy.stats.binom(9, 0.3),
+    "negative_binomial": scipy.stats.nbinom(4, 0.3),
+    "betabinom": scipy.stats.betabinom(9, 2.0, 3.0),
+    "integers": scipy.stats.randint(-3, 7),
+    "categorical": scipy.stats.rv_discrete(values=([0, 1, 2], [0.2, 0.5, 0.3])),
+}
+
+
+def test_parameters_mean_what_scipy_means():
+    """Mean and distribution function at three points, within 6 standard errors."""
+    count = 20_000
+    draws = []
+    for name in MOMENTS:
+        _, arrays, _, make = arguments(name)
+        draws.append(make(*(pt.constant(x) for x in arrays), size=(count,)))
+    found = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
+    for (name, law), draw in zip(MOMENTS.items(), found, strict=True):
+        draw = np.asarray(draw)
+        assert abs(draw.mean() - law.mean()) < 6 * law.std() / np.sqrt(count), name
+        for chance in (0.1, 0.5, 0.9):
+            point = law.ppf(chance)
+            exact = law.cdf(point)
+            error = np.sqrt(exact * (1 - exact) / count)
+            assert abs((draw <= point).mean() - exact) <= 6 * error, f"{name} at {point}"
+
+
+def test_vectors_mean_what_scipy_means():
+    count = 20_000
+    p, cov = np.array([0.2, 0.5, 0.3]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    laws = {
+        "dirichlet": scipy.stats.dirichlet([0.5, 2.0, 1.0]),
+        "multinomial": scipy.stats.multinomial(9, p),
+        "multivariate_normal": SimpleNamespace(mean=lambda: np.array([1.0, -1.0]), cov=lambda: cov),
+    }
+    draws = [rv(name, *CASES[name][0], size=(count,)) for name in laws]
+    for (name, law), draw in zip(laws.items(), hlograph.emit_stablehlo(([], draws)).compile()(KEY), strict=True):
+        draw = np.asarray(draw)
+        mean, wanted = draw.mean(axis=0), law.mean()
+        deviation = np.sqrt(np.diag(law.cov()))
+        np.testing.assert_array_less(abs(mean - wanted), 6 * deviation / np.sqrt(count), err_msg=name)
+        scale = np.outer(deviation, deviation)
+        np.testing.assert_array_less(abs(np.cov(draw, rowvar=False) - law.cov()), 0.1 * scale, err_msg=name)
+
+
+@some_of("normal", "bernoulli")
+def test_pytensor_evaluates_the_same_draw(name):
+    inputs, arrays, _, make = arguments(name)
+    new, [draw] = keys.assign(PYTENSOR, inputs, [make(*inputs, size=(2, 3))])[1:]
+    function = pytensor.function(new, draw, mode=Mode(linker="py", optimizer=None))
+    compiled = hlograph.emit_stablehlo((new, draw)).compile()
+    assert_same(compiled(KEY, *arrays), function(KEY, *arrays), rtol=1e-13, atol=1e-14)
+
+
+def test_float32_is_drawn_in_float32():
+    samplers = {
+        "normal": lambda k: 1.5 + 2 * random.normal(k, (3,), np.float32),
+        "halfcauchy": lambda k: 0.5 + 2 * abs(random.cauchy(k, (3,), np.float32)),
+        "uniform": lambda k: random.uniform(k, (3,), np.float32, -1.0, 3.0),
+        "exponential": lambda k: 2.5 * random.exponential(k, (3,), np.float32),
+    }
+    draws = [rv(name, *CASES[name][0], size=(3,), dtype="float32") for name in samplers]
+    found = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
+    for place, (sampler, draw) in enumerate(zip(samplers.values(), found, strict=True)):
+        wanted = np.asarray(sampler(subkey(place=place, count=len(samplers))))
+        assert_same(draw, wanted, rtol=1e-6, atol=1e-7)
+
+
+@some_of("normal", "gamma")
+def test_padding_does_not_change_a_draw(name):
+    """Each random number depends on its place as counted with the true sizes."""
+    inputs, arrays, _, make = arguments(name)
+    n = pt.lscalar("n")
+    program = hlograph.emit_stablehlo(([n, *inputs], make(*inputs, size=(n, 2))))
+    exact = program.compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PaddingRefusedWarning)
+        padded = program.compile(policy="padded")
+        for size in (0, 1, 3):
+            found, wanted = padded(KEY, size, *arrays), exact(KEY, size, *arrays)
+            assert_same(found, np.asarray(wanted), rtol=1e-13, atol=1e-14, label=f"size {size}")
+
+
+def test_sizes_from_parameters():
+    """Without `size`, the draw has the shape that the parameters broadcast to."""
+    a, b = pt.dmatrix("a"), pt.dvector("b")
+    draw = rv("normal", a, b)
+    values = np.arange(6.0).reshape(2, 3), np.array([1.0, 0.0, 2.0])
+    with jax.enable_x64(True):
+        wanted = values[0] + values[1] * np.asarray(random.normal(subkey(), (2, 3), np.float64))
+    for dims in ({}, {"a": (2, 3)}, {"a": ("n", 3)}):
+        found = hlograph.emit_stablehlo(([a, b], draw), dims=dims).compile()(KEY, *values)
+        assert_same(found, wanted, rtol=1e-14, atol=0.0)
+
+
+@pytest.mark.parametrize("name", ["categorical", "multivariate_normal"])
+def test_open_core_sizes(name):
+    """The parameters' own axes may be symbolic too, padded or not."""
+    _, arrays, hand, make = arguments(name)
+    inputs = [pt.tensor(f"p{i}", shape=(None,) * x.ndim) for i, x in enumerate(arrays)]
+    program = hlograph.emit_stablehlo((inputs, make(*inputs, size=(4,))))
+    wanted = by_hand(hand, subkey(), *arrays, (4,))
+    for policy in ("exact", "padded"):
+        assert_same(program.compile(policy=policy)(KEY, *arrays), wanted, rtol=1e-13, atol=1e-14, label=policy)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_permutations_and_choices(replace):
+    x = np.arange(7.0) * 1.5
+    with jax.enable_x64(True):
+        order = random.permutation(subkey(count=2), x)
+        if replace:
+            chosen = x[random.randint(subkey(place=1, count=2), (4,), 0, 7, np.int64)]
+        else:
+            chosen = random.choice(subkey(place=1, count=2), x, (4,), replace=False)
+    draws = [rv("permutation", x), rv("choice", x, size=(4,), replace=replace)]
+    found = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
+    for result, wanted in zip(found, (order, chosen), strict=True):
+        assert_same(result, np.asarray(wanted), rtol=0)
+
+
+def test_chances_of_a_choice_without_replacement():
+    chances = np.array([0.1, 0.0, 0.6, 0.0, 0.3])
+    draws = [rv("choice", pt.arange(5), size=(3,), replace=False, p=chances), rv("permutation", 6)]
+    chosen, order = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
+    assert sorted(np.asarray(chosen)) == [0, 2, 4]
+    assert sorted(np.asarray(order)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_jax_cannot_draw_is_named():
+    draws = [rv("vonmises", 0.0, 1.0), rv("hypergeometric", 5, 4, 3), rv("normal")]
+    with pytest.raises(UnsupportedOpError, match=r"(?s)2 nodes have.*VonMisesRV.*HyperGeometricRV"):
+        hlograph.emit_stablehlo(([], draws))
+    with pytest.raises(UnsupportedOpError, match="method='svd' is not supported"):
+        hlograph.emit_stablehlo(([], rv("multivariate_normal", np.zeros(2), np.eye(2), method="svd")))
+    x, p = pt.dvector("x"), pt.dvector("p")
+    with pytest.raises(UnsupportedGraphError, match=r"JAX makes multinomial of .*float64\[d0\] a call of"):
+        hlograph.emit_stablehlo(([p], rv("multinomial", 7, p)))
+    with pytest.raises(UnsupportedGraphError, match=r"JAX cannot trace permutation of .*non-constant size"):
+        hlograph.emit_stablehlo(([x], rv("permutation", x)))
+
+
+def test_a_class_of_somebody_else_is_refused():
+    """It may draw something else than the class that it derives from."""
+    from pytensor.tensor.random.basic import NormalRV
+
+    class Mine(NormalRV):
+        pass
+
+    draw = Mine().make_node(pytensor.shared(np.random.default_rng(0)), None, 0.0, 1.0).outputs[1]
+    with pytest.raises(UnsupportedOpError, match="no sampler for Mine"):
+        hlograph.emit_stablehlo(([], draw))
+
+
+def test_the_parameters_have_no_gradient():
+    mean = pt.dscalar("mean")
+    for draw in (rv("normal", mean, 1.0), pt.cast(rv("bernoulli", mean), "float64")):
+        [key, _], [cost] = keys.assign(PYTENSOR, [mean], [draw])[1:]
+        with pytest.raises(pytensor.gradient.NullTypeGradError, match="no derivative with respect to its parameters"):
+            pytensor.grad(cost, mean)
+        with pytest.raises(pytensor.gradient.DisconnectedInputError):
+            pytensor.grad(cost, key)
+
+
+def test_what_surrounds_a_draw_has_a_gradient():
+    scale = pt.dscalar("scale")
+    [key, _], [cost] = keys.assign(PYTENSOR, [scale], [scale**2 * rv("normal")])[1:]
+    found = hlograph.emit_stablehlo(([key, scale], pytensor.grad(cost, scale))).compile()(KEY, 3.0)
+    assert_same(found, by_hand(lambda: 6 * random.normal(subkey(), (), np.float64)), rtol=1e-14)
+
+
+# ---- generators as arguments ----------------------------------------------------------------------------------------
+
+
+def test_generators_as_keys():
+    """Each random variable splits the generator that it reads, and leaves the first half behind."""
+    generator = pytensor.shared(np.random.default_rng(0), name="generator")
+    first = rv("normal", size=(3,), rng=generator)
+    second = rv("uniform", size=(2,), rng=first.owner.outputs[0])
+    program = hlograph.emit_stablehlo(([generator], [second.owner.outputs[0], first, second]), rng_inputs=True)
+    [argument] = program.signature.arguments
+    assert (argument.name, argument.dims, argument.key) == ("generator", (2,), "threefry2x32")
+    found = program.compile()(KEY)
+    with jax.enable_x64(True):
+        state, one = random.split(random.wrap_key_data(jnp.asarray(KEY)))
+        state, two = random.split(state)
+        wanted = [random.key_data(state), random.normal(one, (3,), np.float64), random.uniform(two, (2,), np.float64)]
+    for result, value in zip(found, wanted, strict=True):
+        assert_same(result, np.asarray(value), rtol=1e-14)
+
+
+def test_the_signature_of_a_key_is_saved(tmp_path):
+    program = hlograph.emit_stablehlo(([], rv("normal", size=(3,))))
+    program.save(tmp_path / "draw.mlirbc")
+    loaded = hlograph.load(tmp_path / "draw.mlirbc")
+    assert [a.key for a in loaded.signature.arguments] == ["threefry2x32"]
+    assert_same(loaded.compile()(KEY), np.asarray(program.compile()(KEY)), rtol=0)
+
+
+@pytest.mark.skipif(not hasattr(pt.random, "shared_rng"), reason="written for PyTensor 3")
+def test_the_page_about_random_variables_runs():
+    page = Path(__file__).resolve().parents[3] / "docs" / "random.md"
+    text = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    assert "assert_allclose" in text
+    exec(compile(text, page.name, "exec"), {})
+
+
+def test_modules_are_portable():
+    """No calls of a library, whatever the platform."""
+    draws = [make(*inputs) for inputs, _, _, make in map(arguments, CASES)]
+    inputs = {x: None for draw in draws for x in pytensor.graph.traversal.explicit_graph_inputs([draw])}
+    text = hlograph.emit_stablehlo((list(inputs), draws)).text
+    assert "custom_call" not in text

@@ -1,0 +1,425 @@
+"""Batches of graphs: `jax.vmap` of compiled functions against NumPy, element by element, without a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import jax
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+import scipy.linalg
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.ifelse import ifelse
+from pytensor.raise_op import Assert
+from pytensor.tensor import blas
+from support import assert_same
+
+import hlograph
+from hlograph.codegen.errors import UnsupportedGraphError
+
+OVERRIDE = "pullback" if "pullback" in signature(OpFromGraph).parameters else "lop_overrides"  # before PyTensor 3
+SIZE = 3
+_rng = np.random.default_rng(20)
+VECTOR, MATRIX, CUBE = (_rng.normal(size=(SIZE, *shape)) for shape in ((4,), (4, 5), (2, 4, 5)))
+SQUARE = _rng.normal(size=(SIZE, 3, 3)) + 3 * np.eye(3)
+POSITIVE = SQUARE @ SQUARE.transpose(0, 2, 1) + np.eye(3)
+ROWS, PLACES = np.array([[0, 2], [1, 1], [-1, 3]]), np.array([1, 0, -2])
+GRID = np.array([[[0, 1], [2, 3]], [[3, 3], [0, -1]], [[-4, 2], [1, 0]]])
+FLAGS = np.array([True, False, True])
+
+
+@pytest.fixture(autouse=True)
+def _double() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def symbol(array: np.ndarray) -> Any:
+    """An input for one element of a batch."""
+    return pt.tensor(dtype=array.dtype, shape=(None,) * array.ndim)
+
+
+def run_batched(
+    graph: Callable[..., Any], arrays: Sequence[np.ndarray], mapped: Sequence[bool], *, loops: bool = False
+) -> list[np.ndarray]:
+    """The results of `jax.vmap` of the graph's function; asserts that it took no loop (or that it took one)."""
+    inputs = [symbol(array[0] if flag else array) for array, flag in zip(arrays, mapped, strict=True)]
+    outputs = graph(*inputs)
+    fn = hlograph.emit_stablehlo((inputs, outputs)).compile()
+    found = jax.vmap(fn, in_axes=tuple(0 if flag else None for flag in mapped))(*arrays)
+    assert bool(fn.derived.loops) == loops, dict(fn.derived.loops)
+    return [np.asarray(x) for x in found] if isinstance(outputs, list) else [np.asarray(found)]
+
+
+def one_by_one(function: Callable[..., Any], arrays: Sequence[np.ndarray], mapped: Sequence[bool]) -> list[np.ndarray]:
+    """NumPy's results for each element, stacked."""
+    count = next(len(array) for array, flag in zip(arrays, mapped, strict=True) if flag)
+    rows = [function(*[a[k] if flag else a for a, flag in zip(arrays, mapped, strict=True)]) for k in range(count)]
+    columns = zip(*rows, strict=True) if isinstance(rows[0], list) else [rows]
+    return [np.stack([np.asarray(x) for x in column]) for column in columns]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph, what NumPy makes of one element, and the arrays: `mapped` ones hold one for each element."""
+
+    graph: Callable[..., Any]
+    wanted: Callable[..., Any]
+    arrays: tuple[np.ndarray, ...]
+    mapped: tuple[bool, ...] | None = None
+
+
+def _written(x: np.ndarray, place: Any, y: Any, *, add: bool = False) -> np.ndarray:
+    x = x.copy()
+    if add:
+        np.add.at(x, place, y)
+    else:
+        x[place] = y
+    return x
+
+
+def _sorted_by(op: Any) -> Callable[[Any], Any]:
+    return lambda x: op(x, axis=0)
+
+
+CASES = {
+    # sizes
+    "shape": Case(lambda x: x / x.shape[0] + pt.zeros(x.shape), lambda x: x / 4, (MATRIX,)),
+    "size-1-axis": Case(
+        lambda x, y: x[:, 0].dimshuffle(0, "x") + pt.specify_broadcastable(y, 0),
+        lambda x, y: x[:, :1] + y,
+        (MATRIX, _rng.normal(size=(SIZE, 1, 6))),
+    ),
+    "alloc": Case(lambda x: pt.alloc(x, 2, 4), lambda x: np.broadcast_to(x, (2, 4)), (VECTOR,)),
+    "reshape": Case(lambda x: x.reshape((-1, 2)), lambda x: x.reshape((-1, 2)), (MATRIX,)),
+    "flatten": Case(lambda x: x.flatten(), np.ravel, (CUBE,)),
+    "join": Case(
+        lambda x, y: pt.join(-1, x, y), lambda x, y: np.concatenate([x, y], -1), (MATRIX, MATRIX[0]), (True, False)
+    ),
+    "split": Case(lambda x: pt.split(x, [1, 3], n_splits=2, axis=0), lambda x: np.split(x, [1], axis=0), (MATRIX,)),
+    "make-vector": Case(
+        lambda x, y: pt.stack([x[0], y, x[-1]]),
+        lambda x, y: np.stack([x[0], y, x[-1]]),
+        (VECTOR, np.array(2.5)),
+        (True, False),
+    ),
+    "eye": Case(lambda k: pt.eye(3, 4, k), lambda k: np.eye(3, 4, int(k)), (PLACES,)),
+    "diagonal": Case(lambda x: pt.diagonal(x, offset=1), lambda x: np.diagonal(x, 1), (SQUARE,)),
+    "diag": Case(pt.diag, np.diag, (VECTOR,)),
+    "repeat": Case(lambda x: pt.repeat(x, 3, axis=1), lambda x: np.repeat(x, 3, axis=1), (MATRIX,)),
+    "tri": Case(lambda x: pt.tril(x, -1), lambda x: np.tril(x, -1), (SQUARE,)),
+    # order, reductions
+    "sort": Case(_sorted_by(pt.sort), _sorted_by(np.sort), (MATRIX,)),
+    "argsort": Case(lambda x: pt.argsort(x, axis=-1), lambda x: np.argsort(x, axis=-1, kind="stable"), (MATRIX,)),
+    "cumsum": Case(lambda x: pt.cumsum(x, axis=0), lambda x: np.cumsum(x, axis=0), (MATRIX,)),
+    "cumprod-flat": Case(lambda x: pt.cumprod(x), lambda x: np.cumprod(x), (MATRIX,)),
+    "argmax": Case(lambda x: pt.argmax(x, axis=1), lambda x: np.argmax(x, axis=1), (MATRIX,)),
+    "argmax-all": Case(lambda x: pt.argmax(x), lambda x: np.argmax(x), (MATRIX,)),
+    "max": Case(lambda x: [x.max(), x.min(axis=0)], lambda x: [x.max(), x.min(axis=0)], (MATRIX,)),
+    "softmax": Case(lambda x: pt.special.softmax(x), lambda x: np.exp(x) / np.exp(x).sum(), (MATRIX,)),
+    "searchsorted": Case(pt.extra_ops.searchsorted, np.searchsorted, (np.sort(VECTOR[0]), VECTOR), (False, True)),
+    "searchsorted-in-each": Case(
+        lambda x, v: pt.extra_ops.searchsorted(x, v, side="right"),
+        lambda x, v: np.searchsorted(x, v, side="right"),
+        (np.sort(np.round(VECTOR)), np.array([[0.0, np.nan], [1, -1]])),
+        (True, False),
+    ),
+    # reading
+    "index": Case(lambda x, i: x[i], lambda x, i: x[i], (MATRIX, PLACES)),
+    "index-shared-array": Case(lambda x, i: x[:, i], lambda x, i: x[:, i], (MATRIX[0], PLACES), (False, True)),
+    "index-shared-index": Case(lambda x, i: x[:, i], lambda x, i: x[:, i], (MATRIX, np.array(2)), (True, False)),
+    "index-apart": Case(lambda x, i: x[i, :, 1], lambda x, i: x[i, :, 1], (CUBE, PLACES)),
+    "index-apart-shared": Case(
+        lambda x, i: x[i, 1:, -1], lambda x, i: x[i, 1:, -1], (CUBE[0], np.array([0, 1, -1])), (False, True)
+    ),
+    "take": Case(lambda x, i: x[i], lambda x, i: x[i], (MATRIX, ROWS)),
+    "take-inner": Case(lambda x, i: x[:, i, ::2], lambda x, i: x[:, i, ::2], (CUBE, ROWS)),
+    "take-inner-shared": Case(lambda x, i: x[:, i], lambda x, i: x[:, i], (CUBE[0], GRID), (False, True)),
+    "take-shared-index": Case(lambda x, i: x[:, i], lambda x, i: x[:, i], (CUBE, ROWS[0]), (True, False)),
+    "take-apart": Case(lambda x, i, j: x[i, :, j], lambda x, i, j: x[i, :, j], (CUBE, ROWS % 2, GRID)),
+    "take-apart-shared-index": Case(
+        lambda x, i: x[i, :, i], lambda x, i: x[i, :, i], (CUBE, np.array([[1, 0], [0, -1]])), (True, False)
+    ),
+    "take-with-scalar": Case(lambda x, i: x[1, :, i], lambda x, i: x[1, :, i], (CUBE, ROWS)),
+    "take-new-axis": Case(lambda x, i: x[i, None, 1:], lambda x, i: x[i, None, 1:], (MATRIX, ROWS)),
+    "mask-shared": Case(
+        lambda x: x[:, np.array([True, False, True, True, False])], lambda x: x[:, [0, 2, 3]], (MATRIX,)
+    ),
+    # writing
+    "set": Case(lambda x, y: pt.set_subtensor(x[1:3], y), lambda x, y: _written(x, slice(1, 3), y), (VECTOR, PLACES)),
+    "set-row": Case(
+        lambda x, y, i: pt.set_subtensor(x[:, i], y),
+        lambda x, y, i: _written(x, (slice(None), i), y),
+        (MATRIX[0], VECTOR, PLACES),
+        (False, True, True),
+    ),
+    "increment-shared-value": Case(
+        lambda x, y: pt.inc_subtensor(x[1], y),
+        lambda x, y: _written(x, 1, y, add=True),
+        (MATRIX, MATRIX[0, 0]),
+        (True, False),
+    ),
+    "increment-scalar": Case(
+        lambda x, y: pt.inc_subtensor(x[:, 1:], y),
+        lambda x, y: _written(x, (slice(None), slice(1, None)), y, add=True),
+        (MATRIX, PLACES.astype(float)),
+    ),
+    "set-at": Case(lambda x, i: pt.set_subtensor(x[i], 0.5), lambda x, i: _written(x, i, 0.5), (VECTOR, ROWS)),
+    "increment-at": Case(
+        lambda x, y, i: pt.inc_subtensor(x[i], y),
+        lambda x, y, i: _written(x, i, y, add=True),
+        (VECTOR[0], _rng.normal(size=(SIZE, 2)), ROWS),
+        (False, True, True),
+    ),
+    "increment-inner": Case(
+        lambda x, y, i: pt.inc_subtensor(x[:, i], y),
+        lambda x, y, i: _written(x, (slice(None), i), y, add=True),
+        (CUBE, _rng.normal(size=(SIZE, 2, 2, 5)), ROWS),
+    ),
+    "increment-apart": Case(
+        lambda x, y, i: pt.inc_subtensor(x[i, :, i], y),
+        lambda x, y, i: _written(x, (i, slice(None), i), y, add=True),
+        (CUBE, _rng.normal(size=(4,)), ROWS % 2),
+        (True, False, True),
+    ),
+    "increment-apart-shared-index": Case(
+        lambda x, y: pt.inc_subtensor(x[np.array([0, 1]), :, np.array([1, 1])], y),
+        lambda x, y: _written(x, ([0, 1], slice(None), [1, 1]), y, add=True),
+        (CUBE, _rng.normal(size=(SIZE, 2, 4))),
+    ),
+    "write-where": Case(
+        lambda x, m: pt.set_subtensor(x[m], -1.0), lambda x, m: _written(x, m, -1.0), (VECTOR, VECTOR > 0)
+    ),
+    # linear algebra
+    "dot-shared-matrix": Case(lambda x, y: x @ y, np.matmul, (MATRIX[0].T, VECTOR), (False, True)),
+    "dot-shared-vector": Case(lambda x, y: x @ y, np.matmul, (MATRIX, MATRIX[0, 0]), (True, False)),
+    "dot-row": Case(lambda x, y: x @ y, np.matmul, (VECTOR, MATRIX[0]), (True, False)),
+    "dot-vectors": Case(lambda x, y: x @ y, np.dot, (VECTOR, VECTOR)),
+    "dot-shared-right": Case(lambda x, y: x @ y, np.matmul, (MATRIX, MATRIX[0].T), (True, False)),
+    "dot-matrices": Case(lambda x, y: x @ y, np.matmul, (MATRIX, SQUARE[:, :1] + np.ones((SIZE, 5, 3)))),
+    "matmul": Case(pt.matmul, np.matmul, (CUBE, SQUARE[0, 0, 0] * np.ones((5, 2))), (True, False)),
+    "tensordot": Case(lambda x, y: pt.tensordot(x, y, 2), lambda x, y: np.tensordot(x, y, 2), (CUBE, MATRIX)),
+    "batched-dot": Case(pt.batched_dot, np.matmul, (CUBE, CUBE.transpose(0, 1, 3, 2))),
+    "gemv": Case(
+        lambda y, a, x: blas.gemv_no_inplace(y, 2.0, a, x, 0.5),
+        lambda y, a, x: 0.5 * y + 2 * a @ x,
+        (VECTOR[:, :4], MATRIX, MATRIX[0, 0]),
+        (True, True, False),
+    ),
+    "gemm-zero": Case(
+        lambda z, x, y: blas.gemm_no_inplace(z, np.float64(3), x, y, np.float64(0)),
+        lambda z, x, y: 3 * x @ y,
+        (np.full((SIZE, 4, 4), np.nan), MATRIX[0], MATRIX.transpose(0, 2, 1)),
+        (True, False, True),
+    ),
+    "ger": Case(blas.ger, lambda a, k, x, y: a + k * np.outer(x, y), (MATRIX, PLACES * 1.0, VECTOR, MATRIX[:, 0])),
+    "dot22-scalar": Case(
+        blas._dot22scalar, lambda x, y, k: k * x @ y, (SQUARE, SQUARE[0], np.array(2.0)), (True, False, False)
+    ),
+    "cholesky": Case(pt.linalg.cholesky, np.linalg.cholesky, (POSITIVE,)),
+    "solve": Case(pt.linalg.solve, np.linalg.solve, (SQUARE, SQUARE[0]), (True, False)),
+    "solve-triangular": Case(
+        lambda a, b: pt.linalg.solve_triangular(a, b, lower=True),
+        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
+        (SQUARE[0], SQUARE[:, 0]),
+        (False, True),
+    ),
+    "det": Case(pt.linalg.det, np.linalg.det, (SQUARE,)),
+    "slogdet": Case(lambda x: list(pt.linalg.slogdet(x)), lambda x: list(np.linalg.slogdet(x)), (SQUARE,)),
+    "inverse": Case(pt.linalg.inv, np.linalg.inv, (SQUARE,)),
+    # control
+    "switch": Case(pt.switch, np.where, (FLAGS, VECTOR, VECTOR[0]), (True, True, False)),
+    "if": Case(
+        lambda c, x, y: ifelse(c, [x, y], [y, x * 2]),
+        lambda c, x, y: [x, y] if c else [y, x * 2],
+        (FLAGS, VECTOR[1], VECTOR[0]),
+        (True, False, False),
+    ),
+    "if-shared": Case(
+        lambda c, x, y: ifelse(c, x, y),
+        lambda c, x, y: x if c else y,
+        (FLAGS[0], VECTOR, VECTOR[0]),
+        (False, True, False),
+    ),
+    "check": Case(lambda x: Assert("positive")(x, (x < 9).all(), x[0] < 9), lambda x: x, (VECTOR,)),
+    "inner-graph": Case(
+        lambda x, y: OpFromGraph([(a := pt.dvector()), (b := pt.dvector())], [a * b.sum()])(x, y),
+        lambda x, y: x * y.sum(),
+        (VECTOR, VECTOR[0]),
+        (False, True)[::-1],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_is_numpy_element_by_element(name: str) -> None:
+    case = CASES[name]
+    mapped = case.mapped or (True,) * len(case.arrays)
+    found = run_batched(case.graph, case.arrays, mapped)
+    wanted = one_by_one(case.wanted, case.arrays, mapped)
+    assert len(found) == len(wanted)
+    for actual, expected in zip(found, wanted, strict=True):
+        assert_same(actual, expected)
+
+
+# ---- batches of all kinds -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_batches_of_no_element_and_of_one(count: int) -> None:
+    """The batch axis is no axis of size 1 that stretches, and -1 in a shape is not taken from it."""
+    x, y, i = pt.dmatrix("x"), pt.dvector("y"), pt.lvector("i")
+    outputs = [x[i] + y, (x * y).reshape((-1, 1)), x @ y, pt.inc_subtensor(x[i], y), x.sum(axis=0) + y.shape[0]]
+    fn = hlograph.function([x, y, i], outputs, rewrite=False)
+    arrays = MATRIX[:count], _rng.normal(size=(count, 5)), ROWS[:count]
+    found = jax.vmap(fn)(*arrays)
+    assert not fn.derived.loops
+    shapes = [np.shape(a) for a in found]
+    assert shapes == [(count, 2, 5), (count, 20, 1), (count, 4), (count, 4, 5), (count, 5)]
+    for a, b, k in zip(*arrays, strict=True):
+        wanted = [a[k] + b, (a * b).reshape(-1, 1), a @ b, _written(a, k, b, add=True), a.sum(0) + 5]
+        for actual, expected in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(actual[0], expected, rtol=1e-12)
+
+
+def test_a_batch_of_batches() -> None:
+    x, i = pt.dmatrix("x"), pt.lvector("i")
+    fn = hlograph.function([x, i], x[i] @ pt.sort(x[:, i[0]]), rewrite=False)
+    arrays = _rng.normal(size=(2, SIZE, 5, 5))
+
+    def by_hand(x: np.ndarray, i: np.ndarray) -> np.ndarray:
+        return x[i] @ np.sort(x[:, i[0]])
+
+    found = jax.vmap(jax.vmap(fn), in_axes=(0, None))(arrays, ROWS)
+    wanted = [[by_hand(x, i) for x, i in zip(row, ROWS, strict=True)] for row in arrays]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    crossed = jax.vmap(jax.vmap(fn, in_axes=(2, None)), in_axes=(None, 0), out_axes=2)(
+        arrays[0].transpose(1, 2, 0), ROWS
+    )
+    wanted = np.stack([[by_hand(x, i) for x in arrays[0]] for i in ROWS], axis=2)
+    np.testing.assert_allclose(crossed, wanted, rtol=1e-12)
+
+
+def test_a_size_argument_is_the_same_for_the_whole_batch() -> None:
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    fn = hlograph.function([x, n], x[:n] + pt.arange(n))
+    np.testing.assert_allclose(jax.vmap(lambda a: fn(a, 2))(VECTOR), VECTOR[:, :2] + np.arange(2), rtol=1e-15)
+    with pytest.raises(UnsupportedGraphError, match=r"'n'.*decides a size"):
+        jax.vmap(fn)(VECTOR, np.array([1, 2, 3]))
+
+
+def test_an_output_that_does_not_depend_on_the_batch_is_computed_once() -> None:
+    x, y = pt.dvector("x"), pt.dvector("y")
+    fn = hlograph.function([x, y], [x + y, pt.exp(y), y])
+    first, second, third = jax.vmap(fn, in_axes=(0, None), out_axes=(0, None, None))(VECTOR, VECTOR[0])
+    np.testing.assert_allclose(first, VECTOR + VECTOR[0])
+    np.testing.assert_allclose(second, np.exp(VECTOR[0]), rtol=1e-14)
+    np.testing.assert_allclose(third, VECTOR[0])
+
+
+@pytest.mark.parametrize(("place", "match"), [("row", "index is out of bounds"), ("value", "too large")])
+def test_a_check_raises_when_any_element_fails_it(place: str, match: str) -> None:
+    x, i = pt.dmatrix("x"), pt.lscalar("i")
+    fn = hlograph.function([x, i], Assert("too large")(x, pt.all(x < 9))[i])
+    arrays, places = MATRIX.copy(), PLACES.copy()
+    np.testing.assert_allclose(jax.vmap(fn)(arrays, places), arrays[np.arange(SIZE), places])
+    if place == "row":
+        places[1] = 4
+    else:
+        arrays[2, 0, 0] = 10
+    with pytest.raises((IndexError, AssertionError), match=match):
+        jax.vmap(fn)(arrays, places)
+    assert not fn.derived.loops
+
+
+def test_a_check_in_a_branch_counts_for_the_elements_that_take_it() -> None:
+    """Both branches of a batch are computed, so it takes a loop where one of them may raise."""
+    c, x = pt.bscalar("c"), pt.dvector("x")
+    fn = hlograph.function([c, x], ifelse(c, Assert("negative")(x, pt.all(x > 0)), x * 0))
+    flags, values = FLAGS.astype("int8"), np.abs(VECTOR)
+    values[1] *= -1
+    found = jax.vmap(fn)(flags, values)
+    np.testing.assert_allclose(found, values * flags[:, None])
+    assert "holds a check" in fn.derived.loops[True, True]
+    with pytest.raises(AssertionError, match="negative"):
+        jax.vmap(fn)(np.ones(SIZE, "int8"), values)
+
+
+def test_what_decides_sizes_is_named() -> None:
+    x = pt.dvector("x")
+    fn = hlograph.function([x], x[x > 0].sum())
+    wanted = [row[row > 0].sum() for row in VECTOR]
+    np.testing.assert_allclose(jax.vmap(fn)(VECTOR), wanted, rtol=1e-12)
+    assert fn.derived.loops[True,] == "a size depends on data"
+
+
+def test_an_op_of_ones_own_takes_a_loop_that_says_so() -> None:
+    class Halved(Op):
+        """x / 2, with a rule for lowering and none for batches."""
+
+        __props__ = ()
+
+        def make_node(self, x: Any) -> Apply:
+            return Apply(self, [x], [x.type()])
+
+        def perform(self, node: Apply, inputs: list[Any], outputs: list[Any]) -> None:
+            outputs[0][0] = inputs[0] / 2
+
+    @hlograph.lowers(Halved)
+    def halved(ctx: Any, node: Any, x: Any) -> Any:
+        return hlograph.builder.multiply(x, 0.5)
+
+    x = pt.dvector("x")
+    fn = hlograph.function([x], Halved()(x))
+    np.testing.assert_allclose(jax.vmap(fn)(VECTOR), VECTOR / 2)
+    assert "Halved over batch axes" in fn.derived.loops[True,]
+
+
+def test_an_inner_graph_keeps_its_own_derivative() -> None:
+    """A batch of an `OpFromGraph` with an overridden gradient has the overridden gradient."""
+    a, x = pt.dvector("a"), pt.dvector("x")
+    override = {OVERRIDE: lambda inputs, outputs, cotangents: [7 * cotangents[0]]}
+    fn = hlograph.function([x], OpFromGraph([a], [pt.sin(a)], **override)(x).sum())
+    batched = jax.vmap(fn)
+    np.testing.assert_allclose(batched(VECTOR), np.sin(VECTOR).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(jax.grad(lambda v: batched(v).sum())(VECTOR), np.full((SIZE, 4), 7.0))
+    np.testing.assert_allclose(jax.vmap(jax.grad(fn))(VECTOR), np.full((SIZE, 4), 7.0))
+    assert not fn.derived.loops
+
+
+def test_a_matrix_that_all_elements_share_is_not_copied() -> None:
+    """`vmap(X @ beta)` is one product of matrices, as JAX makes it; so is its gradient."""
+    x, beta, weights = pt.dmatrix("x"), pt.dvector("beta"), pt.dmatrix("weights")
+    for y, shape in ((beta, (5,)), (weights, (5, 2))):
+        fn = hlograph.function([x, y], pt.sqr(x @ y).sum())
+        shapes = jax.ShapeDtypeStruct((6, 5), "float64"), jax.ShapeDtypeStruct((SIZE, *shape), "float64")
+        for function in (fn, jax.grad(fn, 1)):
+            text = jax.jit(jax.vmap(function, in_axes=(None, 0))).lower(*shapes).as_text()
+            assert "dot_general" in text
+            assert f"tensor<{SIZE}x6x5x" not in text
+
+
+def test_derivatives_of_batches_and_batches_of_derivatives_agree() -> None:
+    x, y, i = pt.dmatrix("x"), pt.dvector("y"), pt.lvector("i")
+    fn = hlograph.function([x, y, i], pt.log(pt.sqr(x[i] @ y) + 1).sum())
+    y_values = _rng.normal(size=(SIZE, 5))
+
+    def by_hand(x: Any, y: Any, i: Any) -> Any:
+        return jax.numpy.log(jax.numpy.square(x[i] @ y) + 1).sum()
+
+    def total(f: Any) -> Any:
+        return lambda *args: jax.vmap(f)(*args).sum()
+
+    arrays = MATRIX, y_values, ROWS
+    wanted = jax.vmap(jax.grad(by_hand, (0, 1)))(*arrays)
+    for found in (jax.vmap(jax.grad(fn, (0, 1)))(*arrays), jax.grad(total(fn), (0, 1))(*arrays)):
+        for actual, expected in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
+    wanted = jax.vmap(jax.hessian(by_hand, 1))(*arrays)
+    np.testing.assert_allclose(jax.jit(jax.vmap(jax.hessian(fn, 1)))(*arrays), wanted, rtol=1e-9, atol=1e-12)

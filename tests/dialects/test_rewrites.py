@@ -1,0 +1,297 @@
+"""The selection of rewrites: true values at extreme arguments, gradients as given, graphs that stay as they are."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import vectorize_graph
+from pytensor.raise_op import Assert
+from support import assert_same, reference
+
+import hlograph
+from hlograph.codegen import errors
+from hlograph.dialects.apply_graph import library
+
+X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
+POINTS = [0.0, 1e-9, -1e-9, 1.0, -1.0, 30.0, -30.0, 800.0, -800.0]
+REWRITES = library("pytensor").rewrites
+
+# Expression of PyTensor, the same function of mpmath, and where it is not looked at (singular, or no derivative).
+CASES = {
+    "log sigmoid": (lambda x: pt.log(pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(-x)), ()),
+    "log 1 - sigmoid": (lambda x: pt.log(1 - pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(x)), ()),
+    "log1p -sigmoid": (lambda x: pt.log1p(-pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(x)), ()),
+    "log 1 + exp": (lambda x: pt.log(1 + pt.exp(x)), lambda x: mpmath.log1p(mpmath.exp(x)), ()),
+    "log exp + 1": (lambda x: pt.log(pt.exp(-x) + 1.0), lambda x: mpmath.log1p(mpmath.exp(-x)), ()),
+    "log1p exp": (lambda x: pt.log1p(pt.exp(x)), lambda x: mpmath.log1p(mpmath.exp(x)), ()),
+    "log of the logistic": (
+        lambda x: pt.log(1 / (1 + pt.exp(-x))),
+        lambda x: -mpmath.log1p(mpmath.exp(-x)),
+        (),
+    ),
+    "log of the other logistic": (
+        lambda x: pt.log(pt.exp(x) / (1 + pt.exp(x))),
+        lambda x: -mpmath.log1p(mpmath.exp(-x)),
+        (),
+    ),
+    "log 1 - logistic": (
+        lambda x: pt.log(1 - 1 / (1 + pt.exp(-x))),
+        lambda x: -mpmath.log1p(mpmath.exp(x)),
+        (),
+    ),
+    "logistic": (lambda x: 1 / (1 + pt.exp(-x)), lambda x: 1 / (1 + mpmath.exp(-x)), ()),
+    "the other logistic": (lambda x: pt.exp(x) / (1 + pt.exp(x)), lambda x: 1 / (1 + mpmath.exp(-x)), ()),
+    "logit": (lambda x: pt.log(pt.sigmoid(x) / (1 - pt.sigmoid(x))), lambda x: x, ()),
+    "log 1 - exp": (
+        lambda x: pt.log(1 - pt.exp(-abs(x))),
+        lambda x: mpmath.log(-mpmath.expm1(-abs(x))),
+        (0.0,),
+    ),
+    "log -expm1": (
+        lambda x: pt.log(-pt.expm1(-abs(x))),
+        lambda x: mpmath.log(-mpmath.expm1(-abs(x))),
+        (0.0,),
+    ),
+    "logaddexp": (
+        lambda x: pt.logaddexp(x, -2 * x),
+        lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(-2 * x)),
+        (),
+    ),
+    "logsumexp": (
+        lambda x: pt.log(pt.exp(pt.stack([x, 2 * x, -x])).sum(axis=0)),
+        lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(2 * x) + mpmath.exp(-x)),
+        (),
+    ),
+    "difference of exps": (
+        lambda x: pt.log(pt.exp(x + 1) - pt.exp(x)),
+        lambda x: x + mpmath.log(mpmath.expm1(1)),
+        (),
+    ),
+    "log of the softmax": (
+        lambda x: pt.log(pt.special.softmax(pt.stack([x, 2 * x]), axis=0))[0],
+        lambda x: -mpmath.log1p(mpmath.exp(x)),
+        (),
+    ),
+    "softmax as written": (
+        lambda x: (pt.exp(pt.stack([x, 2 * x])) / pt.exp(pt.stack([x, 2 * x])).sum(axis=0, keepdims=True))[0],
+        lambda x: 1 / (1 + mpmath.exp(x)),
+        (),
+    ),
+    "exp - 1": (lambda x: pt.exp(-abs(x)) - 1, lambda x: mpmath.expm1(-abs(x)), (0.0,)),
+    "log erfc": (
+        lambda x: pt.log(pt.erfc(x)),
+        lambda x: mpmath.log(mpmath.erfc(x)),
+        (),
+    ),
+    "1 - erf": (lambda x: 1 - pt.erf(x), mpmath.erfc, ()),
+    "Poisson": (
+        lambda x: 3 * pt.log(pt.exp(-abs(x))) - pt.exp(-abs(x)),
+        lambda x: -3 * abs(x) - mpmath.exp(-abs(x)),
+        (0.0,),
+    ),
+    "x over abs": (lambda x: x / abs(x), mpmath.sign, (0.0,)),
+    "Student t": (
+        lambda x: -2.5 * pt.log(1 + (x / 2) ** 2 / 4),
+        lambda x: -mpmath.mpf(5) / 2 * mpmath.log1p(x**2 / 16),
+        (),
+    ),
+    "half-Cauchy in log space": (
+        lambda x: x - pt.log(1 + pt.exp(-abs(x)) ** 2),
+        lambda x: x - mpmath.log1p(mpmath.exp(-2 * abs(x))),
+        (0.0,),
+    ),
+    "normal with a log deviation": (
+        lambda x: -0.5 * (2.0 / pt.exp(abs(x))) ** 2 - pt.log(pt.exp(abs(x))),
+        lambda x: -2 * mpmath.exp(-2 * abs(x)) - abs(x),
+        (0.0,),
+    ),
+    "negative binomial": (
+        lambda x: 3 * pt.log(pt.sigmoid(x - 2)) + 2 * pt.log(1 - pt.sigmoid(x - 2)),
+        lambda x: -3 * mpmath.log1p(mpmath.exp(2 - x)) - 2 * mpmath.log1p(mpmath.exp(x - 2)),
+        (),
+    ),
+}
+
+# Their gradients, taken before rewriting, lose digits or are NaN, with PyTensor's full rewriting as well.
+VALUE_ONLY = {"difference of exps", "softmax as written", "log 1 - exp"}
+
+
+@pytest.fixture(scope="module")
+def computed() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Values and gradients of all cases at all points, from one program."""
+    outputs = []
+    for expression, _, _ in CASES.values():
+        value = expression(X)
+        outputs += [value, pytensor.grad(value.sum(), X)]
+    program = hlograph.emit_stablehlo(([X], REWRITES.apply([X], outputs, True)[1]))
+    results = [np.asarray(x) for x in program.compile()(np.array(POINTS))]
+    return dict(zip(CASES, zip(results[::2], results[1::2], strict=True), strict=True))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_extreme_arguments(name: str, computed: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
+    """Value and derivative against mpmath; what underflows in float64 may be zero."""
+    _, truth, skipped = CASES[name]
+    with mpmath.workdps(60):
+        for number, x in enumerate(POINTS):
+            if x in skipped:
+                continue
+            exact = mpmath.mpf(x)
+            step = mpmath.mpf(10) ** -25
+            slope = (truth(exact + step) - truth(exact - step)) / (2 * step)
+            wanted = (truth(exact),) if name in VALUE_ONLY else (truth(exact), slope)
+            for found, expected in zip(computed[name], wanted, strict=False):
+                # Rounding of the argument itself counts as much as the argument is large.
+                np.testing.assert_allclose(
+                    found[number], float(expected), rtol=1e-12, atol=1e-15, err_msg=f"{name} at {x}"
+                )
+
+
+def array_models() -> dict[str, tuple[list, list, list]]:
+    logits, labels = pt.dmatrix("logits"), pt.dmatrix("labels")
+    big = np.array([[800.0, -800.0, 0.0], [1.0, 2.0, 3.0], [-800.0, -800.0, -800.0]])
+    entropy = -(labels * pt.log(pt.special.softmax(logits, axis=1))).sum()
+    p = pt.sigmoid(M @ X)
+    bernoulli = (Y * pt.log(p) + (1 - Y) * pt.log(1 - p)).sum()
+    mu, log_tau = pt.dscalar("mu"), pt.dscalar("log_tau")
+    hierarchy = (-0.5 * ((X - mu) / pt.exp(log_tau)) ** 2 - pt.log(pt.exp(log_tau))).sum() - pt.log1p(
+        pt.exp(2 * log_tau)
+    )
+    return {
+        "cross-entropy": ([logits, labels], [entropy, pytensor.grad(entropy, logits)], [big, np.eye(3)]),
+        "logistic": ([M, X, Y], [bernoulli, pytensor.grad(bernoulli, X)], [big, np.ones(3), np.array([0.0, 1.0, 1.0])]),
+        "hierarchical": (
+            [X, mu, log_tau],
+            [hierarchy, *pytensor.grad(hierarchy, [X, mu, log_tau])],
+            [np.array([1.0, 2.0]), np.array(0.5), np.array(-30.0)],
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["cross-entropy", "logistic", "hierarchical"])
+def test_models_are_finite_where_full_rewriting_is(name: str) -> None:
+    inputs, outputs, values = array_models()[name]
+    full = pytensor.function(inputs, outputs, mode=Mode("py", "fast_run"), on_unused_input="ignore")(*values)
+    program = hlograph.emit_stablehlo(REWRITES.apply(inputs, outputs, True))
+    for number, (found, expected) in enumerate(zip(program.compile()(*values), full, strict=True)):
+        assert np.isfinite(expected).all()
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12, err_msg=f"{name}, output {number}")
+
+
+SCALAR, ROW = pt.dscalar("s"), pt.drow("r")
+SINGLE = pt.fvector("f")
+PRODUCTS = {
+    "all of it": ([SCALAR], SCALAR / SCALAR, [np.array(3.0)]),
+    "axes of what is gone": ([M, SCALAR], (M / M) * SCALAR, [np.ones((2, 3)) * 4, np.array(2.0)]),
+    "axes of one side": ([M, ROW], (M / M) * ROW / ROW, [np.ones((2, 3)) * 4, np.full((1, 3), 5.0)]),
+    "sign": ([X, Y], -(X * Y) / X * -Y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
+    "both below": ([X, Y], X / (X / Y) / Y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
+    "reciprocals": ([X, Y], pt.reciprocal(X) * Y * X, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
+    "an empty vector": ([X], X / X, [np.zeros(0)]),
+    "float32": ([SINGLE], pt.exp(SINGLE) / (1 + pt.exp(SINGLE)) * 2, [np.array([-1.0, 2.0], "float32")]),
+    "one times": ([X], 1 * X * 1.0 / (1 + pt.exp(-X)), [np.array([1.0, -2.0])]),
+    "keepdims": ([M], pt.exp(M) / pt.exp(M).sum(axis=1, keepdims=True), [np.arange(6.0).reshape(2, 3)]),
+    "sqrt of a square": ([X], pt.sqrt(pt.sqr(X)), [np.array([-1.0, 2.0])]),
+    "two sums": ([M], pt.log(pt.exp(M).sum(axis=0)) - pt.log(pt.exp(M).sum()), [np.arange(6.0).reshape(2, 3)]),
+    "three terms": ([X, Y], pt.log(pt.add(pt.exp(X), pt.exp(Y), pt.exp(X + Y))), [np.ones(2), np.zeros(2)]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_keep_values_axes_and_dtype(name: str) -> None:
+    inputs, output, values = PRODUCTS[name]
+    _, rewritten = REWRITES.apply(inputs, [output], True)
+    assert rewritten[0] is not output
+    (found,), (expected,) = reference(inputs, rewritten, values), reference(inputs, [output], values)
+    assert rewritten[0].type.ndim == output.type.ndim
+    assert_same(found, expected, rtol=1e-6 if found.dtype == "float32" else 1e-12)
+
+
+def test_a_graph_with_nothing_to_rewrite_is_not_copied() -> None:
+    value = (X * Y - X**2).sum()
+    outputs = [value, pytensor.grad(value, X)]
+    assert REWRITES.apply([X, Y], outputs, True) == ([X, Y], outputs)
+
+
+def test_the_users_graph_stays_as_it_is() -> None:
+    value = pt.log(1 - pt.sigmoid(X)).sum()
+    outputs = [value, pytensor.grad(value, X)]
+    before = [pytensor.dprint(x, file="str") for x in outputs]
+    _, rewritten = REWRITES.apply([X], outputs, True)
+    assert [pytensor.dprint(x, file="str") for x in rewritten] != before
+    assert [pytensor.dprint(x, file="str") for x in outputs] == before
+
+
+def test_long_chains_take_as_many_looks_as_they_have_nodes() -> None:
+    """No recursion, and no growth: neither in a product of 3,000 factors nor in a chain of logistic functions."""
+    product, chain = X, X
+    for _ in range(1500):
+        product = product * Y / (Y + 2)
+    for _ in range(300):
+        chain = 1 / (1 + pt.exp(-chain))
+    _, rewritten = REWRITES.apply([X, Y], [product, chain], True)
+    assert count(rewritten[:1]) <= count([product])
+    assert count(rewritten[1:]) <= count([chain])
+
+
+def count(outputs: list) -> int:
+    found, stack = set(), [x.owner for x in outputs]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            stack += [x.owner for x in node.inputs]
+    return len(found)
+
+
+def test_a_rewritten_graph_has_a_gradient_and_batches() -> None:
+    """Differentiation after rewriting agrees with rewriting after differentiation, and so does a batch of points."""
+    expressions = [expression(X)[0] for name, (expression, _, _) in CASES.items() if name != "x over abs"]
+    value = pt.stack(expressions).sum()
+    _, (rewritten,) = REWRITES.apply([X], [value], True)
+    after = pytensor.grad(rewritten, X)
+    batch = pt.dmatrix("batch")
+    batched = vectorize_graph([rewritten, after], {X: batch})
+    point = np.array([0.3])
+    slope, expected = reference([X], [after, pytensor.grad(value, X)], [point])
+    np.testing.assert_allclose(slope, expected, rtol=1e-9)
+    values, slopes = reference([batch], batched, [np.stack([point, point])])
+    np.testing.assert_allclose(values, [reference([X], [value], [point])[0]] * 2, rtol=1e-12)
+    np.testing.assert_allclose(slopes, [expected, expected], rtol=1e-9)
+
+
+def test_a_mode_takes_the_selection() -> None:
+    value = pt.log(1 - pt.sigmoid(X))
+    with pytensor.config.change_flags(cxx=""):
+        function = pytensor.function(
+            [X], [value, pytensor.grad(value.sum(), X)], mode=Mode("py", REWRITES.graph_rewriter())
+        )
+    values, slopes = function(np.array([-800.0, 800.0]))
+    np.testing.assert_array_equal(values, [0, -800])
+    np.testing.assert_array_equal(slopes, [0, -1])
+
+
+def test_everything_of_the_librarys_own() -> None:
+    graph = pt.log(pt.sigmoid(X)) + (X + 0) * 1
+    inputs, outputs = REWRITES.apply([X], [graph], "full")
+    assert count(outputs) < count([graph])
+    np.testing.assert_allclose(hlograph.emit_stablehlo((inputs, outputs)).compile()(np.array([-800.0])), [-1600.0])
+
+
+@pytest.mark.parametrize("how", ["fast_run", 1, None])
+def test_other_choices_are_refused(how: object) -> None:
+    with pytest.raises(errors.GraphError, match="expected False, True, or"):
+        REWRITES.apply([X], [X + 1], how)
+
+
+def test_a_check_in_what_cancels_stays() -> None:
+    x = pt.dvector("x")
+    checked = Assert("x must be positive")(x, pt.all(x > 0))
+    function = hlograph.function([x], checked / checked)
+    np.testing.assert_array_equal(function(np.array([1.0, 2.0])), [1.0, 1.0])
+    with pytest.raises(AssertionError, match="positive"):
+        function(np.array([1.0, -2.0]))
