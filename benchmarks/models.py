@@ -92,8 +92,41 @@ def mlp_data(rows: int) -> list[np.ndarray]:
     return [X, Y, rng.normal(size=(64, 128)) / 8, np.zeros(128), rng.normal(size=(128, 10)) / 11, np.zeros(10)]
 
 
+def schools_graph() -> tuple[list[Any], list[Any]]:
+    """Eight schools, not centred: normal effects with a half-Cauchy scale, given by its logarithm; and its gradient."""
+    import pytensor
+    import pytensor.tensor as pt
+
+    y, sigma, theta = pt.vector("y"), pt.vector("sigma"), pt.vector("theta")
+    mu, log_tau = pt.scalar("mu"), pt.scalar("log_tau")
+    tau = pt.exp(log_tau)
+    residual = (y - mu - tau * theta) / sigma
+    prior = -0.5 * (mu / 5) ** 2 - pt.log1p((tau / 5) ** 2) + log_tau - 0.5 * pt.sum(theta**2)
+    value = prior + pt.sum(-0.5 * residual**2 - pt.log(sigma))
+    parameters = [mu, log_tau, theta]
+    return [y, sigma, *parameters], [value, *pytensor.grad(value, parameters)]
+
+
+def schools_value(y: Any, sigma: Any, mu: Any, log_tau: Any, theta: Any) -> Any:
+    """`schools_graph`'s value in JAX."""
+    import jax.numpy as jnp
+
+    tau = jnp.exp(log_tau)
+    residual = (y - mu - tau * theta) / sigma
+    prior = -0.5 * (mu / 5) ** 2 - jnp.log1p((tau / 5) ** 2) + log_tau - 0.5 * jnp.sum(theta**2)
+    return prior + jnp.sum(-0.5 * residual**2 - jnp.log(sigma))
+
+
+def schools_data(rows: int) -> list[np.ndarray]:
+    """The eight schools of Rubin (1981), repeated to fill the rows."""
+    y = np.resize([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], rows)
+    sigma = np.resize([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0], rows)
+    return [y, sigma, np.array(4.0), np.array(1.1), np.linspace(-1.0, 1.0, rows)]
+
+
 MODELS = {
     "logistic": Model("logistic", "10,000 x 20", logistic_graph, logistic_value, (2,), logistic_data, 10_000),
+    "schools": Model("eight schools", "8", schools_graph, schools_value, (2, 3, 4), schools_data, 8),
     "mlp": Model("MLP", "1,000 rows, 64-128-10", mlp_graph, mlp_value, (2, 3, 4, 5), mlp_data, 1_000),
 }
 
@@ -124,9 +157,21 @@ def by_pytensor_numba(inputs: list[Any], outputs: Any) -> Callable[..., Any]:
 
 def by_jax(model: Model) -> Callable[..., Any]:
     """What one writes by hand: `jax.jit` of value and gradient."""
+    return _value_and_gradient(model.value, model.parameters)
+
+
+def by_jax_grad(model: Model) -> Callable[..., Any]:
+    """hlograph's function of the value alone, and `jax.jit` of `jax.value_and_grad` of that."""
+    import hlograph
+
+    inputs, (value, *_) = model.graph()
+    return _value_and_gradient(hlograph.function(inputs, value), model.parameters)
+
+
+def _value_and_gradient(function: Callable[..., Any], parameters: tuple[int, ...]) -> Callable[..., Any]:
     import jax
 
-    derivative = jax.value_and_grad(model.value, argnums=model.parameters)
+    derivative = jax.value_and_grad(function, argnums=parameters)
 
     def call(*arguments: Any) -> tuple[Any, ...]:
         value, gradients = derivative(*arguments)
@@ -135,5 +180,6 @@ def by_jax(model: Model) -> Callable[..., Any]:
     return jax.jit(call)
 
 
+JAX_GRAD = "jax.grad of hlograph's"
 GRAPH_PEERS = {"hlograph": by_hlograph, "PyTensor JAX": by_pytensor_jax, "PyTensor Numba": by_pytensor_numba}
 PEERS = ("hlograph", "jax.jit", "PyTensor JAX", "PyTensor Numba")

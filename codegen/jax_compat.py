@@ -113,3 +113,52 @@ def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
             restore(before)
 
     return call
+
+
+def result_avals(operands: Sequence[Any], types: Sequence[tuple[tuple[Any, ...], Any]]) -> list[Any]:
+    """The abstract arrays that an operation of ours returns.
+
+    Inside `jax.shard_map` an array's type says over which mesh axes it varies; results vary as the operands do.
+
+    Args:
+        operands: abstract arrays, equal in that respect: see `with_equal_axes`.
+        types: shape and dtype of each result.
+    """
+    import jax
+
+    shaped: Any = jax.core.ShapedArray
+    varying: dict[str, Any] = {}
+    first = operands[0] if operands else None
+    for name in ("manual_axis_type", "vma"):  # the second before JAX 0.10
+        value = getattr(first, name, None)
+        if value is not None and not getattr(value, "empty", not value):
+            varying = {name: value}
+            break
+    return [shaped(shape, dtype, **_on_mesh(len(shape)), **varying) for shape, dtype in types]
+
+
+def _on_mesh(ndim: int) -> dict[str, Any]:
+    """The sharding of a new array's type inside `jax.shard_map` and under a mesh with explicit axes."""
+    import jax
+    from jax._src import core
+
+    mesh: Any = getattr(jax.sharding, "get_abstract_mesh", lambda: None)()
+    if mesh is None or mesh.empty or not hasattr(core, "get_cur_mesh_sharding"):
+        return {}
+    return {"sharding": core.get_cur_mesh_sharding(jax.sharding.PartitionSpec(*[None] * ndim))}
+
+
+def with_equal_axes(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Arrays that vary over the same mesh axes, as operands of one operation must inside `jax.shard_map`."""
+    from jax._src import core
+
+    names = ("auto_insert_reshard", "standard_insert_pvary", "standard_insert_pbroadcast")  # newest first
+    insert: Any = next((getattr(core, name) for name in names if hasattr(core, name)), None)
+    equal: Sequence[Any] = arrays if insert is None or len(arrays) < 2 else insert(*arrays)
+    return equal
+
+
+def platforms_of(lowering: Any) -> Sequence[str]:
+    """The platforms that a lowering rule's context is for."""
+    platforms: Sequence[str] = lowering.platforms or lowering.module_context.platforms or ("cpu",)
+    return platforms

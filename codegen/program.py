@@ -14,11 +14,12 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from . import collector, mlir
+from . import pullback as pullbacks
 from . import signature as signatures
 from .errors import ArtifactError, ArtifactNotFoundError, PassError
 from .merge import walk
@@ -26,8 +27,13 @@ from .mlir import ir
 from .signature import Signature
 
 if TYPE_CHECKING:
+    from jax.export import Exported
+
+    from ..runtime.ahead import AheadFunction, Topology
     from ..runtime.function import Function
     from ..runtime.policy import PolicyArgument
+    from .emit import Graph
+    from .pullback import Pullback
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
@@ -39,14 +45,26 @@ class Program:
         signature: names, dtypes, dimensions, roots, constraints and checks.
         bindings: for a program emitted in this process, the containers of the graph's shared variables, by argument
             index; empty for a program that was loaded.
+        graph: what it was emitted from (its derivatives come from there); None for a program that was loaded.
+        pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
     """
 
-    def __init__(self, module: ir.Module, *, filename: str = "<module>", bindings: Mapping[int, Any] | None = None):
+    def __init__(
+        self,
+        module: ir.Module,
+        *,
+        filename: str = "<module>",
+        bindings: Mapping[int, Any] | None = None,
+        graph: Graph | None = None,
+        pullback: Pullback | None = None,
+    ):
         self._module = module
         self._lock = threading.Lock()
         self.filename = filename
         self.signature: Signature = signatures.read(module, filename)
         self.bindings: dict[int, Any] = dict(bindings or {})
+        self.graph = graph
+        self.pullback = pullback
 
     # ---- reading and writing ------------------------------------------------------------------------------------
 
@@ -66,7 +84,11 @@ class Program:
             module.operation.verify()
         except ir.MLIRError as error:
             raise ArtifactError(f"{filename} is not valid StableHLO: {error}") from None
-        return cls(module, filename=filename)
+        pullback = pullbacks.detach(module, filename)
+        program = cls(module, filename=filename, pullback=pullback)
+        if pullback is not None:
+            pullbacks.check(pullback, program, filename)
+        return program
 
     @property
     def text(self) -> str:
@@ -109,17 +131,50 @@ class Program:
         module = self.run_passes(["chlo-legalize-to-stablehlo"])._module
         return mlir.serialize_portable(module, version)
 
-    def save(self, path: str | os.PathLike[str], *, target_version: str | None = None, locations: bool = False) -> Path:
+    def with_pullback(self) -> Program:
+        """The program with its pullback, from the graph that it was emitted from.
+
+        Raises:
+            DerivativeError: there is neither graph nor pullback, or the graph has no derivative.
+        """
+        if self.pullback is not None:
+            return self
+        from ..runtime.function import Function
+
+        found = Function(self).derived.whole_pullback()
+        return Program(self.copy_module(), filename=self.filename, bindings=self.bindings, pullback=found)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        target_version: str | None = None,
+        locations: bool = False,
+        derivatives: int = 0,
+    ) -> Path:
         """Writes the program to a file, whole or not at all.
 
         Args:
             path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
             target_version: for `.mlirbc`, see `to_portable`.
             locations: for `.mlir`, print each op's graph variable.
+            derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
+                loaded; the file is then for hlograph alone.
 
         Returns:
             The path.
+
+        Raises:
+            ArtifactError: the file cannot be written.
+            DerivativeError: the program has no derivative.
         """
+        if derivatives not in (0, 1):
+            raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
+        if derivatives:
+            whole = self.with_pullback()
+            assert whole.pullback is not None
+            joined = Program(pullbacks.attach(whole._module, whole.pullback), filename=self.filename)
+            return joined.save(path, target_version=target_version, locations=locations)
         target = Path(path)
         if target.suffix == TEXT_SUFFIX:
             data = self.to_text(locations=locations).encode()
@@ -163,7 +218,7 @@ class Program:
         module = self.copy_module()
         for name in names:
             run(module, name)
-        return Program(module, filename=self.filename, bindings=self.bindings)
+        return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
 
     def specialize(self, sizes: Mapping[str, int]) -> Program:
         """The program for given sizes of its roots; static when all are given.
@@ -178,7 +233,7 @@ class Program:
 
         module = self.copy_module()
         specialize(module, sizes)
-        return Program(module, filename=self.filename, bindings=self.bindings)
+        return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
@@ -216,18 +271,67 @@ class Program:
 
         return interpret(self, arrays)
 
-    def compile(self, device: Any = None, *, cache_size: int = 128, policy: PolicyArgument = "auto") -> Function:
+    @overload
+    def compile(
+        self, device: Any = None, *, topology: None = None, cache_size: int = 128, policy: PolicyArgument = "auto"
+    ) -> Function: ...
+
+    @overload
+    def compile(self, *, topology: Topology, policy: PolicyArgument = "auto") -> AheadFunction: ...
+
+    def compile(
+        self,
+        device: Any = None,
+        *,
+        topology: Topology | None = None,
+        cache_size: int = 128,
+        policy: PolicyArgument = "auto",
+    ) -> Function | AheadFunction:
         """A callable that compiles the program for the sizes that it meets, and runs it.
 
         Args:
             device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
+            topology: in place of `device`: devices that need not be here, as
+                `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
+                `lower` gives what JAX has ahead of time, see `AheadFunction`.
             cache_size: how many executables are kept.
             policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
                 by size name; see `hlograph.function`.
+
+        Raises:
+            ValueError: both `device` and `topology`.
         """
+        if topology is not None:
+            from ..runtime.ahead import AheadFunction
+
+            if device is not None:
+                raise ValueError("compile takes a device or a topology, not both")
+            return AheadFunction(self, topology, policy)
         from ..runtime.function import Function
 
         return Function(self, device=device, cache_size=cache_size, policy=policy)
+
+    def to_jax_export(
+        self, platforms: Sequence[str] | None = None, *, checks: Literal["refuse", "return", "drop"] = "refuse"
+    ) -> Exported:
+        """The program for plain JAX: `jax.export.deserialize` and `call`, with no hlograph installed.
+
+        Symbolic sizes keep their names; as everywhere in JAX they are at least 1. Arguments and results of 64-bit
+        types need JAX's x64 mode where it is called. A program that was emitted from a graph has its derivatives too
+        (`exported.serialize(vjp_order=1)`).
+
+        Args:
+            platforms: "cpu", "cuda", "rocm", "tpu"; by default the one that JAX runs on.
+            checks: what becomes of checks that the program makes while it runs: "return" their flags as the last
+                result (true where all is well), "drop" them, or "refuse" such a program.
+
+        Raises:
+            UnsupportedGraphError: a size is computed from data or is an argument's value, JAX cannot express the
+                sizes, or there are checks or shared variables.
+        """
+        from ..runtime.jax_export import to_jax_export
+
+        return to_jax_export(self, platforms, checks)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,11 @@ _WHERE = {
     "Program": ".codegen.program",
     "load": ".codegen.program",
     "Function": ".runtime.function",
-    "Stats": ".runtime.function",
+    "Stats": ".runtime.stats",
     "Bucket": ".runtime.policy",
     "function": ".runtime.function",
     "jit": ".runtime.jit",
+    "Mode": ".pytensor",
     "lowers": ".dialects.registry",
     "HlographError": ".codegen.errors",
     "errors": ".errors",
@@ -36,6 +37,7 @@ __all__ = [
     "Context",
     "Function",
     "HlographError",
+    "Mode",
     "Program",
     "Stats",
     "__version__",
@@ -56,9 +58,11 @@ if TYPE_CHECKING:
     from .codegen.errors import HlographError
     from .codegen.program import Program, load
     from .dialects.registry import lowers
-    from .runtime.function import Function, Stats, function
+    from .pytensor import Mode
+    from .runtime.function import Function, function
     from .runtime.jit import jit
     from .runtime.policy import Bucket
+    from .runtime.stats import Stats
     from .tools.explanation import explain
 
 

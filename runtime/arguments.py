@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..codegen import dims as dimension
@@ -25,15 +26,44 @@ def check_count(signature: Signature, count: int, shared: int = 0) -> None:
         raise ArgumentTypeError(f"expected {expected} argument{'s' * (expected != 1)} ({names}), got {count}")
 
 
-def check_type(argument: Argument, dtype: Any, *, weak: bool = False) -> None:
-    """Raises `ArgumentTypeError` for a wrong dtype; a Python number (`weak`) converts where no information is lost."""
-    if dtype == argument.dtype:
+def check_type(argument: Argument, dtype: Any, *, weak: bool = False, narrow: bool = False) -> None:
+    """Raises `ArgumentTypeError` for a wrong dtype; a Python number (`weak`) converts where no information is lost.
+
+    With `narrow`, JAX has no 64-bit types now, and what it has in their place will do.
+    """
+    if dtype == argument.dtype or (narrow and dtype == narrowed(argument.dtype)):
         return
     kinds = "biufc"
     if weak and dtype.kind in kinds and kinds.index(dtype.kind) <= kinds.index(argument.dtype.kind.replace("u", "i")):
         return
     hint = f"; convert it with .astype({argument.dtype.name!r})"
     raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}{hint}")
+
+
+def narrowed(dtype: Any) -> np.dtype[Any]:
+    """The dtype that JAX has in place of one with 64 bits when its x64 mode is off."""
+    dtype = np.dtype(dtype)
+    smaller = {"f": "float32", "i": "int32", "u": "uint32", "c": "complex64"}
+    wide = dtype.itemsize // (2 if dtype.kind == "c" else 1) == 8
+    return np.dtype(smaller[dtype.kind]) if wide else dtype
+
+
+def key_data(argument: Argument, value: Any) -> Any:
+    """The integers of a PRNG key, which may be typed (`jax.random.key`) or those integers already.
+
+    Raises:
+        ArgumentTypeError: a key of another implementation than the program was made for.
+    """
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or not jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
+        return value
+    implementation = str(jax.random.key_impl(value))
+    if implementation != argument.key:
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: expected a PRNG key of implementation {argument.key!r}, got "
+            f"{implementation!r}; use jax.random.key(seed, impl={argument.key!r})"
+        )
+    return jax.random.key_data(value)
 
 
 def check_fits(argument: Argument, value: int) -> None:

@@ -4,13 +4,12 @@ In: numpy arrays, JAX arrays, Python numbers; or JAX tracers, inside a transform
 there is one. For a new set of sizes the policy says how they are met: the program is specialized and handed to
 `jax.jit` (*exact*), or padded to the bounds of a bucket, whose executable serves all sizes below (*padded*, see
 `padded.py`). A call with known sizes is one dictionary lookup and JAX's C++ call path, which recognizes dtypes and
-shapes itself. Arguments are therefore checked where JAX traces a new signature, and not again. What a call costs beyond
-JAX's own is spent in `__call__` and in the key function (about 0.6 us): nothing goes there that a compile could do.
+shapes itself. Arguments are therefore checked where JAX traces a new signature, and not again. That way of a call is
+written out for each function, see `call_path.py`.
 """
 
 from __future__ import annotations
 
-import itertools
 import operator
 import threading
 import time
@@ -18,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -26,17 +25,19 @@ import numpy as np
 from ..codegen.errors import (
     ArgumentError,
     ArgumentShapeError,
-    ArgumentTypeError,
     CompileError,
-    HlographError,
     PaddingError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64, keep_nan_options, x64_caller, x64_flag
+from ..codegen.jax_compat import enable_x64
 from ..codegen.program import Program
-from ..codegen.signature import Argument, CheckSpec, Root
-from .arguments import check_count, check_fits, check_type, find_sizes, origin, shape_and_dtype
+from ..codegen.signature import Argument, CheckSpec
+from .arguments import check_count, check_type, find_sizes, key_data, narrowed, origin, shape_and_dtype
+from .call_path import X64, call_function, key_function
+from .callee import FunctionCall, Module, StaticModule
 from .checks import raise_failed
+from .derived import Derived
+from .devices import compile_options, find_device, is_sharded
 from .padded import Executable, PaddedCall
 from .policy import (
     PaddingRefusedWarning,
@@ -46,79 +47,14 @@ from .policy import (
     PolicyError,
     RecompilationWarning,
 )
-from .primitive import StaticModule, call
+from .primitive import call, report
+from .stats import Counter, ExecutableStats, Stats
 
 DEFAULT_CACHE_SIZE = 128
-_LIBRARY_REDUCTION = 4096  # elements from which XLA:CPU leaves a reduction to a library
 _KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
 
 
-@dataclass(frozen=True)
-class ExecutableStats:
-    """One executable of a function.
-
-    Attributes:
-        policy: "exact" or "padded".
-        sizes: the sizes that it is for, e.g. "n<=64, m=3".
-        compiles: number of compilations.
-        calls: number of calls; 0 for exact ones, which are not counted apart.
-        padding_share: the part of its calls' work that went into padding: 1 minus the mean of live sizes over bounds,
-            multiplied over the padded sizes.
-    """
-
-    policy: str
-    sizes: str
-    compiles: int
-    calls: int = 0
-    padding_share: float = 0.0
-
-
-@dataclass(frozen=True)
-class Stats:
-    """What a function has done so far.
-
-    Attributes:
-        calls: number of calls.
-        compiles: number of compilations.
-        compile_seconds: time of the calls that compiled, from arguments to dispatched result.
-        cache_hits: calls that found their executable.
-        executables: executables held now.
-        by_executable: one entry for each of them, exact ones first.
-        refusals: size name to the reason why it is not padded.
-    """
-
-    calls: int = 0
-    compiles: int = 0
-    compile_seconds: float = 0.0
-    cache_hits: int = 0
-    executables: int = 0
-    by_executable: tuple[ExecutableStats, ...] = ()
-    refusals: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def padding_share(self) -> float:
-        """The part of all padded calls' work that went into padding."""
-        calls = sum(entry.calls for entry in self.by_executable)
-        return sum(entry.calls * entry.padding_share for entry in self.by_executable) / calls if calls else 0.0
-
-    @staticmethod
-    def total(parts: Sequence[Stats]) -> Stats:
-        """The statistics of several functions together."""
-        return Stats(
-            calls=sum(part.calls for part in parts),
-            compiles=sum(part.compiles for part in parts),
-            compile_seconds=sum(part.compile_seconds for part in parts),
-            cache_hits=sum(part.cache_hits for part in parts),
-            executables=sum(part.executables for part in parts),
-            by_executable=tuple(entry for part in parts for entry in part.by_executable),
-            refusals={name: reason for part in parts for name, reason in part.refusals.items()},
-        )
-
-
 Key = tuple[int, ...]
-
-_X64 = x64_flag()
-_call_in_x64 = x64_caller()
 
 
 @dataclass
@@ -143,24 +79,6 @@ class _Entry:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class _Counter:
-    """Counts without a lock: `next` on `itertools.count` is atomic."""
-
-    def __init__(self) -> None:
-        self._count = itertools.count()
-        self.increment = self._count.__next__
-        self._reads = 0
-        self._lock = threading.Lock()
-
-    @property
-    def value(self) -> int:
-        """Number of increments."""
-        with self._lock:
-            value = next(self._count) - self._reads
-            self._reads += 1
-            return value
-
-
 class Function:
     """A compiled program; see `Program.compile` and `hlograph.function`.
 
@@ -168,6 +86,7 @@ class Function:
         program: what it runs.
         device: the `jax.Device` it runs on, or None for JAX's default.
         policy: how each named size is met.
+        derived: its derivatives and batched versions, made when JAX asks for them.
     """
 
     def __init__(
@@ -187,26 +106,37 @@ class Function:
         signature = program.signature
         self._signature = signature
         self._shared = [program.bindings[i] for i in sorted(program.bindings)]
-        # A Python int has no dtype that could be checked; JAX would wrap it around.
-        self._integers = [i for i, a in enumerate(signature.arguments) if a.dtype.kind in "iu" and not a.dims]
-        self._key = _key_function(signature.roots)
+        self._key = key_function(signature.roots)
+        self._key_arguments = [i for i, a in enumerate(signature.arguments) if a.key]
         self._single = len(signature.results) == 1
         self.policy = policy
+        self.derived = Derived(self)
         self._policies = Policies(policy, signature)
         self._data_sizes = signature.has_data_sizes
         self._cache_size = cache_size
         self._entries: dict[Key, _Entry | PaddedCall] = {}
         self._padded: dict[Any, Executable] = {}
+        self._modules: dict[Key, Module] = {}
         self._lock = threading.Lock()
-        self._calls = _Counter()
-        self._count_call = self._calls.increment
-        self._misses = _Counter()
-        self._compiles = _Counter()
+        self._calls = Counter()
+        self._misses = Counter()
+        self._compiles = Counter()
         self._compile_seconds = 0.0
         wide = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         # 64-bit values need JAX's x64 mode in this thread for the time of the call; the global flag stays as it is.
         # What is 64 bits wide inside the module only is no business of JAX's.
         self._needs_x64 = any(_is_wide(dtype) for dtype in wide)
+        self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if _is_wide(x.dtype)]
+        self._run = call_function(
+            signature,
+            entries=self._entries,
+            count=self._calls.increment,
+            slow=self._slow_call,
+            traced=self._traced_call,
+            checked=self._checked,
+            widened=self._widened if self._needs_x64 else None,
+        )
+        self._call = self._adapted_call if self._shared or self._key_arguments else self._run
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -218,25 +148,136 @@ class Function:
             CompileError: the device's compiler refuses the program.
             Exception: what a failed check in the graph asks for.
         """
-        if self._shared:
-            args = (*args, *[container.get_value(borrow=True) for container in self._shared])
-        number = self._count_call()
-        for i in self._integers:
-            if i < len(args) and type(args[i]) is int:
-                check_fits(self._signature.arguments[i], args[i])
-        try:
-            entry = self._entries[self._key(args)]
-        except (KeyError, AttributeError, IndexError, TypeError):
-            entry = None
-        if entry is None or not entry.ready:
-            entry, outputs = self._first_call(self._careful_key(args), args, number)
-        elif self._needs_x64 and not _X64.value:
-            entry.used = number
-            outputs = _call_in_x64(entry.run, args)
-        else:
-            entry.used = number
-            outputs = entry.run(*args)
+        return self._call(args)
+
+    def _adapted_call(self, args: Sequence[Any]) -> Any:
+        """A call that shared variables and typed keys are made ready for."""
+        args = (*args, *[container.get_value(borrow=True) for container in self._shared])
+        return self._run(self._with_key_data(args))
+
+    def _with_key_data(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Typed PRNG keys as the integers that they consist of."""
+        found = list(args)
+        for i in self._key_arguments:
+            if i < len(args):
+                found[i] = key_data(self._signature.arguments[i], args[i])
+        return tuple(found)
+
+    def _slow_call(self, args: Sequence[Any]) -> Any:
+        """A call with sizes that are new, or with something wrong about its arguments."""
+        number = self._calls.increment()
+        key = self._careful_key(args)
+        if self._needs_x64 and not X64.value:
+            args = self._widened(args)
+        entry, outputs = self._first_call(key, args, number)
         return self._checked(entry.checks, outputs) if entry.checks else outputs
+
+    def _traced_call(self, args: Sequence[Any]) -> Any:
+        """A call under a JAX transformation: one equation, for exactly these sizes."""
+        self._calls.increment()
+        narrow = self._needs_x64 and not X64.value
+        key = self._careful_key(args)
+        shapes, arrays = _convert(self._signature.arguments, args, narrow)
+        values = {r.name: size for r, size in zip(self._signature.roots, key, strict=True) if r.axis is None}
+        callee = FunctionCall(self, self._places(values), narrow)
+        callee.sizes(shapes)
+        results = report(callee, arrays, call(callee, arrays))
+        return results[0] if self._single else tuple(results)
+
+    def _places(self, values: Mapping[str, int]) -> tuple[tuple[tuple[int, int], int], ...]:
+        """Arguments' values that decide sizes, by argument and element: see `FunctionCall`."""
+        roots = [root for root in self._signature.roots if root.axis is None]
+        return tuple(((r.argument, -1 if r.element is None else r.element), values[r.name]) for r in roots)
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results, always a tuple, for the values of all arguments, those of shared variables included."""
+        results = self._run(arrays)
+        return (results,) if self._single else results
+
+    def static_module(self, sizes: Mapping[str, int]) -> Module:
+        """The program for these sizes, as what the primitive puts into other modules.
+
+        Where sizes depend on data it is padded to what they can be at most.
+
+        Raises:
+            UnsupportedGraphError: a size that depends on data has no bound.
+        """
+        key = tuple(sizes[root.name] for root in self._signature.roots)
+        with self._lock:
+            found = self._modules.get(key)
+        if found is None:
+            found = self._padded_module(sizes) if self._data_sizes else Module(self.program.specialize(sizes))
+            with self._lock:
+                while len(self._modules) >= self._cache_size:
+                    del self._modules[next(iter(self._modules))]
+                found = self._modules.setdefault(key, found)
+        return found
+
+    def _padded_module(self, sizes: Mapping[str, int]) -> Module:
+        signature = self._signature
+        program = self.program.pad(sizes)
+        padded = program.signature
+        if padded.results and padded.results[0].size:
+            raise UnsupportedGraphError(
+                f"the size {padded.results[0].size} depends on data and has no bound known before the run; such a "
+                "function cannot be called inside jax.jit or another transformation"
+            )
+        live = [sizes[argument.size] for argument in padded.arguments[len(signature.arguments) :]]
+        return Module(program, live, [place for place, result in enumerate(padded.results) if not result.size])
+
+    def open_module(self) -> Module:
+        """The program with its sizes open, for a module whose shapes JAX has as symbols.
+
+        Raises:
+            UnsupportedGraphError: a size is no matter of shapes.
+        """
+        if self._data_sizes or self._signature.value_arguments:
+            names = ", ".join(
+                [root.name for root in self._signature.roots if root.axis is None]
+                + [count.name for count in (*self._signature.counts, *self._signature.local_counts)]
+            )
+            raise UnsupportedGraphError(
+                f"{self.__name__} has sizes that are no sizes of arguments ({names}), which JAX's symbolic shapes do "
+                "not know; specialize the program first"
+            )
+        return Module(self.program)
+
+    @property
+    def needs_x64(self) -> bool:
+        """Whether an argument or a result is 64 bits wide."""
+        return self._needs_x64
+
+    def executable(self, args: Sequence[Any]) -> Callable[..., Any] | None:
+        """JAX's call path for arguments that a call has had: for callers that check theirs themselves.
+
+        It takes arrays of these shapes and dtypes, in JAX's x64 mode if `needs_x64`; it returns one array, or a tuple.
+
+        Returns:
+            None where there is more to a call than that: sizes are padded, an argument's value decides a size, or the
+            graph has checks; and before the first call.
+        """
+        if self._data_sizes or any(root.axis is None for root in self._signature.roots):
+            return None
+        entry = self._entries.get(self._key(args))
+        return entry.run if isinstance(entry, _Entry) and entry.ready and not entry.checks else None
+
+    def like(self, program: Program) -> Function:
+        """A function of another program with this one's options; policies count for the sizes that it has too."""
+        policy = self.policy
+        if isinstance(policy, Mapping):
+            names = {root.name for root in program.signature.roots} | {c.name for c in program.signature.counts}
+            policy = {name: choice for name, choice in policy.items() if name in names}
+        return Function(program, device=self.device, cache_size=self._cache_size, policy=policy)
+
+    def _widened(self, args: Sequence[Any]) -> Sequence[Any]:
+        """JAX's arrays in the program's 64-bit types; from JAX without such types they come with 32."""
+        found = list(args)
+        for i, dtype in self._wide:
+            x = args[i]
+            if getattr(x, "dtype", dtype) is not dtype and isinstance(x, jax.Array) and x.dtype == narrowed(dtype):
+                with enable_x64(True):
+                    found[i] = jax.lax.convert_element_type(x, dtype)
+        return found
 
     def _careful_key(self, args: Sequence[Any]) -> Key:
         """The key for any arguments; says what is wrong with them."""
@@ -259,11 +300,12 @@ class Function:
     def _check(self, args: Sequence[Any]) -> list[tuple[int, ...]]:
         """Checks count, dtypes and ranks; returns the shapes."""
         signature = self._signature
+        narrow = self._needs_x64 and not X64.value
         check_count(signature, len(args) - len(self._shared), len(self._shared))
         shapes: list[tuple[int, ...]] = []
         for argument, value in zip(signature.arguments, args, strict=True):
             shape, dtype, weak = shape_and_dtype(argument, value)
-            check_type(argument, dtype, weak=weak)
+            check_type(argument, dtype, weak=weak, narrow=narrow and isinstance(value, jax.Array))
             if len(shape) != len(argument.dims):
                 find_sizes(signature, [*shapes, shape, *[()] * len(args)][: len(args)])
             shapes.append(shape)
@@ -288,7 +330,7 @@ class Function:
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
         while True:
             try:
-                plan = self._policies.plan(sizes, exact=traced)
+                plan = self._policies.plan(sizes, exact=traced or any(map(is_sharded, args)))
             except PolicyError as error:
                 raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
             if not plan.bounds and not self._data_sizes:
@@ -324,9 +366,9 @@ class Function:
             start = time.perf_counter()
             try:
                 if entry.run is None:
-                    program = self.program.specialize(sizes)
-                    entry.checks = program.signature.checks
-                    entry.run = self._build(program, entry, sizes, values)
+                    module = self.static_module(sizes)
+                    entry.checks = module.checks
+                    entry.run = self._build(module, entry, sizes, values)
                 outputs = entry.run(*args)
             except jax.errors.JaxRuntimeError as error:
                 self._forget(key, entry)
@@ -464,7 +506,7 @@ class Function:
             warnings.warn(
                 f"{self.program.name}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
                 PaddingRefusedWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
         return bool(names)
 
@@ -480,7 +522,7 @@ class Function:
                     f"{self.program.name}: size {name}{origin(self._signature, frozenset([name]))} has had "
                     f"{len(sizes)} values ({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
                     RecompilationWarning,
-                    stacklevel=4,
+                    stacklevel=6,
                 )
 
     def _forget(self, key: Key, entry: _Entry) -> None:
@@ -490,12 +532,12 @@ class Function:
                 del self._entries[key]
 
     def _build(
-        self, program: Program, entry: _Entry, sizes: dict[str, int], values: dict[str, int]
+        self, module: Module, entry: _Entry, sizes: dict[str, int], values: dict[str, int]
     ) -> Callable[..., Any]:
         """`jax.jit` of the program as it was specialized for these sizes; it checks what it is traced with."""
         signature = self._signature
-        module = StaticModule(program)
-        alone = self._single and not program.signature.checks
+        callee = FunctionCall(self, self._places(values))
+        alone = self._single and not module.checks
 
         def traced(*arrays: Any) -> Any:
             if len(arrays) != len(signature.arguments):
@@ -506,23 +548,30 @@ class Function:
                 raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
             self._compiles.increment()
             entry.compiles += 1
-            outputs = call(module, converted)
+            outputs = call(callee, converted)
             return outputs[0] if alone else tuple(outputs)
 
-        traced.__name__ = traced.__qualname__ = program.name
-        return self._jit(traced, program)
+        traced.__name__ = traced.__qualname__ = self.program.name
+        return self._jit(traced, module.program)
 
     def _jit(self, traced: Callable[..., Any], program: Program) -> Callable[..., Any]:
-        config: Any = jax.config
-        device = self.device or config.jax_default_device
-        platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
-        options = None
-        if platform == "cpu" and program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
-            options = dict(keep_nan_options()) or None
+        options = compile_options(program, self.device)
         if self.device is None:
             return jax.jit(traced, compiler_options=options)
         sharding = jax.sharding.SingleDeviceSharding(self.device)
         return jax.jit(traced, in_shardings=sharding, out_shardings=sharding, compiler_options=options)
+
+    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> jax.stages.Lowered:
+        """The program for these arguments, on the function's device, ahead of time; see `AheadFunction.lower`.
+
+        Args:
+            args: arrays or `jax.ShapeDtypeStruct`, one per argument; or none, and all sizes by name.
+            sizes: root name to size, for roots that the arguments do not tell.
+        """
+        from .ahead import AheadFunction
+
+        devices = None if self.device is None else [self.device]
+        return AheadFunction(self.program, devices, self.policy).lower(*args, sizes=sizes)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -563,51 +612,22 @@ class Function:
         return f"<Function {self.program.name}{self._signature}>"
 
 
-def _convert(arguments: Sequence[Argument], arrays: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[Any]]:
-    """Shapes, and arrays of the arguments' dtypes, of what an executable is traced with."""
+def _convert(
+    arguments: Sequence[Argument], arrays: Sequence[Any], narrow: bool = False
+) -> tuple[list[tuple[int, ...]], list[Any]]:
+    """Shapes, and arrays of the arguments' dtypes (as JAX has them without 64-bit types, if `narrow`)."""
     shapes, converted = [], []
     for argument, array in zip(arguments, arrays, strict=True):
         shape, dtype, weak = shape_and_dtype(argument, array)
-        check_type(argument, dtype, weak=weak)
+        check_type(argument, dtype, weak=weak, narrow=narrow)
         shapes.append(shape)
-        converted.append(jax.lax.convert_element_type(array, argument.dtype))
+        wanted = narrowed(argument.dtype) if narrow else argument.dtype
+        converted.append(jax.lax.convert_element_type(array, wanted))
     return shapes, converted
-
-
-def _key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], Key]:
-    """From a call's arguments to the sizes and values that decide on the executable.
-
-    Written out for these roots (`lambda args: (args[0].shape[0], index(args[1]), ...)`) and compiled once: a loop over
-    them takes three times as long, in every call.
-    """
-    parts = []
-    for root in roots:
-        value = f"args[{root.argument:d}]"
-        if root.axis is not None:
-            parts.append(f"{value}.shape[{root.axis:d}],")
-        else:
-            element = "" if root.element is None else f"[{root.element:d}]"
-            parts.append(f"index({value}{element}),")
-    found: Callable[[Sequence[Any]], Key] = eval(f"lambda args: ({''.join(parts)})", {"index": operator.index})
-    return found
 
 
 def _is_wide(dtype: Any) -> bool:
     return dtype.itemsize // (2 if dtype.kind == "c" else 1) == 8
-
-
-def find_device(device: Any) -> Any:
-    """The `jax.Device` for "cpu", "gpu", "tpu", a device, or None (JAX's default).
-
-    Raises:
-        HlographError: no such platform here.
-    """
-    if device is None or not isinstance(device, str):
-        return device
-    try:
-        return jax.devices(device)[0]
-    except RuntimeError as error:
-        raise HlographError(f"no device {device!r} is available: {error}") from None
 
 
 def function(
@@ -617,7 +637,7 @@ def function(
     dims: Any = None,
     device: Any = None,
     name: str = "main",
-    rewrite: bool = True,
+    rewrite: bool | Literal["full"] = True,
     cache_size: int = DEFAULT_CACHE_SIZE,
     policy: PolicyArgument = "auto",
 ) -> Function:
@@ -629,7 +649,8 @@ def function(
         dims: names or sizes for the axes of inputs, see `emit_stablehlo`.
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
-        rewrite: apply PyTensor's own rewrites first, as its compiled modes do.
+        rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
+            stabilization), "full" for those of its own compiled modes, False for none; see docs/rewriting.md.
         cache_size: how many executables are kept.
         policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
@@ -644,4 +665,4 @@ def function(
     return program.compile(device, cache_size=cache_size, policy=policy)
 
 
-__all__ = ["ArgumentTypeError", "Function", "Stats", "function"]
+__all__ = ["Function", "Stats", "function"]

@@ -28,8 +28,10 @@ from ..codegen.jax_compat import trace_state, x64_flag
 from ..codegen.program import Program
 from ..dialects.jax import Traced, bind, is_key, name_axes, name_of, signature_of, trace
 from .arguments import find_sizes
-from .function import DEFAULT_CACHE_SIZE, Function, Stats, find_device
+from .devices import find_device
+from .function import DEFAULT_CACHE_SIZE, Function
 from .policy import PolicyArgument
+from .stats import Stats
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14

@@ -1,88 +1,189 @@
-"""One JAX primitive under every compiled function: a StableHLO module as a JAX operation.
+"""One JAX primitive under every compiled function: a call of a StableHLO program as a JAX operation.
 
-In: a static program and traced arrays. Out: traced arrays. Lowering puts the program's module, as a private function,
-into the module that JAX is building, so that XLA inlines it and optimizes across the border. JAX's own machinery then
-compiles, caches (also on disk) and dispatches.
+In: a callee and arrays or tracers. Out: what the callee returns. Lowering puts the program's module, as a private
+function, into the module that JAX is building, so that XLA inlines it and optimizes across the border; JAX's own
+machinery compiles, caches (also on disk), partitions and dispatches. Derivatives and batches are other callees, which
+the callee itself provides: JAX traces nothing of ours.
+
+    forward mode    out = call(f, x),  tangents out = call(f.pushforward, x, tangents)
+    reverse mode    the second call is linear in the tangents; its transpose is call(f.pullback, x, cotangents)
+    batching        call(f.batched, x), or a loop over the batch
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend.core import Primitive
+from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
+from ..codegen.jax_compat import platforms_of, result_avals, with_equal_axes
 from ..codegen.merge import adopt
-from ..codegen.passes import device_linalg
-from ..codegen.program import Program
+from ..codegen.mlir import dense_attr, element_type
 from ..codegen.signature import main_function
-
-
-class StaticModule:
-    """A static program as the primitive's parameter: compared by identity, prepared once per platform."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._prepared: dict[str, bytes] = {}
-        self._lock = threading.Lock()
-
-    def bytecode(self, platform: str) -> bytes:
-        """The module for a platform, as MLIR bytecode."""
-        with self._lock:
-            if platform not in self._prepared:
-                program = self.program
-                if not device_linalg.OPS.isdisjoint(program.op_counts()):
-                    program = program.run_passes([f"device-linalg{{platform={platform}}}"])
-                self._prepared[platform] = program.to_bytecode()
-            return self._prepared[platform]
-
-    def __repr__(self) -> str:
-        return self.program.name
-
+from .callee import Callee
+from .checks import raise_failed
 
 stablehlo_call = Primitive("stablehlo_call")
 stablehlo_call.multiple_results = True
 
 
-def call(module: StaticModule, arrays: Sequence[Any]) -> list[Any]:
-    """Applies a static module to JAX arrays or tracers; returns all of its results."""
-    return stablehlo_call.bind(*arrays, module=module)
+def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
+    """Applies a callee to JAX arrays or tracers of exactly its arguments' dtypes; returns all of its results."""
+    return stablehlo_call.bind(*with_equal_axes(arrays), callee=callee)
 
 
-def _abstract(*arrays: Any, module: StaticModule) -> list[Any]:
-    signature = module.program.signature
-    results = [jax.core.ShapedArray(result.dims, result.dtype) for result in signature.results]
-    if signature.checks:
-        results.append(jax.core.ShapedArray((len(signature.checks),), bool))
-    return results
+def _abstract(*avals: Any, callee: Callee) -> list[Any]:
+    return result_avals(avals, callee.result_types([aval.shape for aval in avals]))
 
 
-def _lower(ctx: Any, *operands: Any, module: StaticModule) -> Any:
+def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
+    return callee.run(arrays)
+
+
+# ---- lowering --------------------------------------------------------------------------------------------------------
+
+
+def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     module_context = ctx.module_context
     context = module_context.module.context
-    platform = (module_context.platforms or ("cpu",))[0]
-    source = ir.Module.parse(module.bytecode(platform), context)
+    module = callee.module([aval.shape for aval in ctx.avals_in])
+    platforms = platforms_of(ctx)
+    source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else ""), context)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
-    name = adopt(
-        module_context.module, source, f"hlograph_{module.program.name}", insert=module_context.symbol_table.insert
-    )
+    name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
+    given = [
+        _converted(x, ir.RankedTensorType(type_).element_type)
+        for x, type_ in zip(operands, function_type.inputs, strict=False)
+    ]
+    given += [_constant(value, context) for value in module.sizes]
     call_op = ir.Operation.create(
         "func.call",
         results=function_type.results,
-        operands=list(operands),
+        operands=given,
         attributes={"callee": ir.FlatSymbolRefAttr.get(name, context)},
     )
-    return call_op.results
+    results = [call_op.results[place] for place in module.places]
+    cut = [_cut(x, aval.shape) for x, aval in zip(results, ctx.avals_out, strict=True)]
+    return [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
 
 
-def _impl(*arrays: Any, module: StaticModule) -> Any:
-    return jax.jit(lambda *xs: call(module, xs))(*arrays)
+def _converted(value: Any, element: Any) -> Any:
+    """A value with another element type: JAX without 64-bit types meets a program that has them."""
+    type_ = ir.RankedTensorType(value.type)
+    if type_.element_type == element:
+        return value
+    result = ir.RankedTensorType.get(type_.shape, element)
+    return ir.Operation.create("stablehlo.convert", results=[result], operands=[value]).results[0]
 
 
-stablehlo_call.def_abstract_eval(_abstract)
+def _cut(value: Any, shape: Sequence[int]) -> Any:
+    """The low corner of a padded result."""
+    type_ = ir.RankedTensorType(value.type)
+    if not type_.has_static_shape or list(shape) == type_.shape:
+        return value
+    return ir.Operation.create(
+        "stablehlo.slice",
+        results=[ir.RankedTensorType.get(list(shape), type_.element_type)],
+        operands=[value],
+        attributes={
+            "start_indices": ir.DenseI64ArrayAttr.get([0] * len(shape)),
+            "limit_indices": ir.DenseI64ArrayAttr.get(list(shape)),
+            "strides": ir.DenseI64ArrayAttr.get([1] * len(shape)),
+        },
+    ).results[0]
+
+
+def _constant(value: int, context: Any) -> Any:
+    attribute = dense_attr(np.asarray(value, np.int32), context)
+    return ir.Operation.create("stablehlo.constant", results=[attribute.type], attributes={"value": attribute}).results[
+        0
+    ]
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> tuple[list[Any], list[Any]]:
+    outputs = call(callee, primals)
+    zeros = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
+    active = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
+    if not active:
+        return outputs, zeros
+    pushforward = callee.pushforward(active)
+    if pushforward is not None:
+        found = call(pushforward.callee, [*primals, *[tangents[i] for i in active]])
+        for place, tangent in zip(pushforward.places, found, strict=False):
+            zeros[place] = tangent
+    return outputs, zeros
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> list[Any]:
+    linear = tuple(i for i, x in enumerate(operands) if ad.is_undefined_primal(x))
+    seeded = tuple(j for j, ct in enumerate(cotangents) if type(ct) is not ad.Zero)
+    results = [ad.Zero(x.aval) if ad.is_undefined_primal(x) else None for x in operands]
+    pullback = callee.transpose(linear, seeded) if seeded else None
+    if pullback is not None:
+        zeros = {i: jax.numpy.zeros(operands[i].aval.shape, operands[i].aval.dtype) for i in pullback.zeros}
+        given = [zeros.get(i, operands[i]) for i in pullback.operands]
+        seeds = [ad.instantiate_zeros(cotangents[j]) for j in pullback.seeds]
+        found = call(pullback.callee, [*given, *seeds])
+        for place, cotangent in zip(pullback.places, found, strict=False):
+            if place >= 0:
+                results[place] = cotangent
+    return results
+
+
+# ---- batching --------------------------------------------------------------------------------------------------------
+
+
+def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> tuple[Sequence[Any], Sequence[Any]]:
+    mapped = tuple(axis is not None for axis in axes)
+    fronted = [x if not axis else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
+    batched = callee.batched(mapped)
+    if batched is None:
+        return _loop(callee, fronted, mapped)
+    results = report(batched.callee, fronted, call(batched.callee, fronted))
+    # The batch's checks have just been reported; those of the single call hold.
+    flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
+    places: list[Any] = [None if same else 0 for same in batched.same]
+    if flags:
+        return [*results, np.ones(len(flags), bool)], [*places, None]
+    return results, places
+
+
+def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """One call after the other."""
+
+    def one(slices: Sequence[Any]) -> list[Any]:
+        rest = iter(slices)
+        return call(callee, [next(rest) if flag else x for x, flag in zip(operands, mapped, strict=True)])
+
+    results = jax.lax.map(one, [x for x, flag in zip(operands, mapped, strict=True) if flag])
+    return results, [0] * len(results)
+
+
+def report(callee: Callee, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+    """The results without the flags of checks, which raise: now, or when the traced program runs."""
+    flags = callee.flags([np.shape(x) for x in operands])
+    if not flags or len(results) == callee.result_count:
+        return results
+    *others, values = results
+    if isinstance(values, jax.core.Tracer):
+        jax.debug.callback(lambda found: raise_failed(flags, found), values)
+    else:
+        raise_failed(flags, values)
+    return others
+
+
 stablehlo_call.def_impl(_impl)
+stablehlo_call.def_abstract_eval(_abstract)
 jax_mlir.register_lowering(stablehlo_call, _lower)
+ad.primitive_jvps[stablehlo_call] = _jvp
+ad.primitive_transposes[stablehlo_call] = _transpose
+batching.primitive_batchers[stablehlo_call] = _batch

@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
 
+import jax
 import numpy as np
 import pytensor
 from padded_runs import garbage
 from pytensor.compile.mode import Mode
 
 import hlograph
-from hlograph.codegen.errors import PaddingError
+from hlograph.codegen.errors import DerivativeError, PaddingError
+from hlograph.codegen.jax_compat import enable_x64
 from hlograph.runtime import padded as padded_calls
 from hlograph.runtime.policy import PaddingRefusedWarning
 
@@ -73,7 +75,8 @@ def check_lowering(
 ) -> hlograph.Program:
     """Compares PyTensor's evaluation, the PJRT run and the reference interpreter, on a `?` and on a static module.
 
-    The `?` module also runs padded, with zeros or with NaN in the padding of its arguments.
+    The `?` module also runs padded, with zeros or with NaN in the padding of its arguments, and transformed by JAX: see
+    `check_transformed`.
 
     Args:
         inputs: graph inputs.
@@ -109,6 +112,9 @@ def check_lowering(
             for index, (actual, value) in enumerate(zip(program.interpret(*arrays), wanted, strict=True)):
                 assert_same(actual, value, rtol=rtol, label=f"{kind}, interpreted, output {index}")
     check_padded(symbolic, arrays, wanted, padded=padded, rtol=rtol)
+    # A compile again: a sixteenth of the programs, by their text, and all of them every night.
+    if "HLOGRAPH_NIGHTLY" in os.environ or crc32(symbolic.text.encode()) % 16 == 0:
+        check_transformed(symbolic, arrays, rtol=rtol)
     return symbolic
 
 
@@ -138,6 +144,79 @@ def check_padded(
         results = ran if isinstance(ran, tuple) else (ran,)
         for index, (actual, value) in enumerate(zip(results, wanted, strict=True)):
             assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
+
+
+def check_transformed(program: hlograph.Program, arrays: Sequence[Any], *, rtol: float | None) -> None:
+    """Compares `jax.vmap` with single calls, and the pullback with the pushforward: <c, J t> = <J^T c, t>.
+
+    Says nothing of programs with sizes that depend on data, and nothing of derivatives that PyTensor refuses.
+    """
+    signature = program.signature
+    if signature.has_data_sizes:
+        return
+    fn = program.compile(policy="exact")
+    fixed = {root.argument for root in signature.roots if root.axis is None}
+    batched = [i for i in range(len(arrays)) if i not in fixed]
+    if not batched:
+        return
+    batch = [np.stack([arrays[i], _another(arrays[i])]) for i in batched]
+    smooth = [i for i in batched if arrays[i].dtype.kind == "f"]
+    rng = np.random.default_rng(0)
+    tangents = tuple(np.asarray(rng.normal(size=arrays[i].shape), arrays[i].dtype) for i in smooth)
+
+    def call(places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        given = dict(zip(places, values, strict=True))
+        results = fn(*[given.get(i, array) for i, array in enumerate(arrays)])
+        return list(results) if isinstance(results, tuple) else [results]
+
+    def both(batch: Sequence[Any]) -> Any:
+        single = [call(batched, [x[k] for x in batch]) for k in range(2)]
+        return jax.vmap(lambda *xs: call(batched, xs))(*batch), single
+
+    def products(values: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        def f(*xs: Any) -> list[Any]:
+            return [y for y in call(smooth, xs) if y.dtype.kind == "f"]
+
+        results, pushed = jax.jvp(f, tuple(values), tuple(tangents))
+        seeds = [jax.numpy.cos(jax.numpy.arange(y.size, dtype=y.dtype)).reshape(y.shape) for y in results]
+        pulled = jax.vjp(f, *values)[1](seeds)
+        terms = [
+            [jax.numpy.vdot(a, b) for a, b in zip(*pair, strict=True)] for pair in ((seeds, pushed), (pulled, tangents))
+        ]
+        scale = sum(jax.numpy.abs(a * b).sum() for a, b in zip(seeds, pushed, strict=True))
+        return sum(terms[0]), sum(terms[1]), scale
+
+    with enable_x64(True):
+        together, single = jax.jit(both)(batch)
+        for number, found in enumerate(together):
+            expected = np.stack([np.asarray(row[number]) for row in single])
+            assert_same(
+                found,
+                expected,
+                rtol=rtol or 100 * TOLERANCE.get(expected.dtype.name, 0.0),
+                label=f"vmap, output {number}",
+            )
+        if (
+            not smooth
+            or any(a.dtype.kind == "c" for a in arrays)
+            or any(r.dtype.kind == "c" for r in signature.results)
+        ):
+            return
+        try:
+            left, right, scale = map(float, jax.jit(products)([arrays[i] for i in smooth], tangents))
+        except DerivativeError:
+            return
+        precision = max(np.finfo(arrays[i].dtype).eps for i in smooth)
+        assert np.isfinite(left) == np.isfinite(right), f"pushforward {left}, pullback {right}"
+        if np.isfinite(left):
+            assert abs(left - right) <= 1e4 * precision * (scale + abs(right)), f"pushforward {left}, pullback {right}"
+
+
+def _another(x: np.ndarray) -> np.ndarray:
+    """An array in whose place the other may stand: real ones keep signs and order, integers are the same ones."""
+    if x.dtype.kind in "fc":
+        return np.asarray(x * 0.75, x.dtype)
+    return np.flip(x)
 
 
 @contextmanager

@@ -23,6 +23,8 @@ from ..mlir import ir
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
+_TPU_LU = ("float32", "complex64")
+
 # A module without any of these is left as it is; callers may then save themselves a copy.
 OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
 
@@ -37,7 +39,7 @@ def run(module: ir.Module, options: Mapping[str, str]) -> None:
     if platform not in PLATFORMS:
         raise PassError(f"device-linalg: unknown platform {platform!r} ({', '.join(PLATFORMS)})")
     implemented = _implementations(module)
-    found = [op for op in walk(module) if _kind(op, implemented) is not None]
+    found = [op for op in walk(module) if _has_library(_kind(op, implemented), op, platform)]
     functions: dict[Any, str] = {}
     for operation in found:
         kind = _kind(operation, implemented)
@@ -69,6 +71,13 @@ def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None
     if operation.name == "func.call":
         return implemented.get(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
     return None
+
+
+def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bool:
+    """Whether an operation is one that the platform's library does; XLA:TPU's LU takes two types only."""
+    if kind is None or platform != "tpu" or not kind.startswith("lu"):
+        return kind is not None
+    return mlir.dtype_of(ir.RankedTensorType(operation.operands[0].type).element_type).name in _TPU_LU
 
 
 def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:

@@ -139,7 +139,7 @@ def test_inside_jit_a_result_whose_size_depends_on_data_is_refused_and_a_sum_ove
     total, picked = hlograph.function([x], x[x > 0].sum()), hlograph.function([x], x[x > 0])
     a = jnp.array([1.0, -2.0, 3.0], jnp.float32)
     assert jax.jit(lambda v: total(v) * 2)(a) == 8.0
-    with pytest.raises(UnsupportedGraphError, match="size of a result depends on data"):
+    with pytest.raises(UnsupportedGraphError, match="has a size that depends on data"):
         jax.jit(picked)(a)
 
 
@@ -281,7 +281,7 @@ def test_under_transformations_sizes_are_fixed_and_exact() -> None:
     f = hlograph.function([x], pt.cumsum(x), policy="padded")
     a = np.arange(5, dtype=np.float32)
     np.testing.assert_allclose(jax.jit(lambda v: f(v) + 1)(a), np.cumsum(a) + 1)
-    assert [e.policy for e in f.stats.by_executable] == ["exact"]
+    assert f.stats.by_executable == ()  # it went into the caller's module
     np.testing.assert_allclose(f(a), np.cumsum(a))
 
 

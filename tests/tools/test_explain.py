@@ -319,3 +319,16 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         _ = found.html
     assert found._repr_html_() is None
     assert found.text.startswith("program main\n")
+
+
+def test_derivatives_and_loops_over_a_batch_are_listed() -> None:
+    x = pt.fvector("x")
+    function = hlograph.function([x], pt.sum(x[x > 0] ** 2), name="squares")
+    jax.grad(function)(np.ones(3, np.float32))
+    jax.vmap(function)(np.ones((2, 3), np.float32))
+    found = explain(function)
+    assert [each.name for each in found.derived] == ["squares_batched", "squares_jvp", "squares_vjp"]
+    section = found.text.partition("made for JAX's transformations\n")[2]
+    assert re.search(r"squares_batched +a loop over the batch of x: a size depends on data", section)
+    assert re.search(r"squares_vjp +1 call, 1 compile", section)
+    assert "a loop over the batch of x" in found.html

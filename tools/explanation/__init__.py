@@ -17,8 +17,9 @@ from typing import Any
 from ...codegen import dims as dimension
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
-from ...runtime.function import Function, Stats
+from ...runtime.function import Function
 from ...runtime.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, PolicyError, dependent_roots
+from ...runtime.stats import Stats
 from ..console import columns, count, format_dims
 from .walk import Action, Block, Node, Refusal, Value, walk
 
@@ -80,6 +81,14 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class DerivedFunction:
+    """A function that was made of another; `how` says what it has done, or why it is a loop."""
+
+    name: str
+    how: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What is to be known of a program's sizes; see `explain`.
 
@@ -93,6 +102,7 @@ class Explanation:
         operations: how many operations on data there are.
         touched: how many of them see a size that is not static.
         stats: what the compiled function has done so far, if it was one.
+        derived: the derivatives and batched versions that JAX's transformations have asked it for.
         blocks: the program's functions, loops and branches as graphs, `main` first.
     """
 
@@ -105,6 +115,7 @@ class Explanation:
     operations: int
     touched: int
     stats: Stats | None = None
+    derived: tuple[DerivedFunction, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
 
     @property
@@ -184,6 +195,8 @@ class Explanation:
             )
         if self.stats is not None:
             yield from _stats_section(self.stats)
+        if self.derived:
+            yield "made for JAX's transformations", [(each.name, each.how) for each in self.derived]
 
     def _padding(self) -> Iterator[tuple[str, Rows]]:
         bounds = ", ".join(f"{size.name} = {size.bound}" for size in self.sizes if size.bound is not None)
@@ -246,8 +259,21 @@ def explain(
         operations=len(nodes),
         touched=sum(bool(node.names) for node in nodes),
         stats=function.stats if function is not None else None,
+        derived=tuple(_derived(function)) if function is not None else (),
         blocks=tuple(facts.blocks),
     )
+
+
+def _derived(function: Function) -> Iterator[DerivedFunction]:
+    """All that was made of a function, and of what was made of it."""
+    for mapped, reason in function.derived.loops.items():
+        arguments = [a.name for a, flag in zip(function.program.signature.arguments, mapped, strict=True) if flag]
+        how = f"a loop over the batch of {', '.join(arguments)}: {reason}"
+        yield DerivedFunction(f"{function.__name__}_batched", how)
+    for made in function.derived:
+        stats = made.stats
+        yield DerivedFunction(made.__name__, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
+        yield from _derived(made)
 
 
 def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Function | None]:

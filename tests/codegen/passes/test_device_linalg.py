@@ -105,6 +105,15 @@ def test_batches_on_every_platform(platform: str) -> None:
     assert not library_calls(after.text)
 
 
+@pytest.mark.parametrize(("dtype", "library"), [("float32", True), ("float64", False), ("complex64", True)])
+def test_on_a_tpu_lu_of_64_bit_types_stays_portable(dtype: str, library: bool) -> None:
+    """XLA:TPU: "Only F32 and C64 types are implemented in LuDecomposition"."""
+    a = pt.matrix("a", dtype=dtype)
+    static = hlograph.emit_stablehlo(([a], [ptl.lu_factor(a)[0]]), dims={"a": (4, 4)})
+    after = static.run_passes(["device-linalg{platform=tpu}"]).text
+    assert ("@LuDecomposition" in after, "hlograph.implements" in after) == (library, not library)
+
+
 def test_equal_factorizations_share_a_function() -> None:
     static = program([ptl.cholesky(A), ptl.cholesky(A + 1), ptl.cholesky(A @ A)]).specialize(SIZES)
     text = static.run_passes(["device-linalg"]).text

@@ -1,0 +1,98 @@
+"""A program and its pullback in one module, as `Program.save(..., derivatives=1)` writes it.
+
+    module @logp {
+      func.func @main(%X, %beta) -> (%logp)
+      module @pullback attributes {hlograph.of = ["1"], hlograph.from = ["0"]} {
+        func.func @main(%X, %beta, %logp_cotangent) -> (%beta_cotangent)
+      }
+    }
+
+The inner module's `@main` takes the arguments of the outer one and cotangents of the results `hlograph.from`; it gives
+the cotangents of the arguments `hlograph.of`. Arguments that are not listed have none, or it is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import mlir
+from .errors import ArtifactError
+from .mlir import ir
+
+if TYPE_CHECKING:
+    from .program import Program
+
+_NAME, _OF, _FROM = "pullback", "hlograph.of", "hlograph.from"
+
+
+@dataclass(frozen=True)
+class Pullback:
+    """The reverse-mode derivative of a program.
+
+    Attributes:
+        program: from the arguments, and cotangents of results, to cotangents of arguments.
+        arguments: which arguments' cotangents its results are.
+        results: of which results it takes cotangents.
+    """
+
+    program: Program
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+def attach(module: ir.Module, pullback: Pullback) -> ir.Module:
+    """A copy of a module that holds the pullback too."""
+    joined = mlir.clone_bytes(mlir.to_bytecode(module))
+    inner = ir.Module.parse(pullback.program.to_bytecode(), joined.context).operation
+    with joined.context:
+        inner.attributes["sym_name"] = ir.StringAttr.get(_NAME)
+        for name, places in ((_OF, pullback.arguments), (_FROM, pullback.results)):
+            inner.attributes[name] = ir.ArrayAttr.get([ir.StringAttr.get(str(place)) for place in places])
+    inner.clone(ip=ir.InsertionPoint(joined.body))
+    return joined
+
+
+def detach(module: ir.Module, filename: str) -> Pullback | None:
+    """Takes the pullback out of a module that was read.
+
+    Raises:
+        ArtifactError: it is not what `attach` writes.
+    """
+    from .program import Program
+
+    for operation in module.body.operations:
+        inner = operation.operation
+        if inner.name == "builtin.module" and _OF in inner.attributes and _FROM in inner.attributes:
+            try:
+                arguments, results = (_places(inner.attributes[name]) for name in (_OF, _FROM))
+            except ValueError as error:
+                raise ArtifactError(f"{filename}: the attributes of @{_NAME} cannot be read: {error}") from None
+            program = Program.parse(str(inner), filename=f"{filename}, @{_NAME}")
+            inner.erase()
+            return Pullback(program, arguments, results)
+    return None
+
+
+def check(pullback: Pullback, program: Program, filename: str) -> None:
+    """Raises `ArtifactError` unless the pullback's arguments and results are those that the program's make."""
+    outer, inner = program.signature, pullback.program.signature
+    places = [*pullback.arguments, *pullback.results]
+    fits = all(place >= 0 for place in places)
+    fits = fits and all(place < len(outer.arguments) for place in pullback.arguments)
+    fits = fits and all(place < len(outer.results) for place in pullback.results)
+    if fits:
+        taken = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
+        given = [outer.arguments[place] for place in pullback.arguments]
+        fits = [_kind(x) for x in taken] == [_kind(x) for x in inner.arguments]
+        fits = fits and [_kind(x) for x in given] == [_kind(x) for x in inner.results]
+    if not fits:
+        raise ArtifactError(f"{filename}: @{_NAME} is not the pullback of {program.signature}: {inner}")
+
+
+def _kind(item: object) -> tuple[object, int]:
+    return getattr(item, "dtype", None), len(getattr(item, "dims", ()))
+
+
+def _places(attribute: ir.Attribute) -> tuple[int, ...]:
+    return tuple(int(ir.StringAttr(text).value) for text in ir.ArrayAttr(attribute))

@@ -1,0 +1,17 @@
+"""hlograph as a PyTensor mode; importing this module registers it.
+
+    import hlograph.pytensor
+
+    fn = pytensor.function(inputs, outputs, mode="STABLEHLO")
+    fn = pytensor.function(inputs, outputs, mode=hlograph.Mode(policy="padded", outputs="jax"))
+    pytensor.config.mode = "STABLEHLO"  # for everything that follows
+
+PyTensor checks its configuration before any other module is there, so `PYTENSOR_FLAGS=mode=STABLEHLO` is refused; set
+the mode after this import.
+"""
+
+from __future__ import annotations
+
+from .runtime.pytensor_linker import Mode, StableHLOLinker
+
+__all__ = ["Mode", "StableHLOLinker"]

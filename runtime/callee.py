@@ -1,0 +1,386 @@
+"""What one `stablehlo_call` equation calls: a program, and what JAX's transformations may make of it.
+
+`FunctionCall` is a `Function` as JAX sees it when it is transformed: with the values that decide sizes, and as an
+operation on 32-bit types where JAX has no others. `StaticModule` is a program and nothing more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from ..codegen import dims as dimension
+from ..codegen.errors import DerivativeError, UnsupportedGraphError
+from ..codegen.jax_compat import enable_x64
+from ..codegen.passes import device_linalg
+from ..codegen.program import Program
+from ..codegen.signature import CheckSpec
+from . import symbolic
+from .arguments import find_sizes, narrowed
+
+if TYPE_CHECKING:
+    from ..codegen.pullback import Pullback
+    from .function import Function
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A callee made from another one.
+
+    Attributes:
+        callee: it.
+        places: for each of its results, which result (pushforward) or operand (transpose) of the other it belongs to;
+            -1 for none.
+        operands: for a transpose, which operands of the other come before the cotangents.
+        zeros: those among them for which zeros are given.
+        seeds: for a transpose, of which results it takes cotangents.
+    """
+
+    callee: Callee
+    places: tuple[int, ...]
+    operands: tuple[int, ...] = ()
+    zeros: tuple[int, ...] = ()
+    seeds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batched:
+    """A callee for a batch; `same` says of each result whether it has no batch axis."""
+
+    callee: Callee
+    same: tuple[bool, ...]
+
+
+class Callee:
+    """The parameter of a `stablehlo_call` equation. Equal ones call the same.
+
+    Attributes:
+        name: seen in jaxprs, profiles and symbols.
+        result_count: number of results, without the flags of checks.
+    """
+
+    name: str
+    result_count: int
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""
+        raise NotImplementedError
+
+    def module(self, shapes: Sequence[Shape]) -> Module:
+        """The module for operands of these shapes."""
+        raise NotImplementedError
+
+    def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The results for arrays, outside of any transformation; checks raise, and no flags come back."""
+        return jax.jit(lambda *xs: call(self, xs))(*arrays)
+
+    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
+        """The checks whose flags are the last result."""
+        return ()
+
+    def pushforward(self, active: tuple[int, ...]) -> Linear | None:
+        """From operands and tangents of the active ones to tangents of results; None when no result depends on them."""
+        raise DerivativeError(f"{self.name} has no derivative: it is a module without its graph")
+
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Linear | None:
+        """From the other operands and cotangents of results to cotangents of the linear operands."""
+        raise DerivativeError(f"{self.name} has no transpose: it is a module without its graph")
+
+    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
+        """With a leading batch axis on the mapped operands; None where a loop over the batch has to do."""
+        return None
+
+
+class Module:
+    """A program as it is put into JAX's modules, prepared once per platform.
+
+    Args:
+        program: with symbolic sizes only where JAX has them too, as when it exports.
+        sizes: values of scalar int32 arguments at the end that the caller does not give.
+        results: which results the caller gets besides the flags of checks; all by default.
+
+    Attributes:
+        places: the results that the caller gets.
+        checks: those of the flags, which are the last of these results.
+    """
+
+    def __init__(self, program: Program, sizes: Sequence[int] = (), results: Sequence[int] | None = None) -> None:
+        self.program = program
+        self.sizes = tuple(sizes)
+        self.checks = program.signature.checks
+        count = len(program.signature.results)
+        self.places = (*(range(count) if results is None else results), *([count] if self.checks else []))
+        self._prepared: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def bytecode(self, platform: str) -> bytes:
+        """The module for a platform, or for any if it is "", as MLIR bytecode."""
+        with self._lock:
+            if platform not in self._prepared:
+                program = self.program
+                if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):
+                    program = program.run_passes([f"device-linalg{{platform={platform}}}"])
+                self._prepared[platform] = program.to_bytecode()
+            return self._prepared[platform]
+
+
+class StaticModule(Callee):
+    """A static program and nothing more, compared by identity."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.name = program.name
+        self.result_count = len(program.signature.results)
+        self._module = Module(program)
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """As in the signature."""
+        types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.program.signature.results]
+        checks = self._module.checks
+        return [*types, *([((len(checks),), np.dtype(bool))] if checks else [])]
+
+    def module(self, shapes: Sequence[Shape]) -> Module:
+        """The program's."""
+        return self._module
+
+    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
+        """As in the signature."""
+        return self._module.checks
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a pushforward comes from.
+
+    Attributes:
+        callee: the pushforward of what.
+        active: which of its operands have a tangent.
+        places: which of its results the pushforward's results are the tangents of.
+    """
+
+    callee: FunctionCall
+    active: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FunctionCall(Callee):
+    """A call of a function whose sizes follow from its operands' shapes.
+
+    Attributes:
+        function: the function.
+        values: ((argument, element), value) of the arguments that decide sizes; the element is -1 for a scalar.
+        narrow: JAX has no 64-bit types now, and sees 32-bit ones in their place.
+        linear: operands in which the function is linear.
+        origin: for a pushforward, what it is the pushforward of.
+    """
+
+    function: Function
+    values: tuple[tuple[tuple[int, int], int], ...] = ()
+    narrow: bool = False
+    linear: frozenset[int] = frozenset()
+    origin: Origin | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The function's."""
+        return self.function.__name__
+
+    @property
+    def result_count(self) -> int:  # type: ignore[override]
+        """As in the signature."""
+        return len(self.function.program.signature.results)
+
+    def __repr__(self) -> str:
+        values = ", ".join(str(value) for _, value in self.values)
+        return f"{self.name}[{values}]" if values else self.name
+
+    def sizes(self, shapes: Sequence[Shape]) -> dict[str, int]:
+        """The sizes for operands of these shapes."""
+        signature = self.function.program.signature
+        known = dict(self.values)
+        values = {}
+        for root in signature.roots:
+            if root.axis is None:
+                place = (root.argument, -1 if root.element is None else root.element)
+                if place not in known:
+                    raise UnsupportedGraphError(
+                        f"argument {signature.arguments[root.argument].name!r} of {self.name} decides a size, so its "
+                        "value must be known when the program is compiled"
+                    )
+                values[root.name] = known[place]
+        if symbolic.is_symbolic(shapes):
+            return symbolic.find_sizes(signature, shapes, values)
+        return find_sizes(signature, shapes, values)
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """From the operands' shapes; a size that depends on data is refused."""
+        sizes = self.sizes(shapes)
+        types: list[tuple[Any, Any]] = []
+        for result in self.function.program.signature.results:
+            unknown = frozenset().union(*map(dimension.roots, result.dims)) - sizes.keys()
+            if unknown:
+                raise UnsupportedGraphError(
+                    f"result {result.name!r} of {self.name} has a size that depends on data "
+                    f"({', '.join(sorted(unknown))}); inside jax.jit or another transformation sizes must be fixed"
+                )
+            types.append((symbolic.shape(result.dims, sizes), self.dtype(result.dtype)))
+        flags = self.flags(shapes)
+        return [*types, *([((len(flags),), np.dtype(bool))] if flags else [])]
+
+    def dtype(self, dtype: Any) -> Any:
+        """A dtype of the program as JAX sees it."""
+        return narrowed(dtype) if self.narrow else dtype
+
+    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
+        """Those that the sizes do not decide."""
+        if not self.function.program.signature.checks:
+            return ()
+        return self.module(shapes).checks
+
+    def module(self, shapes: Sequence[Shape]) -> Module:
+        """The program specialized; as it is where the shapes are symbolic, as when JAX exports."""
+        if symbolic.is_symbolic(shapes):
+            return self.function.open_module()
+        return self.function.static_module(self.sizes(shapes))
+
+    def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """By the function's own policy: sizes share executables here too."""
+        function = self.function
+        if not self.narrow:
+            return function.run(arrays)
+        arguments = function.program.signature.arguments
+        with enable_x64(True):
+            wide = [jax.lax.convert_element_type(x, a.dtype) for x, a in zip(arrays, arguments, strict=True)]
+            found = function.run(wide)
+            return [jax.lax.convert_element_type(x, narrowed(x.dtype)) for x in found]
+
+    # ---- transformations --------------------------------------------------------------------------------------------
+
+    def pushforward(self, active: tuple[int, ...]) -> Linear | None:
+        """From the graph's derivative."""
+        saved = self.function.derived.saved_pullback
+        if saved is not None:
+            return Linear(SavedPushforward(self, active), saved[1].results)
+        found = self.function.derived.pushforward(active)
+        if found is None:
+            return None
+        origin = Origin(self, active, found.places)
+        return Linear(self._other(found.function, self._last(len(active)), origin), found.places)
+
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Linear | None:
+        """A pushforward's transpose is its origin's pullback; any other linear function's is its own, at zero."""
+        if not self.linear.issuperset(linear):
+            raise DerivativeError(f"{self.name} cannot be transposed: nothing says that it is linear")
+        given = seeded
+        if self.origin is None:
+            of, places, zeros = self, linear, linear
+        else:
+            of, zeros = self.origin.callee, ()
+            places = tuple(self.origin.active[i - of.count] for i in linear)
+            seeded = tuple(self.origin.places[j] for j in seeded)
+        found = of.function.derived.pullback(places, seeded)
+        if found is None:
+            return None
+        back = dict(zip(places, linear, strict=True))
+        callee = self._other(found.function, of._last(len(seeded)))
+        return Linear(callee, tuple(back[i] for i in found.places), tuple(range(of.count)), zeros, given)
+
+    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
+        """From the graph with a leading axis."""
+        for (argument, _), _ in self.values:
+            if mapped[argument]:
+                name = self.function.program.signature.arguments[argument].name
+                raise UnsupportedGraphError(
+                    f"argument {name!r} of {self.name} decides a size: a batch over it would be ragged"
+                )
+        found = self.function.derived.batched(mapped)
+        return None if found is None else Batched(self._other(found.function, self.linear), found.same)
+
+    @property
+    def count(self) -> int:
+        """Number of operands."""
+        return len(self.function.program.signature.arguments)
+
+    def _last(self, count: int) -> frozenset[int]:
+        """The places of operands that come after this callee's own."""
+        return frozenset(range(self.count, self.count + count))
+
+    def _other(self, function: Function, linear: frozenset[int], origin: Origin | None = None) -> FunctionCall:
+        return FunctionCall(function, self.values, self.narrow, linear, origin)
+
+
+@dataclass(frozen=True)
+class SavedPushforward(Callee):
+    """The pushforward of a program of which the pullback alone was saved: it can be transposed, and nothing else.
+
+    Attributes:
+        of: the program's call.
+        active: which of its operands have a tangent.
+    """
+
+    of: FunctionCall
+    active: tuple[int, ...]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Like other pushforwards' names."""
+        return f"{self.of.name}_jvp"
+
+    @property
+    def result_count(self) -> int:  # type: ignore[override]
+        """One for each result that has a cotangent."""
+        return len(self._saved[1].results)
+
+    @property
+    def _saved(self) -> tuple[Function, Pullback]:
+        saved = self.of.function.derived.saved_pullback
+        assert saved is not None
+        return saved
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """Those of the results."""
+        types = self.of.result_types(shapes[: self.of.count])
+        return [types[place] for place in self._saved[1].results]
+
+    def module(self, shapes: Sequence[Shape]) -> Module:
+        """There is none."""
+        raise self._error()
+
+    def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """There is nothing to run."""
+        raise self._error()
+
+    def _error(self) -> DerivativeError:
+        return DerivativeError(
+            f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "
+            "(jax.jvp, jax.jacfwd, jax.hessian) needs the graph"
+        )
+
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Linear | None:
+        """The saved pullback."""
+        function, pullback = self._saved
+        back = {self.active[i - self.of.count]: i for i in linear}
+        callee = FunctionCall(function, self.of.values, self.of.narrow)
+        places = tuple(back.get(i, -1) for i in pullback.arguments)
+        return Linear(callee, places, tuple(range(self.of.count)), (), tuple(range(self.result_count)))
+
+
+def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
+    """See `primitive.call`."""
+    from .primitive import call as bind
+
+    return bind(callee, arrays)

@@ -1,0 +1,42 @@
+"""Devices by name, where arrays lie, and what XLA must be told on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from ..codegen.errors import HlographError
+from ..codegen.jax_compat import keep_nan_options
+from ..codegen.program import Program
+
+_LIBRARY_REDUCTION = 4096  # elements from which XLA:CPU leaves a reduction to a library
+
+
+def find_device(device: Any) -> Any:
+    """The `jax.Device` for "cpu", "gpu", "tpu", a device, or None (JAX's default).
+
+    Raises:
+        HlographError: no such platform here.
+    """
+    if device is None or not isinstance(device, str):
+        return device
+    try:
+        return jax.devices(device)[0]
+    except RuntimeError as error:
+        raise HlographError(f"no device {device!r} is available: {error}") from None
+
+
+def is_sharded(value: Any) -> bool:
+    """Whether an argument lies on several devices: padding would move it, so its sizes are met exactly."""
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and len(value.devices()) > 1
+
+
+def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
+    """Compile options that a static program needs on a device (None: JAX's default); None where it needs none."""
+    config: Any = jax.config
+    device = device or config.jax_default_device
+    platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
+    if platform == "cpu" and program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
+        return dict(keep_nan_options()) or None
+    return None

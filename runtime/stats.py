@@ -1,0 +1,88 @@
+"""What functions count: calls, compiles, padding."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ExecutableStats:
+    """One executable of a function.
+
+    Attributes:
+        policy: "exact" or "padded".
+        sizes: the sizes that it is for, e.g. "n<=64, m=3".
+        compiles: number of compilations.
+        calls: number of calls; 0 for exact ones, which are not counted apart.
+        padding_share: the part of its calls' work that went into padding: 1 minus the mean of live sizes over bounds,
+            multiplied over the padded sizes.
+    """
+
+    policy: str
+    sizes: str
+    compiles: int
+    calls: int = 0
+    padding_share: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a function has done so far.
+
+    Attributes:
+        calls: number of calls.
+        compiles: number of compilations.
+        compile_seconds: time of the calls that compiled, from arguments to dispatched result.
+        cache_hits: calls that found their executable.
+        executables: executables held now.
+        by_executable: one entry for each of them, exact ones first.
+        refusals: size name to the reason why it is not padded.
+    """
+
+    calls: int = 0
+    compiles: int = 0
+    compile_seconds: float = 0.0
+    cache_hits: int = 0
+    executables: int = 0
+    by_executable: tuple[ExecutableStats, ...] = ()
+    refusals: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def padding_share(self) -> float:
+        """The part of all padded calls' work that went into padding."""
+        calls = sum(entry.calls for entry in self.by_executable)
+        return sum(entry.calls * entry.padding_share for entry in self.by_executable) / calls if calls else 0.0
+
+    @staticmethod
+    def total(parts: Sequence[Stats]) -> Stats:
+        """The statistics of several functions together."""
+        return Stats(
+            calls=sum(part.calls for part in parts),
+            compiles=sum(part.compiles for part in parts),
+            compile_seconds=sum(part.compile_seconds for part in parts),
+            cache_hits=sum(part.cache_hits for part in parts),
+            executables=sum(part.executables for part in parts),
+            by_executable=tuple(entry for part in parts for entry in part.by_executable),
+            refusals={name: reason for part in parts for name, reason in part.refusals.items()},
+        )
+
+
+class Counter:
+    """Counts without a lock: `next` on `itertools.count` is atomic."""
+
+    def __init__(self) -> None:
+        self._count = itertools.count()
+        self.increment = self._count.__next__
+        self._reads = 0
+        self._lock = threading.Lock()
+
+    @property
+    def value(self) -> int:
+        """Number of increments."""
+        with self._lock:
+            value = next(self._count) - self._reads
+            self._reads += 1
+            return value

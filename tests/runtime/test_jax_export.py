@@ -1,0 +1,129 @@
+"""Programs as `jax.export.Exported`, called by JAX in a process that has no hlograph."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from densities import MODELS, logistic_data
+from jax import export
+from pytensor.raise_op import Assert
+
+import hlograph
+from hlograph.codegen.jax_compat import enable_x64
+
+CALLER = """
+import sys
+sys.modules["hlograph"] = None  # importing it would fail
+import jax, numpy as np
+jax.config.update("jax_enable_x64", True)
+exported = jax.export.deserialize(open(sys.argv[1], "rb").read())
+for path in sys.argv[2:]:
+    X, y, beta = np.load(path).values()
+    value, gradient = jax.jit(jax.value_and_grad(lambda b: exported.call(X, y, b)))(beta)
+    np.savez(path + ".out.npz", value=value, gradient=gradient)
+"""
+
+
+def logistic_program() -> hlograph.Program:
+    inputs, value = MODELS["logistic"].graph()
+    return hlograph.emit_stablehlo((inputs, value), dims={"X": ("n", "k")}, rewrite=True, name="logp")
+
+
+def test_plain_jax_loads_calls_and_differentiates(tmp_path: Path) -> None:
+    pytest.importorskip("flatbuffers", reason="JAX serializes with it")
+    exported = logistic_program().to_jax_export()
+    assert str(exported.in_avals[0]) == "float64[n,k]"
+    (tmp_path / "logp.bin").write_bytes(exported.serialize(vjp_order=1))
+    lengths = (1, 2, 6)
+    paths = [tmp_path / f"in{n}.npz" for n in lengths]
+    for n, path in zip(lengths, paths, strict=True):
+        X, y, beta = logistic_data(n)
+        np.savez(path, X=X, y=y, beta=beta)
+    subprocess.run([sys.executable, "-c", CALLER, str(tmp_path / "logp.bin"), *map(str, paths)], check=True)
+    with enable_x64(True):
+        for n in lengths:
+            found = np.load(tmp_path / f"in{n}.npz.out.npz")
+            value, gradient = jax.value_and_grad(MODELS["logistic"].value, 2)(*logistic_data(n))
+            np.testing.assert_allclose(found["value"], value, rtol=1e-12)
+            np.testing.assert_allclose(found["gradient"], gradient, rtol=1e-12)
+
+
+def test_symbols_stand_for_equal_sizes_and_demands() -> None:
+    x, y = pt.fvector("x"), pt.fvector("y")
+    program = hlograph.emit_stablehlo(([x, y], (x * y)[3]), dims={"x": ("n",), "y": ("m",)})
+    exported = program.to_jax_export()
+    assert [str(aval) for aval in exported.in_avals] == ["float32[n]", "float32[n]"]
+    values = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(exported.call(values, values), 9.0)
+    with pytest.raises(ValueError, match="n"):
+        exported.call(values, values[:4])
+    with pytest.raises(ValueError, match="n >= 4"):
+        exported.call(values[:3], values[:3])
+
+
+def test_results_of_computed_sizes() -> None:
+    x = pt.fvector("x")
+    program = hlograph.emit_stablehlo(([x], [pt.concatenate([x, x[1:]]), x[::2], pt.cumsum(x)]), dims={"x": ("n",)})
+    values = np.arange(5, dtype=np.float32)
+    expected = [np.concatenate([values, values[1:]]), values[::2], np.cumsum(values)]
+    for found, wanted in zip(program.to_jax_export().call(values), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_linear_algebra_for_several_platforms(size: int | None) -> None:
+    A = pt.dmatrix("A")
+    factor = pt.linalg.cholesky(A)
+    program = hlograph.emit_stablehlo(([A], [factor, pt.linalg.solve(A, A[0])]), dims={"A": ("n", "n")})
+    if size is not None:
+        program = program.specialize({"n": size})
+    exported = program.to_jax_export(["cpu", "cuda", "tpu"])
+    assert exported.platforms == ("cpu", "cuda", "tpu")
+    assert "lapack" not in exported.mlir_module()
+    value = np.array([[2.0, 0.5], [0.5, 3.0]])
+    with enable_x64(True):
+        found = exported.call(value)
+    np.testing.assert_allclose(found[0], np.linalg.cholesky(value), rtol=1e-14)
+    np.testing.assert_allclose(found[1], [1.0, 0.0], atol=1e-14)
+
+
+def test_checks_are_returned_or_dropped_on_request_only() -> None:
+    x = pt.fvector("x")
+    program = hlograph.emit_stablehlo(([x], Assert("x is negative")(x.sum(), pt.all(x >= 0))))
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="x is negative"):
+        program.to_jax_export()
+    values = np.array([1, -1], np.float32)
+    total, flags = program.to_jax_export(checks="return").call(values)
+    assert (float(total), list(np.asarray(flags))) == (0.0, [False])
+    assert float(program.to_jax_export(checks="drop").call(values)) == 0.0
+
+
+def test_what_jax_cannot_express_is_refused() -> None:
+    x, k = pt.fvector("x"), pt.lscalar("k")
+    sliced = hlograph.emit_stablehlo(([x, k], x[:k]))
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match=r"\(k\).*specialize"):
+        sliced.to_jax_export()
+    picked = hlograph.emit_stablehlo(([x], x[x > 0]))
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="specialize"):
+        picked.to_jax_export()
+    shared = hlograph.emit_stablehlo(([x], x * pytensor.shared(np.float32(2), name="scale")))
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="scale"):
+        shared.to_jax_export()
+
+
+def test_a_function_is_exported_with_code_around_it() -> None:
+    A = pt.fmatrix("A")
+    function = hlograph.function([A], (A @ A).sum())
+    shape: Any = export.symbolic_shape("n, n")
+    exported = export.export(jax.jit(jax.grad(function)))(jax.ShapeDtypeStruct(shape, np.float32))
+    value = np.array([[1, 2], [3, 4]], np.float32)
+    expected = jax.grad(lambda a: (a @ a).sum())(value)
+    np.testing.assert_allclose(exported.call(value), expected, rtol=1e-6)

@@ -1,0 +1,440 @@
+"""JAX's transformations of compiled functions, against the same transformations of the formula written in JAX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from densities import MODELS, Model, logistic_data
+from jax.test_util import check_grads
+
+import hlograph
+from hlograph.codegen.jax_compat import enable_x64
+
+
+@pytest.fixture(autouse=True)
+def _wide() -> Any:
+    with enable_x64(True):
+        yield
+
+
+LOGISTIC = MODELS["logistic"]
+
+
+def assert_tree(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
+    found, wanted = jax.tree.leaves(actual), jax.tree.leaves(expected)
+    assert jax.tree.structure(actual) == jax.tree.structure(expected)
+    for a, b in zip(found, wanted, strict=True):
+        assert np.shape(a) == np.shape(b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        if np.asarray(a).dtype == jax.dtypes.float0:
+            continue
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def on_sum(transform: Callable[..., Any], f: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
+    """The gradient of the sum of what a transformed function gives."""
+    inner = transform(f, argnums)
+    return jax.grad(lambda *args: sum(jnp.sum(x) for x in jax.tree.leaves(inner(*args))), argnums)
+
+
+# name -> from a function and the positions of its parameters to the transformed function
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "grad": jax.grad,
+    "value_and_grad": jax.value_and_grad,
+    "jit of value_and_grad": lambda f, p: jax.jit(jax.value_and_grad(f, p)),
+    "grad of jit": lambda f, p: jax.grad(jax.jit(f), p),
+    "hessian": jax.hessian,
+    "jacfwd of jacrev, jitted": lambda f, p: jax.jit(jax.jacfwd(jax.jacrev(f, p), p)),
+    "jacrev of jacfwd": lambda f, p: jax.jacrev(jax.jacfwd(f, p), p),
+    "grad of grad": partial(on_sum, jax.grad),
+    "checkpoint": lambda f, p: jax.grad(jax.checkpoint(lambda *a: jnp.exp(f(*a) / 100)), p),
+}
+
+
+# The costly ones on one model or two; each model has a test of second order below.
+EVERYWHERE = ("grad", "jit of value_and_grad")
+
+
+@pytest.mark.parametrize(
+    ("model", "transform"),
+    [
+        pytest.param(model, transform, id=f"{model_name}, {name}")
+        for model_name, model in MODELS.items()
+        for name, transform in TRANSFORMS.items()
+        if name in EVERYWHERE or model_name == "schools" or (model_name, name) == ("logistic", "hessian")
+    ],
+)
+def test_derivatives(model: Model, transform: Callable[..., Any]) -> None:
+    data = model.data()
+    actual = transform(model.function(), model.parameters)(*data)
+    assert_tree(actual, transform(model.value, model.parameters)(*data))
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_derivatives_agree_with_differences_to_second_order(model: Model) -> None:
+    function, data = model.function(), model.data()
+
+    def of_parameters(*parameters: Any) -> Any:
+        arguments = list(data)
+        for place, value in zip(model.parameters, parameters, strict=True):
+            arguments[place] = value
+        return function(*arguments)
+
+    check_grads(jax.jit(of_parameters), [data[i] for i in model.parameters], order=2, atol=1e-4, rtol=1e-4)
+
+
+# name -> from a function to one of a batch of betas
+BATCHES: dict[str, Callable[..., Any]] = {
+    "vmap": lambda f: jax.vmap(f, (None, None, 0)),
+    "vmap of grad": lambda f: jax.vmap(jax.grad(f, 2), (None, None, 0)),
+    "jit of vmap of hessian": lambda f: jax.jit(jax.vmap(jax.hessian(f, 2), (None, None, 0))),
+    "grad of vmap": lambda f: jax.grad(lambda X, y, b: (jax.vmap(f, (None, None, 0))(X, y, b) ** 2).sum(), 2),
+    "axis 1": lambda f: lambda X, y, b: jax.vmap(f, (None, None, 1))(X, y, b.T),
+    "vmap of vmap": lambda f: (
+        lambda X, y, b: jax.vmap(jax.vmap(f, (None, None, 0)), (0, None, None))(jnp.stack([X, -X]), y, b)
+    ),
+    "out_axes": lambda f: jax.vmap(jax.grad(f, 2), (None, None, 0), out_axes=1),
+    "lax.map": lambda f: lambda X, y, b: jax.lax.map(lambda beta: f(X, y, beta), b),
+}
+
+
+@pytest.mark.parametrize("transform", BATCHES.values(), ids=BATCHES)
+def test_batches(transform: Callable[..., Any]) -> None:
+    X, y, _ = LOGISTIC.data()
+    betas = np.random.default_rng(5).normal(size=(4, 3))
+    function = LOGISTIC.function()
+    assert_tree(transform(function)(X, y, betas), transform(LOGISTIC.value)(X, y, betas))
+    assert not function.derived.loops
+
+
+def test_the_jaxpr_is_one_equation_that_says_what_it_calls() -> None:
+    function, data = LOGISTIC.function(), LOGISTIC.data()
+    (equation,) = jax.make_jaxpr(function)(*data).eqns
+    assert "= stablehlo_call[callee=logp] " in str(equation)
+    text = str(jax.make_jaxpr(jax.grad(function, 2))(*data))
+    assert re.findall(r"stablehlo_call\[callee=(\w+)\]", text) == ["logp", "logp_vjp"]
+
+
+def test_derivatives_are_built_once() -> None:
+    function, data = LOGISTIC.function(), LOGISTIC.data()
+    for _ in range(2):
+        jax.grad(function, 2)(*data)
+        jax.grad(function, 2)(*logistic_data(9))
+    assert sorted(f.__name__ for f in function.derived) == ["logp_jvp", "logp_vjp"]
+    pullback = next(f for f in function.derived if f.__name__ == "logp_vjp")
+    assert pullback.stats.compiles == 2  # one for each length
+
+
+def test_gradients_of_many_lengths_share_executables() -> None:
+    function = LOGISTIC.function(policy="padded")
+    for rows in range(1, 40):
+        X, y, beta = logistic_data(rows)
+        expected = X.T @ (y - 1 / (1 + np.exp(-X @ beta))) - beta
+        np.testing.assert_allclose(jax.grad(function, 2)(X, y, beta), expected, rtol=1e-9)
+    pullback = next(f for f in function.derived if f.__name__ == "logp_vjp")
+    assert pullback.stats.calls == 39
+    assert pullback.stats.compiles < 10
+
+
+def test_the_module_is_inlined_and_fused_across_the_border() -> None:
+    x = pt.dvector("x")
+    function = hlograph.function([x], pt.exp(x) * 2)
+    compiled = jax.jit(lambda v: jnp.sin(function(jnp.cos(v)) + 1)).lower(np.ones(100)).compile()
+    entry = compiled.as_text().split("ENTRY")[1]
+    operations = re.findall(r"= \S+ (\w[\w-]*)\(", entry)
+    assert operations == ["parameter", "fusion"]
+
+
+def test_scan_and_while_loop_bodies() -> None:
+    x = pt.dscalar("x")
+    step = hlograph.function([x], x - 0.1 * pt.sin(x))
+
+    def by_scan(start: Any, f: Callable[..., Any]) -> Any:
+        return jax.lax.scan(lambda carry, _: (f(carry), carry), start, None, length=5)
+
+    def by_while(start: Any, f: Callable[..., Any]) -> Any:
+        return jax.lax.while_loop(lambda v: v > 0.5, f, start)
+
+    def reference(v: Any) -> Any:
+        return v - 0.1 * jnp.sin(v)
+
+    start = jnp.asarray(2.0)
+    assert_tree(by_scan(start, step), by_scan(start, reference))
+    assert_tree(by_while(start, step), by_while(start, reference))
+    gradient = jax.grad(lambda v, f: by_scan(v, f)[1].sum())
+    assert_tree(gradient(start, step), gradient(start, reference))
+    assert_tree(
+        jax.jvp(lambda v: by_while(v, step), (start,), (1.0,)),
+        jax.jvp(lambda v: by_while(v, reference), (start,), (1.0,)),
+    )
+
+
+def test_eval_shape_and_compile_time_evaluation() -> None:
+    function, data = LOGISTIC.function(), LOGISTIC.data()
+    assert jax.eval_shape(function, *data) == jax.ShapeDtypeStruct((), np.float64)
+
+    @jax.jit
+    def outer(v: Any) -> Any:
+        with jax.ensure_compile_time_eval():
+            constant = function(*data)
+        assert not isinstance(constant, jax.core.Tracer)
+        return v + constant
+
+    assert_tree(outer(1.0), LOGISTIC.value(*data) + 1)
+
+
+def test_linear_transpose_of_a_pullback() -> None:
+    function, data = LOGISTIC.function(), LOGISTIC.data()
+    X, y, beta = data
+    _, pull = jax.vjp(lambda b: function(X, y, b), beta)
+    _, pull_reference = jax.vjp(lambda b: LOGISTIC.value(X, y, b), beta)
+    direction = np.array([1.0, -2.0, 0.5])
+    transposed = jax.linear_transpose(lambda ct: pull(ct)[0], 1.0)
+    assert_tree(transposed(direction), jax.linear_transpose(lambda ct: pull_reference(ct)[0], 1.0)(direction))
+
+
+def test_several_results_and_those_that_do_not_depend() -> None:
+    x, k, z = pt.dvector("x"), pt.lscalar("k"), pt.dvector("z")
+    function = hlograph.function([x, k, z], [x * 2, x.sum() ** 2, pt.argmax(x), z * 3, x], name="several")
+
+    def value(x: Any, k: Any, z: Any) -> Any:
+        return x * 2, x.sum() ** 2, jnp.argmax(x), z * 3, x
+
+    def total(f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x, k, z: sum(jnp.sum(jnp.sin(v)) for v in f(x, k, z)[:2]) + f(x, k, z)[4].sum()
+
+    data = (np.arange(3.0), 2, np.ones(2))
+    assert_tree(jax.grad(total(function), (0, 2))(*data), jax.grad(total(value), (0, 2))(*data))
+    tangents = (np.ones(3), np.zeros((), jax.dtypes.float0), np.ones(2))
+    assert_tree(jax.jvp(function, data, tangents), jax.jvp(value, data, tangents))
+
+
+def test_a_result_that_another_depends_on_and_one_given_twice() -> None:
+    x = pt.dvector("x")
+    inner = pt.sin(x)
+    function = hlograph.function([x], [inner, inner**2, inner, x], name="shared")
+
+    def value(x: Any) -> Any:
+        return jnp.sin(x), jnp.sin(x) ** 2, jnp.sin(x), x
+
+    data = np.array([0.3, 1.2])
+    cotangents = tuple(np.random.default_rng(3).normal(size=(4, 2)))
+    assert_tree(jax.vjp(function, data)[1](cotangents), jax.vjp(value, data)[1](cotangents))
+    assert_tree(jax.jvp(function, (data,), (data + 1,)), jax.jvp(value, (data,), (data + 1,)))
+
+
+def test_values_that_decide_sizes() -> None:
+    x, k = pt.dvector("x"), pt.lscalar("k")
+    function = hlograph.function([x, k], (x[:k] ** 2).sum() * pt.arange(k).sum(), name="head")
+    data = np.arange(1.0, 6.0)
+    np.testing.assert_allclose(jax.grad(function)(data, 3), np.array([2.0, 4.0, 6.0, 0, 0]) * 3)
+    np.testing.assert_allclose(jax.jit(jax.grad(lambda v: function(v, 2)))(data), np.array([2.0, 4.0, 0, 0, 0]))
+    np.testing.assert_allclose(jax.vmap(function, (0, None))(np.stack([data, 2 * data]), 3), [14 * 3.0, 56 * 3.0])
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="'k' decides a size"):
+        jax.jit(function)(data, 3)
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="'k' decides a size"):
+        jax.vmap(function, (None, 0))(data, np.array([1, 2]))
+
+
+def test_sizes_from_data() -> None:
+    x = pt.dvector("x")
+    function = hlograph.function([x], (x[x > 0] ** 2).sum(), name="positive")
+    data = np.array([1.0, -2.0, 3.0, -4.0])
+    expected = np.array([2.0, 0, 6.0, 0])
+    np.testing.assert_allclose(jax.grad(function)(data), expected)
+    np.testing.assert_allclose(jax.jit(jax.grad(function))(data), expected)
+    np.testing.assert_allclose(jax.vmap(function)(np.stack([data, -data])), [10.0, 20.0])
+    (reason,) = function.derived.loops.values()
+    assert "depends on data" in reason
+    np.testing.assert_allclose(jax.vmap(jax.grad(function))(np.stack([data, -data]))[1], [0, 4.0, 0, 8.0])
+    ragged = hlograph.function([x], x[x > 0], name="ragged")
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="depends on data"):
+        jax.jit(ragged)(data)
+
+
+def test_checks_raise_under_transformations() -> None:
+    x = pt.dvector("x")
+    positive = pt.all(x > 0)
+    from pytensor.raise_op import Assert
+
+    function = hlograph.function([x], Assert("x must be positive")(pt.log(x).sum(), positive), name="checked")
+    good, bad = np.array([1.0, 2.0]), np.array([1.0, -2.0])
+    np.testing.assert_allclose(jax.grad(function)(good), 1 / good)
+    np.testing.assert_allclose(jax.jit(jax.grad(function))(good), 1 / good)
+    np.testing.assert_allclose(jax.vmap(function)(np.stack([good, good * 2])), [np.log(2), np.log(8)])
+    with pytest.raises(AssertionError, match="positive"):
+        jax.grad(function)(bad)
+    with pytest.raises(AssertionError, match="positive"):
+        jax.vmap(function)(np.stack([good, bad]))
+    for traced, data in ((jax.value_and_grad(function), bad), (jax.vmap(function), np.stack([good, bad]))):
+        with pytest.raises(Exception, match="positive"):
+            finish(jax.jit(traced), data)
+
+
+def finish(function: Callable[..., Any], data: Any) -> None:
+    jax.block_until_ready(function(data))
+    jax.effects_barrier()
+
+
+def test_float32_and_without_64_bit_types() -> None:
+    x, w = pt.fvector("x"), pt.dvector("w")
+    single = hlograph.function([x], (x**2).sum())
+    gradient = jax.grad(single)(np.ones(3, np.float32))
+    assert gradient.dtype == np.float32
+    np.testing.assert_array_equal(gradient, [2, 2, 2])
+    double = hlograph.function([w], (w**3).sum(), name="cubes")
+    with enable_x64(False):
+        values = np.array([1.0, 2.0])
+        for transformed in (jax.grad(double), jax.jit(jax.grad(double))):
+            gradient = transformed(values)
+            assert gradient.dtype == np.float32
+            np.testing.assert_array_equal(gradient, [3.0, 12.0])
+        totals = jax.jit(jax.vmap(double))(np.stack([values, 2 * values]))
+        assert totals.dtype == np.float32
+        np.testing.assert_array_equal(totals, [9.0, 72.0])
+        assert jax.eval_shape(double, values).dtype == np.float32
+        assert double(values).dtype == np.float64  # untransformed, the graph's dtypes count
+
+
+def test_shared_variables_are_constants_of_the_transformation() -> None:
+    import pytensor
+
+    scale = pytensor.shared(np.array([1.0, 2.0]), name="scale")
+    x = pt.dvector("x")
+    function = hlograph.function([x], (scale * x**2).sum(), name="scaled")
+    data = np.array([3.0, 4.0])
+    np.testing.assert_allclose(jax.grad(function)(data), [6.0, 16.0])
+    scale.set_value(np.array([2.0, 2.0]))
+    np.testing.assert_allclose(jax.grad(function)(data), [12.0, 16.0])
+    np.testing.assert_allclose(jax.vmap(function)(np.stack([data, data * 2])), [50.0, 200.0])
+
+
+def test_donated_arguments() -> None:
+    x = pt.dvector("x")
+    function = hlograph.function([x], x + 1)
+    given = jnp.arange(1000.0)
+    result = jax.jit(function, donate_argnums=0)(given)
+    np.testing.assert_array_equal(result, np.arange(1000.0) + 1)
+    assert given.is_deleted()
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_bad_uses_have_clear_errors() -> None:
+    x, k = pt.dvector("x"), pt.lvector("k")
+    function = hlograph.function([x, k], x.sum() * k.sum(), name="sums")
+    data = (np.ones(3), np.array([1, 2]))
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs"):
+        jax.grad(function, 1)(*data)
+    vector = hlograph.function([x], x * 2)
+    with pytest.raises(TypeError, match="Gradient only defined for scalar-output"):
+        jax.grad(vector)(np.ones(3))
+    with pytest.raises(hlograph.errors.ArgumentTypeError, match="expected 1 argument"):
+        jax.vmap(vector)(jax.random.split(jax.random.key(0), 3), np.ones((3, 2)))
+    with pytest.raises(hlograph.errors.ArgumentTypeError, match="expected 2 arguments"):
+        jax.grad(function)(np.ones(3))
+    with pytest.raises(hlograph.errors.ArgumentShapeError, match="expected 1 axes"):
+        jax.jit(function)(np.ones((3, 1)), data[1])
+
+
+def test_what_has_no_derivative_is_refused() -> None:
+    x, z = pt.dvector("x"), pt.zvector("z")
+    ordered = hlograph.function([x], pt.polygamma(x.astype("int64"), x).sum() * x.sum(), name="ordered")
+    with pytest.raises(hlograph.errors.DerivativeError, match="undefined"):
+        jax.grad(ordered)(np.array([2.5]))
+    squared = hlograph.function([z], pt.real(z * z).sum(), name="squared")
+    with pytest.raises(hlograph.errors.DerivativeError, match="complex"):
+        jax.grad(squared)(np.ones(2, np.complex128))
+
+
+def test_a_loaded_program_batches_in_a_loop_and_has_no_derivative(tmp_path: Any) -> None:
+    x = pt.dvector("x")
+    program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()))
+    function = hlograph.load(program.save(tmp_path / "sine.mlir")).compile()
+    batch = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(jax.vmap(function)(batch), np.sin(batch).sum(axis=1))
+    assert "artifact" in next(iter(function.derived.loops.values()))
+    with pytest.raises(hlograph.errors.DerivativeError, match="derivatives=1"):
+        jax.grad(function)(batch[0])
+
+
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+def test_a_program_saved_with_its_pullback(tmp_path: Any, suffix: str) -> None:
+    inputs, value = LOGISTIC.graph()
+    program = hlograph.emit_stablehlo((inputs, [value, inputs[2] * 2]), dims={"X": ("n", "k")}, name="logp")
+    loaded = hlograph.load(program.save(tmp_path / f"logp{suffix}", derivatives=1))
+    assert loaded.graph is None
+    function = loaded.compile()
+    for rows in (4, 7):
+        X, y, beta = data = logistic_data(rows)
+        reference = jax.grad(lambda *a: LOGISTIC.value(*a) + (2 * a[2]).sum(), (0, 2))(*data)
+        total = jax.grad(lambda *a, f=function: f(*a)[0] + f(*a)[1].sum(), (0, 2))
+        assert_tree(total(*data), reference)
+        assert_tree(jax.jit(total)(*data), reference)
+        first = jax.grad(lambda b, f=function, X=X, y=y: f(X, y, b)[0])
+        betas = np.stack([beta, -beta])
+        expected = jax.vmap(jax.grad(LOGISTIC.value, 2), (None, None, 0))(X, y, betas)
+        assert_tree(jax.vmap(first)(betas), expected)
+    with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
+        jax.jvp(lambda b: function(X, y, b), (beta,), (beta,))
+    with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
+        jax.hessian(lambda b: function(X, y, b)[0])(beta)
+    again = hlograph.load(loaded.save(tmp_path / f"again{suffix}", derivatives=1)).compile()
+    assert_tree(again(*data), function(*data))
+    plain = hlograph.load(loaded.save(tmp_path / f"plain{suffix}")).compile()
+    with pytest.raises(hlograph.errors.DerivativeError, match="derivatives=1"):
+        jax.grad(lambda b: plain(X, y, b)[0])(beta)
+
+
+def test_a_pullback_that_does_not_fit_is_refused(tmp_path: Any) -> None:
+    x = pt.dvector("x")
+    program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()))
+    path = program.save(tmp_path / "sine.mlir", derivatives=1)
+    text = path.read_text()
+    for old, new, message in (
+        ('hlograph.of = ["0"]', 'hlograph.of = ["1"]', "is not the pullback"),
+        ('hlograph.from = ["0"]', 'hlograph.from = ["a"]', "cannot be read"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises(hlograph.errors.ArtifactError, match=message):
+            hlograph.load(path)
+    with pytest.raises(ValueError, match="derivatives"):
+        program.save(path, derivatives=2)
+    whole = pt.lvector("k")
+    with pytest.raises(hlograph.errors.DerivativeError, match="smoothly"):
+        hlograph.emit_stablehlo(([whole], whole.sum())).save(path, derivatives=1)
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_arrays_of_jax_without_64_bit_types(policy: str) -> None:
+    x, k = pt.dvector("x"), pt.lvector("k")
+    function = hlograph.function([x, k], (x * k).sum(), policy=policy)
+    with enable_x64(False):
+        for n in (2, 5, 5):
+            for values in (jnp.arange(n), np.arange(n)):
+                result = function(jnp.ones(n) / 4, values)
+                assert result.dtype == np.float64
+                assert float(result) == n * (n - 1) / 8
+    with pytest.raises(hlograph.errors.ArgumentTypeError, match="expected dtype float64, got float32"):
+        function(np.ones(5, np.float32), np.arange(5))
+
+
+@pytest.mark.parametrize("rewrite", [False, True, "full"])
+def test_derivatives_of_stabilized_graphs(rewrite: Any) -> None:
+    x = pt.dvector("x")
+    value = (pt.log(pt.sigmoid(x)) + pt.log1p(pt.exp(x)) ** 3).sum()
+    function = hlograph.function([x], value, rewrite=rewrite)
+    far = 30.0 if rewrite is False else 800.0  # as it stands, the graph overflows
+    points = np.array([-far, -1.0, 0.0, 2.0, far])
+    expected = jax.grad(lambda v: (jax.nn.log_sigmoid(v) + jax.nn.softplus(v) ** 3).sum())(points)
+    np.testing.assert_allclose(jax.grad(function)(points), expected, rtol=1e-9)
