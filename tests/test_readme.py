@@ -28,12 +28,15 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     assert namespace["gradient"].shape == (2,)
 
 
-def test_one_compile_for_every_length(tmp_path, monkeypatch, capsys):
+def test_jax_pytensor_and_one_compile_for_every_length(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
-    for block in blocks()[:2]:
+    for block in blocks()[:4]:
         exec(compile(block, "README.md", "exec"), namespace)
     printed = capsys.readouterr().out
+    assert "stablehlo_call[callee=logp]" in printed
+    assert namespace["draws"].shape == (100, 5)
+    np.testing.assert_allclose(namespace["state"].get_value(), 0)
     assert "9 compiles for 59 lengths" in printed
     picked, mean = namespace["picked"](np.arange(5.0), np.arange(5) > 2)
     np.testing.assert_array_equal(picked, [3.0, 4.0])
@@ -55,7 +58,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    exec(compile(blocks()[2], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
+    exec(compile(blocks()[4], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
