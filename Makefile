@@ -12,40 +12,47 @@ TEST_WORKERS := 2
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help setup test lint types lit pytest nightly demo bench versions clean
+.PHONY: help setup test lint types lit pytest pytest238 nightly demo bench versions aot clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
-	@echo 'make test     lint, types, lit and pytest, in this order; stops at the first that fails'
+	@echo 'make test     lint, types, lit, pytest and pytest238, in this order; stops at the first that fails'
 	@echo 'make lint     ruff'
 	@echo 'make types    mypy'
 	@echo 'make lit      FileCheck tests (lit_tests/)'
 	@echo 'make pytest   tests/'
+	@echo 'make pytest238  a part of tests/ with PyTensor 2.38 and PyMC, in an environment of their own'
 	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), and more'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make versions the lowering tests under PyTensor 2.38 and under Aesara 2.9, each in an environment of its own'
+	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
 
-# An interrupted setup leaves no stamp, and the next one starts from what is usable.
-$(STAMP): pyproject.toml
-	@if ! $(PY) -m pip --version >/dev/null 2>&1; then \
-		python='$(PYTHON)'; \
+# Makes the environment $(1) with the interpreter $(2), where there is none that is usable.
+define environment
+	@if ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
+		python='$(2)'; \
 		if ! $${python:-false} -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 			echo "make: hlograph needs Python 3.11 or newer; found $${python:-none on PATH}" >&2; exit 1; \
 		fi; \
-		echo "==> $(VENV): creating with $$python"; \
-		rm -rf $(VENV); \
-		if ! $$python -m venv $(VENV) >/dev/null 2>&1; then \
-			echo "==> $(VENV): this Python has no ensurepip; using virtualenv"; \
-			rm -rf $(VENV); \
+		echo "==> $(1): creating with $$python"; \
+		rm -rf $(1); \
+		if ! $$python -m venv $(1) >/dev/null 2>&1; then \
+			echo "==> $(1): this Python has no ensurepip; using virtualenv"; \
+			rm -rf $(1); \
 			{ $$python -m pip install --quiet --disable-pip-version-check --target build/virtualenv virtualenv \
-				&& PYTHONPATH=build/virtualenv $$python -m virtualenv --quiet $(VENV); } \
-			|| { echo 'make: cannot create $(VENV); install the venv module (Debian, Ubuntu: apt install python3-venv)' >&2; exit 1; }; \
+				&& PYTHONPATH=build/virtualenv $$python -m virtualenv --quiet $(1); } \
+			|| { echo 'make: cannot create $(1); install the venv module (Debian, Ubuntu: apt install python3-venv)' >&2; exit 1; }; \
 		fi; \
 	fi
+endef
+
+# An interrupted setup leaves no stamp, and the next one starts from what is usable.
+$(STAMP): pyproject.toml
+	$(call environment,$(VENV),$(PYTHON))
 	@echo '==> $(VENV): installing hlograph[test,bench] (a few minutes the first time)'
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
 	@touch $@
@@ -56,6 +63,7 @@ test: setup
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory lit
 	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory pytest238
 
 lint: setup
 	@echo '==> ruff'
@@ -93,20 +101,48 @@ demo: setup
 bench: setup
 	@$(PY) benchmarks/run.py
 
-# Older graph libraries, which need other releases of NumPy, JAX and jaxlib. Python 3.11 has wheels for all of them.
-OLD_PYTHON ?= python3.11
+# PyTensor 2.38, which PyMC 5 needs: `make test` runs a part of the tests there, `make versions` all that apply.
+ENV238 := build/pytensor238
 OLD_TESTS := tests/dialects tests/codegen tests/runtime tests/test_models.py
-versions:
-	@for name in pytensor238 aesara; do \
-		test -x build/$$name/bin/pytest || { \
-			echo "==> build/$$name: installing" && $(OLD_PYTHON) -m venv build/$$name && \
-			build/$$name/bin/python -m pip install --quiet --disable-pip-version-check \
-				-r tests/requirements-$$name.txt --editable . ; } || exit 1; \
-	done
+TESTS238 := tests/runtime/test_pytensor_linker.py tests/runtime/test_pymc.py tests/dialects/test_rewrites.py \
+	tests/dialects/test_keys.py tests/dialects/tensor/test_control.py
+$(ENV238)/.installed: pyproject.toml tests/requirements-pytensor238.txt | $(STAMP)
+	$(call environment,$(ENV238),$(PY))
+	@echo '==> $(ENV238): installing PyTensor 2.38, PyMC and hlograph (a minute or two the first time)'
+	@$(ENV238)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-r tests/requirements-pytensor238.txt --editable .
+	@touch $@
+
+pytest238: $(ENV238)/.installed
+	@echo '==> pytest with PyTensor 2.38 and PyMC'
+	@$(ENV238)/bin/pytest -q -n $(TEST_WORKERS) $(TESTS238)
+
+# Aesara needs older releases of NumPy, JAX and jaxlib. Python 3.11 has wheels for all of them.
+OLD_PYTHON ?= python3.11
+versions: $(ENV238)/.installed
+	@test -x build/aesara/bin/pytest || { \
+		echo '==> build/aesara: installing' && $(OLD_PYTHON) -m venv build/aesara && \
+		build/aesara/bin/python -m pip install --quiet --disable-pip-version-check \
+			-r tests/requirements-aesara.txt --editable . ; }
 	@echo '==> PyTensor 2.38'
-	@build/pytensor238/bin/pytest -q -n $(TEST_WORKERS) $(OLD_TESTS)
+	@$(ENV238)/bin/pytest -q -n $(TEST_WORKERS) $(OLD_TESTS)
 	@echo '==> Aesara 2.9'
 	@build/aesara/bin/pytest -q tests/aesara_graphs.py
+
+# Compilers of devices that are not here: plugins of the same release as jaxlib. AOT holds options of tests/aot/run.py.
+AOT_PY := build/aot/bin/python
+AOT ?=
+build/aot/.installed: pyproject.toml
+	@echo '==> build/aot: installing hlograph[cli,bench] and the compilers (2 GB, a few minutes)'
+	@$(PYTHON) -m venv build/aot
+	@$(AOT_PY) -m pip install --quiet --disable-pip-version-check --editable '.[cli,bench]'
+	@version=$$($(AOT_PY) -c 'import jaxlib; print(jaxlib.__version__)') && \
+		$(AOT_PY) -m pip install --quiet --disable-pip-version-check \
+			"jax[tpu]==$$version" "jax-cuda13-pjrt==$$version" "jax-cuda13-plugin==$$version"
+	@touch $@
+
+aot: build/aot/.installed
+	@$(AOT_PY) tests/aot/run.py --markdown docs/aot.md $(AOT)
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -55,7 +55,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
                 candidates = {name: partial(functions[name], *arguments) for name in takes}
                 timings = compare(candidates, "jax.jit", rounds=rounds)
                 report.add(case, timings, "us")
-                report.targets.append(Target(f"{case}: ratio to jax.jit", timings["hlograph"].ratio, 1.5))
+                report.targets.append(Target(f"{case}: ratio to jax.jit", timings["hlograph"].ratio, 1.2))
         finally:
             jax.config.update("jax_enable_x64", before)
     return report

@@ -30,8 +30,16 @@ from rich.status import Status  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 BENCHMARKS = (
-    "emission", "overhead", "pytensor_mode", "steady", "nuts", "new_length", "first_result", "lengths",
-    "padded", "rewriting",
+    "emission",
+    "overhead",
+    "pytensor_mode",
+    "steady",
+    "nuts",
+    "new_length",
+    "first_result",
+    "lengths",
+    "padded",
+    "rewriting",
 )
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 

@@ -79,7 +79,15 @@ class Callee:
 
     def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results for arrays, outside of any transformation; checks raise, and no flags come back."""
-        return jax.jit(lambda *xs: call(self, xs))(*arrays)
+
+        def alone(*operands: Any) -> Any:
+            return call(self, operands)
+
+        alone.__name__ = alone.__qualname__ = self.name
+        # Under `jax.debug_nans` JAX looks for the operation that made a NaN; this is one, there is nothing inside.
+        alone._apply_primitive = True  # type: ignore[attr-defined]
+        with jax.disable_jit(False):  # a module has no other way to run
+            return jax.jit(alone)(*arrays)
 
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
         """The checks whose flags are the last result."""
@@ -132,13 +140,17 @@ class Module:
 
 
 class StaticModule(Callee):
-    """A static program and nothing more, compared by identity."""
+    """A static program and nothing more, compared by identity.
 
-    def __init__(self, program: Program) -> None:
+    It refers to no function. JAX's caches keep what is traced for as long as the traced Python function lives; one that
+    led back to it from there would live forever.
+    """
+
+    def __init__(self, program: Program, module: Module | None = None) -> None:
         self.program = program
         self.name = program.name
         self.result_count = len(program.signature.results)
-        self._module = Module(program)
+        self._module = Module(program) if module is None else module
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """As in the signature."""

@@ -97,6 +97,25 @@ class Function:
         cache_size: int = DEFAULT_CACHE_SIZE,
         policy: PolicyArgument = "auto",
     ) -> None:
+        # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
+        # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
+        held = object.__new__(Function)
+        held._set_up(program, device, cache_size, policy)
+        self.__dict__ = held.__dict__
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"the compiled function {self.__name__} cannot be pickled; save its program (`fn.program.save(path)`) and "
+            "compile what `hlograph.load(path)` gives"
+        )
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Function:
+        return self
+
+    def _set_up(self, program: Program, device: Any, cache_size: int, policy: PolicyArgument) -> None:
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         self.program = program
@@ -271,13 +290,12 @@ class Function:
 
     def _widened(self, args: Sequence[Any]) -> Sequence[Any]:
         """JAX's arrays in the program's 64-bit types; from JAX without such types they come with 32."""
-        found = list(args)
         for i, dtype in self._wide:
             x = args[i]
             if getattr(x, "dtype", dtype) is not dtype and isinstance(x, jax.Array) and x.dtype == narrowed(dtype):
                 with enable_x64(True):
-                    found[i] = jax.lax.convert_element_type(x, dtype)
-        return found
+                    args = (*args[:i], jax.lax.convert_element_type(x, dtype), *args[i + 1 :])
+        return args
 
     def _careful_key(self, args: Sequence[Any]) -> Key:
         """The key for any arguments; says what is wrong with them."""
@@ -536,7 +554,7 @@ class Function:
     ) -> Callable[..., Any]:
         """`jax.jit` of the program as it was specialized for these sizes; it checks what it is traced with."""
         signature = self._signature
-        callee = FunctionCall(self, self._places(values))
+        callee = StaticModule(module.program, module)
         alone = self._single and not module.checks
 
         def traced(*arrays: Any) -> Any:

@@ -58,7 +58,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
     name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
     given = [
-        _converted(x, ir.RankedTensorType(type_).element_type)
+        _shaped(_converted(x, ir.RankedTensorType(type_).element_type), ir.RankedTensorType(type_).shape)
         for x, type_ in zip(operands, function_type.inputs, strict=False)
     ]
     given += [_constant(value, context) for value in module.sizes]
@@ -70,7 +70,10 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     )
     results = [call_op.results[place] for place in module.places]
     cut = [_cut(x, aval.shape) for x, aval in zip(results, ctx.avals_out, strict=True)]
-    return [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
+    converted = [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shapes = [[size if type(size) is int else dynamic for size in aval.shape] for aval in ctx.avals_out]
+    return [_shaped(x, shape) for x, shape in zip(converted, shapes, strict=True)]
 
 
 def _converted(value: Any, element: Any) -> Any:
@@ -80,6 +83,35 @@ def _converted(value: Any, element: Any) -> Any:
         return value
     result = ir.RankedTensorType.get(type_.shape, element)
     return ir.Operation.create("stablehlo.convert", results=[result], operands=[value]).results[0]
+
+
+def _shaped(value: Any, shape: Sequence[int]) -> Any:
+    """A value of this shape by a type that has it, with other sizes open than its own: in symbolic shapes only."""
+    type_ = ir.RankedTensorType(value.type)
+    if type_.shape == list(shape):
+        return value
+    context = value.context
+    i32 = ir.IntegerType.get_signless(32, context)
+    one = ir.RankedTensorType.get([1], i32)
+    sizes = []
+    for axis in range(type_.rank):
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), axis)
+        size = ir.Operation.create(
+            "stablehlo.get_dimension_size",
+            results=[ir.RankedTensorType.get([], i32)],
+            operands=[value],
+            attributes={"dimension": number},
+        )
+        sizes.append(ir.Operation.create("stablehlo.reshape", results=[one], operands=[size.results[0]]).results[0])
+    whole = ir.Operation.create(
+        "stablehlo.concatenate",
+        results=[ir.RankedTensorType.get([type_.rank], i32)],
+        operands=sizes,
+        attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), 0)},
+    )
+    result = ir.RankedTensorType.get(list(shape), type_.element_type)
+    operands = [value, whole.results[0]]
+    return ir.Operation.create("stablehlo.dynamic_reshape", results=[result], operands=operands).results[0]
 
 
 def _cut(value: Any, shape: Sequence[int]) -> Any:
@@ -100,10 +132,9 @@ def _cut(value: Any, shape: Sequence[int]) -> Any:
 
 
 def _constant(value: int, context: Any) -> Any:
-    attribute = dense_attr(np.asarray(value, np.int32), context)
-    return ir.Operation.create("stablehlo.constant", results=[attribute.type], attributes={"value": attribute}).results[
-        0
-    ]
+    value_attr = dense_attr(np.asarray(value, np.int32), context)
+    constant = ir.Operation.create("stablehlo.constant", results=[value_attr.type], attributes={"value": value_attr})
+    return constant.results[0]
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------

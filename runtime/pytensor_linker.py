@@ -16,6 +16,7 @@ import copyreg
 import itertools
 import os
 import re
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,7 @@ from .policy import PolicyArgument
 
 NAME = "STABLEHLO"
 SELECTION = "stablehlo"  # hlograph's selection of rewrites in PyTensor's database
+FORKED_SECONDS = 20.0  # for the first call in a forked process, which has no compile to wait for
 _MISSING = object()
 _STAGED = 1 << 16  # bytes of the largest argument that is copied for XLA; JAX copies larger ones as fast
 
@@ -55,7 +57,13 @@ def rewriting(rewrite: Rewrite) -> RewriteDatabaseQuery:
 
     The canonicalization's database is always there, and empty, so that `Mode.including` finds the rewrites in it.
     """
-    names = {True: ["canonicalize_db", SELECTION], False: ["canonicalize_db"], "full": ["fast_run"]}
+    names: dict[Any, list[str]] = {
+        True: ["canonicalize_db", SELECTION],
+        False: ["canonicalize_db"],
+        "full": ["fast_run"],
+    }
+    if rewrite not in names:
+        raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
     return RewriteDatabaseQuery(include=names[rewrite])
 
 
@@ -148,6 +156,7 @@ class Binding:
         self._device = find_device(linker.options["device"]) or _default_device()
         self.on_cpu: bool = values.in_host_memory(self._device)
         self.function: Any = _nothing
+        self._runs_forked = False
         if outputs:
             random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
             options: dict[str, Any] = {"rng_inputs": True} if random else {}
@@ -195,14 +204,16 @@ class Binding:
         """The results for the containers' values.
 
         Raises:
-            DeviceError: in a process that was forked from one with compiled functions.
+            DeviceError: in a process that was forked from one with compiled functions, where the call waits for threads
+                that are not there.
         """
-        if _forked:
-            raise DeviceError(
-                "XLA's threads are not in a process that was forked after the first function was compiled, and a call "
-                'may wait for them for ever; use multiprocessing\'s "forkserver" or "spawn", which is '
-                'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
-            )
+        if _forked and not self._runs_forked:
+            found = _within(FORKED_SECONDS, self._run)
+            self._runs_forked = True
+            return found
+        return self._run()
+
+    def _run(self) -> list[Any]:
         given = [argument.read() for argument in self.arguments.values()]
         found = self.function(*given)
         outputs = found if isinstance(found, tuple) else (found,)
@@ -368,8 +379,34 @@ _bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
 _forked = False  # whether this process was forked from one in which XLA may have threads
 
 
+def _within(seconds: float, work: Callable[[], list[Any]]) -> list[Any]:
+    """The result of a first call in a forked process, or an error where it does not come back."""
+    done: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            done.append((work(), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise DeviceError(
+            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
+            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
+            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
+        )
+    result, error = done[0]
+    if error is not None:
+        raise error
+    found: list[Any] = result
+    return found
+
+
 def _after_fork() -> None:
-    """From now on every call takes the long way, which refuses it."""
+    """From now on every call takes the long way, the first one of each function under a time limit."""
     global _forked
     for binding in list(_bindings):
         _forked = True

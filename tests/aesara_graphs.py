@@ -14,6 +14,7 @@ from aesara.raise_op import Assert
 from aesara.tensor import nlinalg, slinalg
 
 import hlograph
+from hlograph.codegen.jax_compat import enable_x64
 
 RNG = np.random.default_rng(0)
 x, y, M, k, i = at.dvector("x"), at.dvector("y"), at.dmatrix("M"), at.lscalar("k"), at.lvector("i")
@@ -129,3 +130,22 @@ def test_artifacts(tmp_path, suffix):
     value = np.array([0.5, 3.0, 7.0])
     np.testing.assert_array_equal(loaded.compile()(value), program.compile()(value))
     np.testing.assert_allclose(loaded.interpret(value)[0], program.compile()(value), rtol=1e-12)
+
+
+def test_functions_are_transformed_by_jax() -> None:
+    import jax
+
+    x, y = at.dvector("x"), at.dvector("y")
+    value = (at.log(at.sigmoid(x)) * y).sum() - (x**2).sum() / 2
+    function = hlograph.function([x, y], value, name="value")
+    points, weights = np.array([-1.0, 0.5, 800.0]), np.array([1.0, 2.0, 3.0])
+    with enable_x64(True):
+        gradient = jax.jit(jax.grad(function))(points, weights)
+        hessian = jax.hessian(function)(points, weights)
+        batch = jax.vmap(function, (0, None))(np.stack([points, points / 2]), weights)
+        single = [function(p, weights) for p in (points, points / 2)]
+    s = 1 / (1 + np.exp(-points))
+    np.testing.assert_allclose(gradient, weights * (1 - s) - points, rtol=1e-12)
+    np.testing.assert_allclose(hessian, np.diag(-weights * s * (1 - s) - 1), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(batch, single, rtol=1e-12)
+    assert list(function.derived.loops.values()) == ["this graph library cannot vectorize a graph"]

@@ -155,8 +155,8 @@ def _find(module: ModuleType, path: GraphPath) -> Any:
         try:
             found = getattr(found, part)
         except AttributeError as error:
-            names = [name for name in vars(module) if not name.startswith("_")]
-            close = difflib.get_close_matches(path.name, names, n=3) or names[:8]
+            held = {n: x for n, x in vars(module).items() if not n.startswith("_") and not inspect.ismodule(x)}
+            close = difflib.get_close_matches(path.name, held, n=3) or list(held)[:8]
             there = f"; it has {', '.join(close)}" if close else ""
             raise click.ClickException(f"{path.file}: there is no {path.name} in this file{there}") from error
     return found

@@ -17,6 +17,7 @@ from ..merge import free_symbol
 from ..mlir import ir
 from .core import Builder
 from .elementwise import and_
+from .shape import reshape
 from .tensor import BOOL, Attributes, Dims, DType, Root, Tensor
 
 
@@ -141,6 +142,7 @@ def call(
         attributes: (name, MLIR text) pairs put on the function.
     """
     builder = operands[0].builder
+    operands = [_settled(x) for x in operands]
     inner: dict[Dim, Dim] = {}
     sources: dict[str, tuple[int, int]] = {}
     types = []
@@ -148,9 +150,8 @@ def call(
         dims = list(x.dims)
         for axis, dim in enumerate(dims):
             if type(dim) is not int:
-                known = builder.constraints.canonical(dim)
                 root = f"{name}.{len(inner)}"
-                dims[axis] = inner.setdefault(dim if type(known) is int else known, dimension.symbol(root))
+                dims[axis] = inner.setdefault(builder.constraints.canonical(dim), dimension.symbol(root))
                 sources.setdefault(str(dims[axis]), (place, axis))
         types.append((tuple(dims), x.dtype))
     # Shape refinement gives a function one set of sizes, so other sizes take another function.
@@ -184,6 +185,13 @@ def call(
         ip=builder.insertion_point,
     )
     return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, result_types, strict=True)]
+
+
+def _settled(x: Tensor) -> Tensor:
+    """The tensor with integers for the sizes that turned out to be known, in its type too."""
+    known = [dim if type(dim) is int else x.builder.constraints.canonical(dim) for dim in x.dims]
+    dims = tuple(k if type(k) is int else dim for k, dim in zip(known, x.dims, strict=True))
+    return reshape(x, dims)
 
 
 def custom_call(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
+from .masks import decided_by_rounding, is_zero, once
 from .tensor import BOOL, Attributes, DType, Tensor
 
 if TYPE_CHECKING:
@@ -360,6 +361,14 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
     return computed()
 
 
+def select_mask(pred: Tensor, on_true: Tensor, on_false: Tensor) -> Tensor:
+    """`select`, for masks: where zero is selected, what rounding decides is decided once; see `masks`."""
+    if decided_by_rounding(pred) and (is_zero(on_true) or is_zero(on_false)):
+        number = once(pred.builder.op("stablehlo.convert", [pred], pred.dims, np.dtype(np.float32)))
+        pred = compare("NE", number, pred.builder.constant(np.zeros((), np.float32)))
+    return select(pred, on_true, on_false)
+
+
 def clamp(low: Operand, x: Tensor, high: Operand) -> Tensor:
     """`stablehlo.clamp`: `min(max(x, low), high)`; the op takes scalar bounds as they are."""
     lo, hi = (v if isinstance(v, Tensor) else x.builder.constant(np.asarray(v, x.dtype)) for v in (low, high))
@@ -391,7 +400,8 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         return convert(real(x), target)
     if x.dtype == BOOL and target.kind in "fc":
         # XLA makes a selection of a product with a boolean that is converted at once: inf * False would be 0.
-        return convert(convert(x, np.int8), target)
+        number = convert(convert(x, np.int8), target)
+        return once(number) if target.kind == "f" and decided_by_rounding(x) else number
     result = x.builder.op("stablehlo.convert", [x], x.dims, target)
     if x.sizes is not None and target.kind in "iu" and (x.dtype.itemsize <= target.itemsize or wide_integer(target)):
         known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)

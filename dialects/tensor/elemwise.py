@@ -53,6 +53,12 @@ def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequenc
     return stretched
 
 
+# What is done at once to numbers that are known.
+FOLDED = frozenset({"Add", "Mul", "Sub", "TrueDiv"})
+# Functions that lose digits in float32 near their roots.
+INEXACT = frozenset({"BetaInc", "Gamma", "GammaInc", "GammaIncC", "GammaLn", "Psi", "TriGamma"})
+
+
 def apply_scalar(ctx: Context, op: Any, node: Any, operands: Sequence[Tensor], dtypes: Sequence[Any]) -> list[Tensor]:
     """Applies a scalar op, or the inner graph of a composite one, to operands of one shape."""
     fgraph = getattr(op, "fgraph", None)
@@ -66,7 +72,16 @@ def apply_scalar(ctx: Context, op: Any, node: Any, operands: Sequence[Tensor], d
     refused = refusal(type(op).__name__, np.dtype(dtypes[0]), [x.dtype for x in operands])
     if refused is not None:
         raise UnsupportedGraphError(f"scalar op {op}: {refused}")
-    return [rule(np.dtype(dtypes[0]), *operands)]
+    dtype = np.dtype(dtypes[0])
+    if dtype == np.float32:
+        # PyTensor types functions of small numbers as float32, and a float64 density has constants made of them.
+        literals = [x.literal for x in operands if x.literal is not None and x.literal.ndim == 0]
+        if len(literals) == len(operands) and type(op).__name__ in FOLDED | INEXACT:
+            with np.errstate(all="ignore"):
+                return [ctx.constant(np.asarray(op.impl(*[np.float64(literal) for literal in literals]), dtype))]
+        if type(op).__name__ in INEXACT and all(x.dtype.kind in "iu" for x in operands):
+            return [hlo.convert(rule(np.dtype(np.float64), *operands), dtype)]
+    return [rule(dtype, *operands)]
 
 
 def _is_loop(op: Any) -> bool:

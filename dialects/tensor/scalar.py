@@ -376,7 +376,7 @@ def _clip(dtype: DType, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
 
 @as_is("Switch")
 def _switch(dtype: DType, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return hlo.select(hlo.convert(condition, bool), hlo.convert(x, dtype), hlo.convert(y, dtype))
+    return hlo.select_mask(hlo.convert(condition, bool), hlo.convert(x, dtype), hlo.convert(y, dtype))
 
 
 @as_is("Second")

@@ -191,6 +191,7 @@ PRODUCTS = {
     "sign": ([X, Y], -(X * Y) / X * -Y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
     "both below": ([X, Y], X / (X / Y) / Y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
     "reciprocals": ([X, Y], pt.reciprocal(X) * Y * X, [np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
+    "nothing but ones": ([X], pt.log(pt.reciprocal(1.0)) + X / X, [np.array([1.0, 2.0])]),
     "an empty vector": ([X], X / X, [np.zeros(0)]),
     "float32": ([SINGLE], pt.exp(SINGLE) / (1 + pt.exp(SINGLE)) * 2, [np.array([-1.0, 2.0], "float32")]),
     "one times": ([X], 1 * X * 1.0 / (1 + pt.exp(-X)), [np.array([1.0, -2.0])]),

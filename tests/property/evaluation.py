@@ -21,7 +21,8 @@ from hlograph.codegen.jax_compat import enable_x64
 from hlograph.codegen.merge import walk
 from hlograph.codegen.mlir import ir
 from hlograph.codegen.program import Program
-from hlograph.runtime.primitive import StaticModule, call
+from hlograph.runtime.callee import StaticModule
+from hlograph.runtime.primitive import call
 
 Arrays = Sequence[np.ndarray]
 Same = Callable[[np.ndarray, np.ndarray, int], bool]

@@ -127,3 +127,15 @@ def test_a_function_is_exported_with_code_around_it() -> None:
     value = np.array([[1, 2], [3, 4]], np.float32)
     expected = jax.grad(lambda a: (a @ a).sum())(value)
     np.testing.assert_allclose(exported.call(value), expected, rtol=1e-6)
+
+
+def test_a_function_with_one_size_open_and_another_given() -> None:
+    X, b = pt.fmatrix("X"), pt.fvector("b")
+    function = hlograph.function([X, b], (pt.tanh(X @ b) ** 2).sum())
+    (n,) = export.symbolic_shape("n")
+    specs = jax.ShapeDtypeStruct((n, 3), np.float32), jax.ShapeDtypeStruct((3,), np.float32)
+    exported = export.export(jax.jit(jax.value_and_grad(function, 1)))(*specs)
+    values = np.arange(12, dtype=np.float32).reshape(4, 3) / 10, np.array([0.1, -0.2, 0.3], np.float32)
+    expected = jax.value_and_grad(lambda x, v: (jax.numpy.tanh(x @ v) ** 2).sum(), 1)(*values)
+    for found, wanted in zip(exported.call(*values), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)

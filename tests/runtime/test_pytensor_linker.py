@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 import warnings
 
 import jax
@@ -644,3 +645,15 @@ def test_no_more_executables_are_kept_than_the_cache_holds():
             np.testing.assert_array_equal(function(np.ones(size)), np.full(size, float(i)))
     assert function.vm.function.stats.executables == 2
     assert len(binding(function)._routes) <= 2
+
+
+def test_a_first_call_in_a_forked_process_has_a_time_limit():
+    from hlograph.runtime.pytensor_linker import _within
+
+    assert _within(5.0, lambda: [1]) == [1]
+    with pytest.raises(ZeroDivisionError):
+        _within(5.0, lambda: [1 // 0])
+    never = threading.Event()
+    with pytest.raises(hlograph.errors.DeviceError, match="forkserver"):
+        _within(0.05, lambda: [never.wait(10)])
+    never.set()

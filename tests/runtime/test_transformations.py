@@ -438,3 +438,58 @@ def test_derivatives_of_stabilized_graphs(rewrite: Any) -> None:
     points = np.array([-far, -1.0, 0.0, 2.0, far])
     expected = jax.grad(lambda v: (jax.nn.log_sigmoid(v) + jax.nn.softplus(v) ** 3).sum())(points)
     np.testing.assert_allclose(jax.grad(function)(points), expected, rtol=1e-9)
+
+
+def test_the_hessian_of_a_solution() -> None:
+    m = pt.dmatrix("m")
+    function = hlograph.function([m], pt.linalg.solve(m, np.arange(1.0, 4.0)).sum(), name="solution")
+    value = np.eye(3) * 3 + 0.1
+    expected = jax.hessian(lambda a: jnp.linalg.solve(a, jnp.arange(1.0, 4.0)).sum())(value)
+    assert_tree(jax.hessian(function)(value), expected)
+
+
+def test_without_jit_and_with_nans_debugged() -> None:
+    x = pt.dvector("x")
+    function = hlograph.function([x], pt.log(x).sum(), name="logs")
+    data = np.array([1.0, 2.0])
+    with jax.disable_jit():
+        assert_tree(function(data), jnp.log(2.0))
+        assert_tree(jax.jit(jax.grad(function))(data), jnp.asarray(1 / data))
+        assert_tree(jax.vmap(function)(np.stack([data, data])), jnp.log(jnp.array([2.0, 2.0])))
+    with jax.debug_nans(True):
+        assert_tree(function(data), jnp.log(2.0))
+        for traced in (function, jax.jit(function)):
+            with pytest.raises(FloatingPointError, match="logs"):
+                traced(-data)
+
+
+def test_functions_are_freed() -> None:
+    import gc
+    import weakref
+
+    x = pt.dvector("x")
+
+    def used() -> Any:
+        function = hlograph.function([x], (x**2).sum())
+        data = np.ones(2)
+        function(data)
+        jax.jit(function)(data)
+        jax.jit(jax.grad(function))(data)
+        jax.make_jaxpr(function)(data)
+        jax.vmap(function)(np.ones((2, 2)))
+        return weakref.ref(function)
+
+    references = [used() for _ in range(3)]
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3
+
+
+def test_copies_and_pickles() -> None:
+    import copy
+    import pickle
+
+    x = pt.dvector("x")
+    function = hlograph.function([x], x + 1, name="more")
+    assert copy.deepcopy([function])[0] is function
+    with pytest.raises(TypeError, match=r"more cannot be pickled; save its program"):
+        pickle.dumps(function)

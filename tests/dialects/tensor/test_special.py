@@ -175,3 +175,14 @@ def test_scalar_loop() -> None:
     outputs = [*Elemwise(counted)(n, x, pt.ones_like(x), y), *Elemwise(until)(n, x, y)]
     expected = [np.array(v) for v in (sums, products, stopped, ends)]
     check_lowering([n, x, y], outputs, *arrays, expected=expected)
+
+
+def test_functions_of_small_integers_are_one_rounding_away() -> None:
+    x = pt.bvector("x")
+    values = np.arange(1, 100, dtype="int8")
+    known = pt.gammaln((pt.constant(np.int8(3)) + 1) / 2.0)
+    assert known.type.dtype == "float32"
+    result, constant = hlograph.function([x], [pt.gammaln(x), known])(values)
+    assert result.dtype == constant.dtype == "float32"
+    np.testing.assert_array_max_ulp(np.asarray(result), scipy.special.gammaln(values * 1.0).astype("float32"), maxulp=1)
+    assert float(constant) == 0.0
