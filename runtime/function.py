@@ -269,16 +269,20 @@ class Function:
     def executable(self, args: Sequence[Any]) -> Callable[..., Any] | None:
         """JAX's call path for arguments that a call has had: for callers that check theirs themselves.
 
-        It takes arrays of these shapes and dtypes, in JAX's x64 mode if `needs_x64`; it returns one array, or a tuple.
+        It takes arrays of these shapes and dtypes, in JAX's x64 mode if `needs_x64`; it returns one array, or a tuple,
+        and raises what a failed check asks for.
 
         Returns:
-            None where there is more to a call than that: sizes are padded, an argument's value decides a size, or the
-            graph has checks; and before the first call.
+            None where there is more to a call than that: sizes are padded, or an argument's value decides a size; and
+            before the first call.
         """
         if self._data_sizes or any(root.axis is None for root in self._signature.roots):
             return None
         entry = self._entries.get(self._key(args))
-        return entry.run if isinstance(entry, _Entry) and entry.ready and not entry.checks else None
+        if not isinstance(entry, _Entry) or not entry.ready:
+            return None
+        run, checks = entry.run, entry.checks
+        return (lambda *arrays: self._checked(checks, run(*arrays))) if checks else run
 
     def like(self, program: Program) -> Function:
         """A function of another program with this one's options; policies count for the sizes that it has too."""
