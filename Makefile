@@ -105,7 +105,7 @@ bench: setup
 ENV238 := build/pytensor238
 OLD_TESTS := tests/dialects tests/codegen tests/runtime tests/test_models.py
 TESTS238 := tests/runtime/test_pytensor_linker.py tests/runtime/test_pymc.py tests/dialects/test_rewrites.py \
-	tests/dialects/test_keys.py tests/dialects/tensor/test_control.py
+	tests/dialects/test_keys.py
 $(ENV238)/.installed: pyproject.toml tests/requirements-pytensor238.txt | $(STAMP)
 	$(call environment,$(ENV238),$(PY))
 	@echo '==> $(ENV238): installing PyTensor 2.38, PyMC and hlograph (a minute or two the first time)'

@@ -234,11 +234,12 @@ def test_parameters_mean_what_scipy_means():
     """Mean and distribution function at three points, within 6 standard errors."""
     count = 20_000
     draws = []
-    for name in MOMENTS:
+    laws = MOMENTS if "HLOGRAPH_NIGHTLY" in os.environ else {name: MOMENTS[name] for name in list(MOMENTS)[::3]}
+    for name in laws:
         _, arrays, _, make = arguments(name)
         draws.append(make(*(pt.constant(x) for x in arrays), size=(count,)))
     found = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
-    for (name, law), draw in zip(MOMENTS.items(), found, strict=True):
+    for (name, law), draw in zip(laws.items(), found, strict=True):
         draw = np.asarray(draw)
         assert abs(draw.mean() - law.mean()) < 6 * law.std() / np.sqrt(count), name
         for chance in (0.1, 0.5, 0.9):
