@@ -55,7 +55,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     samplers = {peer: sampler(logdensity) for peer, logdensity in densities.items()}
     rates: dict[str, list[float]] = {peer: [] for peer in PEERS}
     seconds: dict[str, list[float]] = {peer: [] for peer in PEERS}
-    for number in range(2 if quick else 9):  # the first one compiles
+    for number in range(2 if quick else 41):  # the first one compiles
         for peer in PEERS if number % 2 else PEERS[::-1]:
             progress(f"chain {number}: {peer}")
             began = time.perf_counter()
