@@ -5,7 +5,7 @@ the graph with a further leading axis (`batching.py`). The libraries' own gradie
 holds the variables that went in; it is lowered as any graph is.
 
     outputs = f(inputs)
-    pushforward:  (*inputs, *tangents of some inputs)     -> tangents of the outputs that depend on them
+    pushforward:  (*inputs, *tangents of some inputs)     -> tangents of the outputs
     pullback:     (*inputs, *cotangents of some outputs)  -> cotangents of the inputs that they depend on
 """
 
@@ -67,7 +67,7 @@ class Transforms:
 
     @_with_sizes_looked_up
     def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int]) -> Transformed:
-        """Tangents of the outputs, from tangents of the active inputs.
+        """Tangents of the outputs that are no integers, from tangents of the active inputs.
 
         The pullback is linear in the cotangents, so its own pullback is the pushforward. Where it mentions the
         cotangents still, ones stand for them: that of a product leaves out what only a cotangent of zero allows to.
@@ -87,11 +87,11 @@ class Transforms:
         linear = [g for g, _ in rows]
         constant = _made_by("ProdWithoutZeros", linear)
         pushed = self._pull(linear, seeds, [t for _, t in rows], constant) if rows else [None] * len(seeds)
-        found = [(j, y) for j, y in zip(smooth, pushed, strict=True) if y is not None]
-        ones_like = self._library.module("tensor.basic").ones_like
-        ones = {seed: ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
-        results = self._replace([self._as_type_of(y, outputs[j]) for j, y in found], ones)
-        return Transformed([*inputs, *tangents], results, tuple(j for j, _ in found))
+        basic = self._library.module("tensor.basic")
+        ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
+        found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
+        results = self._replace([self._as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)], ones)
+        return Transformed([*inputs, *tangents], results, tuple(smooth))
 
     @_with_sizes_looked_up
     def pullback(

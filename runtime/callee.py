@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -24,7 +24,6 @@ from . import symbolic
 from .arguments import find_sizes, narrowed
 
 if TYPE_CHECKING:
-    from ..codegen.pullback import Pullback
     from .function import Function
 
 Shape = tuple[int, ...]
@@ -171,21 +170,6 @@ class StaticModule(Callee):
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where a pushforward comes from.
-
-    Attributes:
-        callee: the pushforward of what.
-        active: which of its operands have a tangent.
-        places: which of its results the pushforward's results are the tangents of.
-    """
-
-    callee: FunctionCall
-    active: tuple[int, ...]
-    places: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class FunctionCall(Callee):
     """A call of a function whose sizes follow from its operands' shapes.
 
@@ -194,14 +178,12 @@ class FunctionCall(Callee):
         values: ((argument, element), value) of the arguments that decide sizes; the element is -1 for a scalar.
         narrow: JAX has no 64-bit types now, and sees 32-bit ones in their place.
         linear: operands in which the function is linear.
-        origin: for a pushforward, what it is the pushforward of.
     """
 
     function: Function
     values: tuple[tuple[tuple[int, int], int], ...] = ()
     narrow: bool = False
     linear: frozenset[int] = frozenset()
-    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -280,33 +262,19 @@ class FunctionCall(Callee):
     # ---- transformations --------------------------------------------------------------------------------------------
 
     def pushforward(self, active: tuple[int, ...]) -> Linear | None:
-        """From the graph's derivative."""
-        saved = self.function.derived.saved_pullback
-        if saved is not None:
-            return Linear(SavedPushforward(self, active), saved[1].results)
-        found = self.function.derived.pushforward(active)
-        if found is None:
-            return None
-        origin = Origin(self, active, found.places)
-        return Linear(self._other(found.function, self._last(len(active)), origin), found.places)
+        """From the graph's derivative, when it is needed: reverse mode needs its transpose alone."""
+        made = Pushforward(self, active)
+        return Linear(made, made.places) if made.places else None
 
     def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Linear | None:
-        """A pushforward's transpose is its origin's pullback; any other linear function's is its own, at zero."""
+        """That of a linear function is its pullback, at zero as anywhere."""
         if not self.linear.issuperset(linear):
             raise DerivativeError(f"{self.name} cannot be transposed: nothing says that it is linear")
-        given = seeded
-        if self.origin is None:
-            of, places, zeros = self, linear, linear
-        else:
-            of, zeros = self.origin.callee, ()
-            places = tuple(self.origin.active[i - of.count] for i in linear)
-            seeded = tuple(self.origin.places[j] for j in seeded)
-        found = of.function.derived.pullback(places, seeded)
+        found = self.function.derived.pullback(linear, seeded)
         if found is None:
             return None
-        back = dict(zip(places, linear, strict=True))
-        callee = self._other(found.function, of._last(len(seeded)))
-        return Linear(callee, tuple(back[i] for i in found.places), tuple(range(of.count)), zeros, given)
+        callee = self.other(found.function, self.after(len(seeded)))
+        return Linear(callee, found.places, tuple(range(self.count)), linear, seeded)
 
     def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
         """From the graph with a leading axis."""
@@ -317,27 +285,28 @@ class FunctionCall(Callee):
                     f"argument {name!r} of {self.name} decides a size: a batch over it would be ragged"
                 )
         found = self.function.derived.batched(mapped)
-        return None if found is None else Batched(self._other(found.function, self.linear), found.same)
+        return None if found is None else Batched(self.other(found.function, self.linear), found.same)
 
     @property
     def count(self) -> int:
         """Number of operands."""
         return len(self.function.program.signature.arguments)
 
-    def _last(self, count: int) -> frozenset[int]:
+    def after(self, count: int) -> frozenset[int]:
         """The places of operands that come after this callee's own."""
         return frozenset(range(self.count, self.count + count))
 
-    def _other(self, function: Function, linear: frozenset[int], origin: Origin | None = None) -> FunctionCall:
-        return FunctionCall(function, self.values, self.narrow, linear, origin)
+    def other(self, function: Function, linear: frozenset[int]) -> FunctionCall:
+        """The same call of a function made from this one's."""
+        return FunctionCall(function, self.values, self.narrow, linear)
 
 
 @dataclass(frozen=True)
-class SavedPushforward(Callee):
-    """The pushforward of a program of which the pullback alone was saved: it can be transposed, and nothing else.
+class Pushforward(Callee):
+    """The pushforward of a function. It becomes a program only where it is run: its transpose is the pullback.
 
     Attributes:
-        of: the program's call.
+        of: the function's call.
         active: which of its operands have a tangent.
     """
 
@@ -346,49 +315,73 @@ class SavedPushforward(Callee):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Like other pushforwards' names."""
+        """The function's, and what it is."""
         return f"{self.of.name}_jvp"
 
     @property
-    def result_count(self) -> int:  # type: ignore[override]
-        """One for each result that has a cotangent."""
-        return len(self._saved[1].results)
+    def places(self) -> tuple[int, ...]:
+        """Which results of the function its results are the tangents of."""
+        saved = self.of.function.derived.saved_pullback
+        if saved is not None:
+            return saved[1].results
+        results = self.of.function.program.signature.results
+        return tuple(place for place, result in enumerate(results) if result.dtype.kind in "fc")
 
     @property
-    def _saved(self) -> tuple[Function, Pullback]:
-        saved = self.of.function.derived.saved_pullback
-        assert saved is not None
-        return saved
+    def result_count(self) -> int:  # type: ignore[override]
+        """One for each result of the function that is no integer."""
+        return len(self.places)
 
     def __repr__(self) -> str:
         return self.name
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Those of the results."""
+        """Those of the function's results."""
         types = self.of.result_types(shapes[: self.of.count])
-        return [types[place] for place in self._saved[1].results]
+        return [types[place] for place in self.places]
+
+    def _whole(self) -> FunctionCall:
+        if self.of.function.derived.saved_pullback is not None:
+            raise DerivativeError(
+                f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "
+                "(jax.jvp, jax.jacfwd, jax.hessian) needs the graph"
+            )
+        made = self.of.function.derived.pushforward(self.active)
+        return self.of.other(made.function, self.of.after(len(self.active)))
 
     def module(self, shapes: Sequence[Shape]) -> Module:
-        """There is none."""
-        raise self._error()
+        """The program's, specialized. The flags of its checks are those of the function, and are left out."""
+        return self._whole().module(shapes)
 
     def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """There is nothing to run."""
-        raise self._error()
+        """By the function's policy."""
+        return self._whole().run(arrays)
 
-    def _error(self) -> DerivativeError:
-        return DerivativeError(
-            f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "
-            "(jax.jvp, jax.jacfwd, jax.hessian) needs the graph"
-        )
+    def pushforward(self, active: tuple[int, ...]) -> Linear | None:
+        """That of the program."""
+        return self._whole().pushforward(active)
+
+    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
+        """That of the program."""
+        return self._whole().batched(mapped)
 
     def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Linear | None:
-        """The saved pullback."""
-        function, pullback = self._saved
-        back = {self.active[i - self.of.count]: i for i in linear}
-        callee = FunctionCall(function, self.of.values, self.of.narrow)
-        places = tuple(back.get(i, -1) for i in pullback.arguments)
-        return Linear(callee, places, tuple(range(self.of.count)), (), tuple(range(self.result_count)))
+        """The function's pullback."""
+        of, saved = self.of, self.of.function.derived.saved_pullback
+        if any(i < of.count for i in linear):
+            raise DerivativeError(f"{self.name} cannot be transposed: it is linear in the tangents alone")
+        back = {self.active[i - of.count]: i for i in linear}
+        operands = tuple(range(of.count))
+        if saved is not None:
+            function, pullback = saved
+            places = tuple(back.get(i, -1) for i in pullback.arguments)
+            return Linear(of.other(function, frozenset()), places, operands, (), tuple(range(self.result_count)))
+        results = tuple(self.places[j] for j in seeded)
+        found = of.function.derived.pullback(tuple(back), results)
+        if found is None:
+            return None
+        callee = of.other(found.function, of.after(len(seeded)))
+        return Linear(callee, tuple(back[i] for i in found.places), operands, (), seeded)
 
 
 def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:

@@ -58,13 +58,15 @@ class Derived:
         """Batches that are a loop over single calls: which arguments are mapped, and why it takes a loop."""
         return dict(self._loops)
 
-    def pushforward(self, active: tuple[int, ...]) -> Derivation | None:
-        """From the arguments and tangents of the active ones to the tangents of the results that depend on them.
+    def pushforward(self, active: tuple[int, ...]) -> Derivation:
+        """From the arguments and tangents of the active ones to the tangents of the results that are no integers.
 
         Raises:
             DerivativeError: there is no graph, or it has no derivative.
         """
-        return self._make(("pushforward", active), lambda: self._pushforward(active))
+        found = self._make(("pushforward", active), lambda: self._pushforward(active))
+        assert found is not None  # JAX asks for one only where there are such results
+        return found
 
     def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivation | None:
         """From the arguments and cotangents of the seeded results to the cotangents of the active arguments.

@@ -68,7 +68,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
         operands=given,
         attributes={"callee": ir.FlatSymbolRefAttr.get(name, context)},
     )
-    results = [call_op.results[place] for place in module.places]
+    results = [call_op.results[place] for place in module.places[: len(ctx.avals_out)]]
     cut = [_cut(x, aval.shape) for x, aval in zip(results, ctx.avals_out, strict=True)]
     converted = [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
     dynamic = ir.ShapedType.get_dynamic_size()

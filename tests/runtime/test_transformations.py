@@ -128,7 +128,7 @@ def test_derivatives_are_built_once() -> None:
     for _ in range(2):
         jax.grad(function, 2)(*data)
         jax.grad(function, 2)(*logistic_data(9))
-    assert sorted(f.__name__ for f in function.derived) == ["logp_jvp", "logp_vjp"]
+    assert [f.__name__ for f in function.derived] == ["logp_vjp"]
     pullback = next(f for f in function.derived if f.__name__ == "logp_vjp")
     assert pullback.stats.compiles == 2  # one for each length
 
