@@ -78,6 +78,7 @@ class Callee:
 
     def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results for arrays, outside of any transformation; checks raise, and no flags come back."""
+        from .primitive import call
 
         def alone(*operands: Any) -> Any:
             return call(self, operands)
@@ -175,13 +176,13 @@ class FunctionCall(Callee):
 
     Attributes:
         function: the function.
-        values: ((argument, element), value) of the arguments that decide sizes; the element is -1 for a scalar.
+        values: ((argument, element), value) of the arguments that decide sizes; the element is None for a scalar.
         narrow: JAX has no 64-bit types now, and sees 32-bit ones in their place.
         linear: operands in which the function is linear.
     """
 
     function: Function
-    values: tuple[tuple[tuple[int, int], int], ...] = ()
+    values: tuple[tuple[tuple[int, int | None], int], ...] = ()
     narrow: bool = False
     linear: frozenset[int] = frozenset()
 
@@ -206,7 +207,7 @@ class FunctionCall(Callee):
         values = {}
         for root in signature.roots:
             if root.axis is None:
-                place = (root.argument, -1 if root.element is None else root.element)
+                place = (root.argument, root.element)
                 if place not in known:
                     raise UnsupportedGraphError(
                         f"argument {signature.arguments[root.argument].name!r} of {self.name} decides a size, so its "
@@ -382,10 +383,3 @@ class Pushforward(Callee):
             return None
         callee = of.other(found.function, of.after(len(seeded)))
         return Linear(callee, tuple(back[i] for i in found.places), operands, (), seeded)
-
-
-def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
-    """See `primitive.call`."""
-    from .primitive import call as bind
-
-    return bind(callee, arrays)

@@ -144,8 +144,8 @@ class Function:
         wide = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         # 64-bit values need JAX's x64 mode in this thread for the time of the call; the global flag stays as it is.
         # What is 64 bits wide inside the module only is no business of JAX's.
-        self._needs_x64 = any(_is_wide(dtype) for dtype in wide)
-        self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if _is_wide(x.dtype)]
+        self._needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
+        self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
         self._run = call_function(
             signature,
             entries=self._entries,
@@ -203,10 +203,10 @@ class Function:
         results = report(callee, arrays, call(callee, arrays))
         return results[0] if self._single else tuple(results)
 
-    def _places(self, values: Mapping[str, int]) -> tuple[tuple[tuple[int, int], int], ...]:
+    def _places(self, values: Mapping[str, int]) -> tuple[tuple[tuple[int, int | None], int], ...]:
         """Arguments' values that decide sizes, by argument and element: see `FunctionCall`."""
         roots = [root for root in self._signature.roots if root.axis is None]
-        return tuple(((r.argument, -1 if r.element is None else r.element), values[r.name]) for r in roots)
+        return tuple(((r.argument, r.element), values[r.name]) for r in roots)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results, always a tuple, for the values of all arguments, those of shared variables included."""
@@ -625,10 +625,13 @@ class Function:
         )
 
     def clear_cache(self) -> None:
-        """Drops all executables."""
+        """Drops all executables, those of derivatives and batches too."""
         with self._lock:
             self._entries.clear()
             self._padded.clear()
+            self._modules.clear()
+        for function in self.derived:
+            function.clear_cache()
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
@@ -646,10 +649,6 @@ def _convert(
         wanted = narrowed(argument.dtype) if narrow else argument.dtype
         converted.append(jax.lax.convert_element_type(array, wanted))
     return shapes, converted
-
-
-def _is_wide(dtype: Any) -> bool:
-    return dtype.itemsize // (2 if dtype.kind == "c" else 1) == 8
 
 
 def function(

@@ -201,9 +201,9 @@ def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tu
 
 def report(callee: Callee, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
     """The results without the flags of checks, which raise: now, or when the traced program runs."""
-    flags = callee.flags([np.shape(x) for x in operands])
-    if not flags or len(results) == callee.result_count:
+    if len(results) == callee.result_count:
         return results
+    flags = callee.flags([np.shape(x) for x in operands])
     *others, values = results
     if isinstance(values, jax.core.Tracer):
         jax.debug.callback(lambda found: raise_failed(flags, found), values)
