@@ -220,6 +220,11 @@ class FunctionCall(Callee):
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """From the operands' shapes; a size that depends on data is refused."""
+        flags = self.flags(shapes)
+        return [*self.types(shapes), *([((len(flags),), np.dtype(bool))] if flags else [])]
+
+    def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """Those of the results alone, for which the program need not be specialized."""
         sizes = self.sizes(shapes)
         types: list[tuple[Any, Any]] = []
         for result in self.function.program.signature.results:
@@ -230,8 +235,7 @@ class FunctionCall(Callee):
                     f"({', '.join(sorted(unknown))}); inside jax.jit or another transformation sizes must be fixed"
                 )
             types.append((symbolic.shape(result.dims, sizes), self.dtype(result.dtype)))
-        flags = self.flags(shapes)
-        return [*types, *([((len(flags),), np.dtype(bool))] if flags else [])]
+        return types
 
     def dtype(self, dtype: Any) -> Any:
         """A dtype of the program as JAX sees it."""
@@ -338,7 +342,7 @@ class Pushforward(Callee):
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Those of the function's results."""
-        types = self.of.result_types(shapes[: self.of.count])
+        types = self.of.types(shapes[: self.of.count])
         return [types[place] for place in self.places]
 
     def _whole(self) -> FunctionCall:

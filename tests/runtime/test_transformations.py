@@ -493,3 +493,15 @@ def test_copies_and_pickles() -> None:
     assert copy.deepcopy([function])[0] is function
     with pytest.raises(TypeError, match=r"more cannot be pickled; save its program"):
         pickle.dumps(function)
+
+
+def test_eager_gradients_with_checks_and_unbounded_sizes_from_data() -> None:
+    from pytensor.raise_op import Assert
+
+    x, k = pt.dvector("x"), pt.lvector("k")
+    checked = Assert("x is negative")(x, pt.all(x >= 0))
+    function = hlograph.function([x, k], (pt.repeat(checked, k) ** 2).sum(), name="repeated")
+    data, counts = np.array([1.0, 3.0]), np.array([1, 2])
+    np.testing.assert_allclose(jax.grad(function)(data, counts), [2.0, 12.0])
+    with pytest.raises(AssertionError, match="negative"):
+        jax.grad(function)(-data, counts)
