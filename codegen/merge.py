@@ -18,6 +18,21 @@ def walk(module: ir.Module) -> list[ir.Operation]:
     return _nested(module.operation)
 
 
+def has_operations(module: ir.Module, count: int) -> bool:
+    """Whether a module holds at least so many operations, functions not counted."""
+    stack = list(module.body.operations)
+    while stack and count > 0:
+        for region in stack.pop().operation.regions:
+            for block in region.blocks:
+                for operation in block.operations:
+                    count -= 1
+                    if count <= 0:
+                        return True
+                    if len(operation.operation.regions):
+                        stack.append(operation)
+    return count <= 0
+
+
 def _nested(operation: ir.Operation) -> list[ir.Operation]:
     """An operation and all that its regions hold."""
     found: list[ir.Operation] = []
@@ -70,8 +85,14 @@ def flat(source: ir.Module) -> ir.Module:
     return source
 
 
-def inline_calls(module: ir.Module) -> None:
+_FIXED = 'inlineable = "false"'
+
+
+def inline_calls(module: ir.Module, *, all_of_them: bool = True) -> None:
     """Puts the callee's body in place of every call, those in loops included.
+
+    Without `all_of_them` calls and functions that are marked as not to be inlined stay
+    (`mhlo.frontend_attributes = {inlineable = "false"}`).
 
     StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
     which a call in a loop breaks while the loop's own types are still being refined.
@@ -87,10 +108,16 @@ def inline_calls(module: ir.Module) -> None:
             if operation.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
                 flatten(callee)
-                _inline(operation, functions[callee])
+                if all_of_them or not (_is_fixed(operation) or _is_fixed(functions[callee])):
+                    _inline(operation, functions[callee])
 
     for symbol in functions:
         flatten(symbol)
+
+
+def _is_fixed(operation: ir.Operation) -> bool:
+    name = "mhlo.frontend_attributes"
+    return name in operation.attributes and _FIXED in str(operation.attributes[name])
 
 
 def _inline(call: ir.Operation, callee: ir.Operation) -> None:

@@ -11,9 +11,9 @@ import functools
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,8 +24,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 from jaxlib import _jax
 from jaxlib.mlir import ir as ir
 from jaxlib.mlir import passmanager
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _mlir
+from jaxlib.mlir.dialects import chlo as chlo
+from jaxlib.mlir.dialects import func as func
+from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import stablehlo as stablehlo
 
 from .errors import ArtifactError, PassError
 
@@ -157,6 +160,128 @@ def run_pipeline(module: ir.Module, pipeline: str, *, name: str | None = None) -
             raise PassError(f"pass {name or pipeline!r} failed: {error}") from None
 
 
+Pattern = Callable[[ir.Operation], "list[ir.Value] | None"]
+
+
+def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
+    """Applies patterns to a module in place until none applies, by MLIR's greedy driver where jaxlib has it.
+
+    Args:
+        module: the module.
+        patterns: the name of an op, and what gives the values that take the place of its results, or None.
+
+    Raises:
+        PassError: the rewrites do not come to rest.
+        Exception: what a pattern raises.
+    """
+    driver: Any = getattr(_mlir, "rewrite", None)
+    limit = 1000 + 20 * sum(1 for _ in _operations(module.operation))
+    if not hasattr(driver, "RewritePatternSet"):
+        _apply_without_driver(module, patterns, limit)
+        return
+    failures: list[BaseException] = []
+    applied = visited = 0
+
+    def guarded(pattern: Pattern) -> Callable[[Any, Any], bool]:
+        def match(op: Any, rewriter: Any) -> bool:
+            """MLIR's convention: False for a match. An exception must not cross the driver."""
+            nonlocal applied, visited
+            if failures:
+                return True
+            try:
+                visited += 1
+                if visited > 10 * limit:
+                    # The driver drops such ops, and begins again because it has changed something.
+                    raise PassError(f"rewrites of {op.operation.name} make ops before they refuse, which they must not")
+                values = pattern(op.operation)
+                if values is None:
+                    return True
+                applied += 1
+                if applied > limit:
+                    raise PassError(_endless(op.operation.name))
+                rewriter.replace_op(op.operation, values)
+            except BaseException as error:
+                failures.append(error)
+                return True
+            return False
+
+        return match
+
+    config = driver.GreedyRewriteConfig()
+    config.enable_folding = False
+    config.enable_constant_cse = False
+    config.region_simplification_level = driver.GreedySimplifyRegionLevel.DISABLED
+    config.max_iterations = -1
+    with module.context:
+        found = driver.RewritePatternSet()
+        for root, pattern in patterns:
+            found.add(root, guarded(pattern))
+        try:
+            driver.apply_patterns_and_fold_greedily(module, found.freeze(), config)
+        except (ir.MLIRError, RuntimeError) as error:
+            if not failures:
+                raise PassError(f"MLIR's rewrite driver failed: {error}") from None
+    if failures:
+        raise failures[0]
+
+
+def _endless(name: str) -> str:
+    return f"rewrites of {name} do not come to rest: one makes again what it, or another, matches"
+
+
+def _operations(operation: ir.Operation) -> Iterator[ir.Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _operations(inner.operation)
+
+
+def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Pattern]], limit: int) -> None:
+    """Rounds over all ops, for a jaxlib whose bindings have no driver for Python's patterns (0.7)."""
+    applied, changed = 0, True
+    while changed:
+        changed = False
+        # An op that is gone must not be touched: it is known by its first result, noted while it was there.
+        gone: set[int] = set()
+        for key, operation in [(_key(found), found) for found in _operations(module.operation)]:
+            if key in gone:
+                continue
+            for root, pattern in patterns:
+                if operation.name != root:
+                    continue
+                values = pattern(operation)
+                if values is None:
+                    continue
+                applied += 1
+                if applied > limit:
+                    raise PassError(_endless(operation.name))
+                for result, value in zip(operation.results, values, strict=True):
+                    result.replace_all_uses_with(value)
+                _erase(operation, gone)
+                changed = True
+                break
+    run_pipeline(module, "cse")
+
+
+def _key(operation: ir.Operation) -> int:
+    return hash(operation.results[0]) if len(operation.results) else 0
+
+
+def _erase(operation: ir.Operation, gone: set[int]) -> None:
+    """Erases an op, with what it holds, and the ops that have no other use than to be its operands."""
+    pending = [operation]
+    while pending:
+        erased = pending.pop()
+        gone.update(key for key in map(_key, [erased, *_operations(erased)]) if key)
+        owners = [operand.owner for operand in erased.operands]
+        erased.erase()
+        for owner in dict.fromkeys(owner.operation for owner in owners if not isinstance(owner, ir.Block)):
+            pure = owner.name.startswith(("stablehlo.", "chlo.")) and not owner.name.endswith((".custom_call", ".rng"))
+            if pure and not owner.regions and not any(next(iter(result.uses), None) for result in owner.results):
+                pending.append(owner)
+
+
 def refine_custom_calls(module: ir.Module) -> None:
     """XLA's shape refinement, in place: it also knows JAX's custom calls such as `stablehlo.dynamic_reduce_window`.
 
@@ -172,8 +297,19 @@ def refine_custom_calls(module: ir.Module) -> None:
     replace_body(module, ir.Module.parse(data, module.context))
 
 
+def forget_operations(module: ir.Module) -> None:
+    """Makes Python's handles of a module's operations invalid.
+
+    To be called before an op with regions is erased: a handle of an op inside that outlives it would be taken for that
+    of whatever is made at the same address later.
+    """
+    with module.context:
+        passmanager.PassManager.parse("builtin.module()").run(module.operation)
+
+
 def replace_body(module: ir.Module, other: ir.Module) -> None:
     """Puts the functions of another module of the same context in place of a module's own."""
+    forget_operations(module)
     for operation in list(module.body.operations):
         operation.operation.erase()
     for operation in other.body.operations:
@@ -247,6 +383,16 @@ def _producer(data: bytes) -> str | None:
     end = data.find(b"\0", 4, 80)
     text = data[5:end].decode("ascii", "replace") if end > 5 else ""
     return text if text.isprintable() and text else None
+
+
+def clone_module(module: ir.Module) -> ir.Module:
+    """A copy in the same context: a `builtin.module` op, which can all that `ir.Module` can but be serialized."""
+    return cast(ir.Module, module.operation.clone(ip=False).opview)
+
+
+def is_portable(data: bytes) -> bool:
+    """Whether bytes are bytecode that `serialize_portable` wrote, and not MLIR's own."""
+    return data[:4] == b"ML\xefR" and (_producer(data) or "").startswith("StableHLO")
 
 
 def clone_bytes(data: bytes) -> ir.Module:

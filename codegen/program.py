@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ..runtime.function import Function
     from ..runtime.policy import PolicyArgument
     from .emit import Graph
+    from .passes.optimize import Optimize
+    from .passes.report import Report
     from .pullback import Pullback
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
@@ -76,7 +78,7 @@ class Program:
             ArtifactError: when it is malformed, truncated, not StableHLO, or from a newer StableHLO.
         """
         context = mlir.new_context()
-        if isinstance(source, bytes) and source[:4] == b"ML\xefR":
+        if isinstance(source, bytes) and mlir.is_portable(source):
             module = mlir.deserialize_portable(source, context, filename)
         else:
             module = mlir.parse_module(source, context, filename)
@@ -207,8 +209,20 @@ class Program:
         """A copy of the module in a context of its own, for a pass to change."""
         return mlir.clone_bytes(self.to_bytecode())
 
-    def run_passes(self, names: Sequence[str]) -> Program:
+    def _twin(self) -> Program:
+        """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
+        with self._lock:
+            module = mlir.clone_module(self._module)
+        twin = Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
+        twin._lock = self._lock
+        return twin
+
+    def run_passes(self, names: Sequence[str], *, reports: list[Report] | None = None) -> Program:
         """The program after the named passes, in order; a name may carry options: `specialize{n=3}`.
+
+        Args:
+            names: the passes.
+            reports: takes each pass's account of what it did to which op, and what it left alone and why.
 
         Raises:
             PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
@@ -217,8 +231,44 @@ class Program:
 
         module = self.copy_module()
         for name in names:
-            run(module, name)
+            report = run(module, name, detailed=reports is not None)
+            if reports is not None:
+                reports.append(report)
         return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
+
+    def optimize(
+        self, passes: Optimize = "default", *, reassociate: bool = True, reports: list[Report] | None = None
+    ) -> Program:
+        """The program with the passes that make it faster or smaller; compiled functions do this for each executable.
+
+        Most of them need static shapes: `specialize` first. What does not match stays as it is.
+
+        Args:
+            passes: "default", "none", or a list of passes as for `run_passes`; see docs/passes.md.
+            reassociate: False keeps every bit of the results, and turns off what cannot.
+            reports: as for `run_passes`.
+
+        Raises:
+            PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
+        """
+        from .passes.optimize import resolve
+
+        return self.run_passes(resolve(passes, reassociate), reports=reports)
+
+    def optimize_own(self, passes: Sequence[str]) -> bool:
+        """`run_passes`, in place, of those that may find something: for whoever made the program and alone has it.
+
+        Args:
+            passes: what `passes.optimize.resolve` returns.
+
+        Returns:
+            Whether anything was rewritten.
+        """
+        from .passes.optimize import run_promising
+
+        with self._lock, collector.paused():
+            reports = run_promising(self._module, passes)
+        return any(report.changed for report in reports)
 
     def specialize(self, sizes: Mapping[str, int]) -> Program:
         """The program for given sizes of its roots; static when all are given.
@@ -231,6 +281,8 @@ class Program:
         """
         from .passes.specialize import specialize
 
+        if not sizes and self.signature.is_static:
+            return self._twin()
         module = self.copy_module()
         specialize(module, sizes)
         return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
@@ -273,11 +325,25 @@ class Program:
 
     @overload
     def compile(
-        self, device: Any = None, *, topology: None = None, cache_size: int = 128, policy: PolicyArgument = "auto"
+        self,
+        device: Any = None,
+        *,
+        topology: None = None,
+        cache_size: int = 128,
+        policy: PolicyArgument = "auto",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
     ) -> Function: ...
 
     @overload
-    def compile(self, *, topology: Topology, policy: PolicyArgument = "auto") -> AheadFunction: ...
+    def compile(
+        self,
+        *,
+        topology: Topology,
+        policy: PolicyArgument = "auto",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+    ) -> AheadFunction: ...
 
     def compile(
         self,
@@ -286,6 +352,8 @@ class Program:
         topology: Topology | None = None,
         cache_size: int = 128,
         policy: PolicyArgument = "auto",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
     ) -> Function | AheadFunction:
         """A callable that compiles the program for the sizes that it meets, and runs it.
 
@@ -297,19 +365,25 @@ class Program:
             cache_size: how many executables are kept.
             policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
                 by size name; see `hlograph.function`.
+            optimize: passes over each executable's module before it is compiled: "default", "none", or a list; see
+                `Program.optimize` and docs/passes.md.
+            reassociate: False keeps every bit of the results of what `optimize` does.
 
         Raises:
             ValueError: both `device` and `topology`.
+            PassError: `optimize` names an unknown pass.
         """
         if topology is not None:
             from ..runtime.ahead import AheadFunction
 
             if device is not None:
                 raise ValueError("compile takes a device or a topology, not both")
-            return AheadFunction(self, topology, policy)
+            return AheadFunction(self, topology, policy, optimize=optimize, reassociate=reassociate)
         from ..runtime.function import Function
 
-        return Function(self, device=device, cache_size=cache_size, policy=policy)
+        return Function(
+            self, device=device, cache_size=cache_size, policy=policy, optimize=optimize, reassociate=reassociate
+        )
 
     def to_jax_export(
         self, platforms: Sequence[str] | None = None, *, checks: Literal["refuse", "return", "drop"] = "refuse"

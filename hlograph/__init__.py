@@ -30,6 +30,7 @@ _WHERE = {
     "HlographError": ".codegen.errors",
     "errors": ".errors",
     "builder": ".codegen.builder",
+    "passes": ".passes",
 }
 
 __all__ = [
@@ -49,10 +50,11 @@ __all__ = [
     "jit",
     "load",
     "lowers",
+    "passes",
 ]
 
 if TYPE_CHECKING:
-    from . import errors
+    from . import errors, passes
     from .codegen import builder
     from .codegen.emit import Context, emit_stablehlo
     from .codegen.errors import HlographError
@@ -70,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
     module = import_module(_WHERE[name], __name__)
-    value = module if name in ("errors", "builder") else getattr(module, name)
+    value = module if name in ("errors", "builder", "passes") else getattr(module, name)
     globals()[name] = value
     return value
 

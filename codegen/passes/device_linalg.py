@@ -20,6 +20,7 @@ from ..errors import PassError
 from ..jax_compat import enable_x64
 from ..merge import adopt_text, walk
 from ..mlir import ir
+from .report import Report
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -29,7 +30,7 @@ _TPU_LU = ("float32", "complex64")
 OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
 
 
-def run(module: ir.Module, options: Mapping[str, str]) -> None:
+def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
     """The pass; `platform` is JAX's name of the platform."""
     unknown = set(options) - {"platform"}
     if unknown:

@@ -20,9 +20,10 @@ from ..errors import PassError
 from ..merge import adopt, walk
 from ..mlir import ir
 from .device_linalg import flag_of, replace_by_call
+from .report import Report
 
 
-def run(module: ir.Module, options: Mapping[str, str]) -> None:
+def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
     """The pass; it takes no options."""
     if options:
         raise PassError("expand-linalg takes no options")

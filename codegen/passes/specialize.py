@@ -29,12 +29,13 @@ from ..errors import PassError
 from ..merge import walk
 from ..mlir import ir
 from ..signature import Argument, Count, Result, Signature
+from .report import Report
 
 _ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
 _SHAPES = "stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 
 
-def run(module: ir.Module, options: Mapping[str, str]) -> None:
+def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
     """The pass: options are root names with integer values."""
     sizes = {}
     for name, text in options.items():

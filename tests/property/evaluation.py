@@ -87,16 +87,18 @@ def _known_limit(error: PassError) -> str:
 
 def _has_empty_convolution(program: Program) -> bool:
     """Whether a convolution has an operand without elements: it ends the interpreter's process (jaxlib 0.10)."""
+    module = program.copy_module()  # which must outlive the handles of its operations
     return any(
         operation.name == "stablehlo.convolution"
         and any(0 in ir.RankedTensorType(x.type).shape for x in operation.operands)
-        for operation in walk(program.copy_module())
+        for operation in walk(module)
     )
 
 
 def _divides_integers(program: Program) -> bool:
     """Whether it divides tensors of integers: by the padding's zeros, which the interpreter does not survive."""
-    for operation in walk(program.copy_module()):
+    module = program.copy_module()
+    for operation in walk(module):
         if operation.name in ("stablehlo.divide", "stablehlo.remainder"):
             type_ = ir.RankedTensorType(operation.results[0].type)
             if type_.rank and mlir.dtype_of(type_.element_type).kind in "iu":

@@ -25,6 +25,7 @@ from ...builder.tensor import INT32, INT64, Root
 from ...errors import PassError
 from ...mlir import ir
 from ...signature import Argument, Result, Signature
+from ..report import Report
 from . import control, elementwise, facts, indexing, linalg, reduce, shape, sort, windows
 from .live import Live
 from .padder import RULES, Action, LiveBuilder, LiveSize, Padder, Pending
@@ -32,7 +33,7 @@ from .padder import RULES, Action, LiveBuilder, LiveSize, Padder, Pending
 LARGEST = 2**31 - 1
 
 
-def run(module: ir.Module, options: Mapping[str, str]) -> None:
+def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
     """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs."""
     bounds = {}
     poisoned = False

@@ -1,0 +1,30 @@
+"""inline: calls are replaced by what they call, and functions that nobody calls any more are dropped.
+
+    before  %1 = call @f(%0)                   after   %1 = stablehlo.sine %0
+            func.func private @f(%x) { %0 = stablehlo.sine %x ... }
+
+In: a module, such as JAX lowers: `jnp.take`, `jnp.where` and others are functions that are called. Out: the module with
+the calls of functions of one block inlined, those in loops and branches too. MLIR's own inliner does nothing here:
+jaxlib does not register the extension that lets it touch `func.call`. Rounding: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import merge, mlir
+from ..errors import PassError
+from ..mlir import ir
+from .report import Report
+
+
+def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
+    """The pass; it takes no options.
+
+    Raises:
+        PassError: an option.
+    """
+    if options:
+        raise PassError(f"pass {report.pass_name!r} takes no options")
+    merge.inline_calls(module, all_of_them=False)
+    mlir.run_pipeline(module, "symbol-dce", name="inline")

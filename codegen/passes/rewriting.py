@@ -1,0 +1,193 @@
+"""Rewrites: functions on one op, registered in a line, run until none applies.
+
+    before  %p = stablehlo.multiply %a, %b
+            %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0]
+    after   %s = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+
+    @rewrite("stablehlo.reduce")
+    def sum_of_product(op):
+        \"\"\"`sum(a * b)` becomes a dot.\"\"\"
+        product = defining(op.operands[0], "stablehlo.multiply")    # raises Refused, with the reason, if it is not
+        ...
+        return stablehlo.dot_general(...)
+
+In: an op with the rewrite's name. Out: the values that take the place of its results; None where the rewrite has
+nothing to do with the op; `Refused` where it has, but a precondition fails. The driver is MLIR's greedy one where
+jaxlib offers it to Python. Decision to know: a rewrite is called with the insertion point before the op and with its
+location, and must not change or make anything before it is sure.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from .. import mlir
+from ..errors import PassError
+from ..mlir import ir
+from .report import Refused, Report
+
+RewriteFunction = Callable[[ir.Operation], "ir.Value | ir.Operation | ir.OpView | Sequence[ir.Value] | None"]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A function on a matched op.
+
+    Attributes:
+        name: for `--pass`, `--explain` and `optimize=`.
+        roots: full names of the ops that it is called for, e.g. `stablehlo.reduce`.
+        function: see this file's head.
+        exact: whether results keep every bit; one that does not is left out under `reassociate=False`.
+        line: what it does.
+        default: whether it is among those of `optimize="default"`.
+    """
+
+    name: str
+    roots: tuple[str, ...]
+    function: RewriteFunction
+    exact: bool
+    line: str
+    default: bool
+
+    def __call__(self, op: ir.Operation) -> Any:
+        """Calls the function."""
+        return self.function(op)
+
+
+# Rewrites by name, hlograph's and users'.
+REWRITES: dict[str, Rewrite] = {}
+
+
+def rewrite(
+    *roots: str, name: str | None = None, exact: bool = False, default: bool = False
+) -> Callable[[RewriteFunction], RewriteFunction]:
+    """Registers a function on ops as a rewrite: it is then a pass of that name.
+
+    Args:
+        roots: full names of the ops that it is called for.
+        name: the function's name by default. A rewrite of the same name is replaced.
+        exact: whether it keeps every bit of the results; if not, `reassociate=False` leaves it out.
+        default: whether `optimize="default"` runs it from now on.
+
+    Raises:
+        PassError: no roots, or the name of another pass.
+    """
+    if not roots or not all(isinstance(root, str) for root in roots):
+        raise PassError('rewrite() needs the names of the ops to match, as in @rewrite("stablehlo.reduce")')
+
+    def register(function: RewriteFunction) -> RewriteFunction:
+        from . import check_free
+
+        wanted = name or str(getattr(function, "__name__", ""))
+        check_free(wanted)
+        line = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
+        REWRITES[wanted] = Rewrite(wanted, roots, function, exact, line, default)
+        return function
+
+    return register
+
+
+# What rewrites remember while they are applied to a module.
+_MEMORY: ContextVar[dict[str, Any]] = ContextVar("rewriting")
+
+
+def keeps_bits() -> bool:
+    """Whether `reassociate=false` was asked for, for a rewrite that is exact in some cases, or can be made so."""
+    return not _MEMORY.get()["reassociate"]
+
+
+def remembered(key: str, make: Callable[[], Any]) -> Any:
+    """A thing that a rewrite keeps from op to op of one run, such as what it has found out; made when first asked for.
+
+    Never keep ops or values: the driver may drop them.
+    """
+    memory = _MEMORY.get()
+    if key not in memory:
+        memory[key] = make()
+    return memory[key]
+
+
+def reassociates(options: Mapping[str, str], pass_name: str) -> bool:
+    """The value of the option `reassociate` (true by default), the only one there is.
+
+    Raises:
+        PassError: another option, or another value.
+    """
+    unknown = sorted(set(options) - {"reassociate"})
+    if unknown:
+        raise PassError(f"pass {pass_name!r} has no option {unknown[0]!r}; it takes reassociate=true or false")
+    value = options.get("reassociate", "true").lower()
+    if value not in ("true", "false"):
+        raise PassError(f"pass {pass_name!r}: reassociate is true or false, not {value!r}")
+    return value == "true"
+
+
+def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, reassociate: bool = True) -> None:
+    """Applies rewrites to all ops of a module, in place, until none applies.
+
+    Raises:
+        PassError: a rewrite returns values that cannot take the place of the op's results, or they never come to rest.
+        Exception: what a rewrite raises, other than `Refused`.
+    """
+    patterns = [
+        (root, _pattern(rewrite, report))
+        for rewrite in rewrites
+        if rewrite.exact or reassociate
+        for root in rewrite.roots
+    ]
+    for rewrite in rewrites:
+        if not rewrite.exact and not reassociate and report.detailed:
+            report.refused("every op", "it changes rounding, and reassociate=false is asked for", rewrite.name)
+    if not patterns:
+        return
+    applied = report.rewritten.total()
+    # The driver also drops ops without a use: that alone is no reason to change a module.
+    before: Any = module.operation.clone(ip=False)
+    token = _MEMORY.set({"reassociate": reassociate})
+    try:
+        mlir.apply_rewrites(module, patterns)
+    finally:
+        _MEMORY.reset(token)
+    if report.rewritten.total() == applied:
+        mlir.replace_body(module, before)
+
+
+def _pattern(rewrite: Rewrite, report: Report) -> Callable[[ir.Operation], list[ir.Value] | None]:
+    def match(op: ir.Operation) -> list[ir.Value] | None:
+        line = report.describe(op)
+        try:
+            with ir.InsertionPoint(op), op.location:
+                made = rewrite.function(op)
+        except Refused as refusal:
+            report.refused(line, str(refusal), rewrite.name)
+            return None
+        if made is None:
+            return None
+        values = _values(made)
+        if set(values) & set(op.results):
+            raise PassError(
+                f"rewrite {rewrite.name!r} returned a result of the {op.name} itself; return None to leave it alone"
+            )
+        expected, given = [result.type for result in op.results], [value.type for value in values]
+        if expected != given:
+            raise PassError(
+                f"rewrite {rewrite.name!r} returned {', '.join(map(str, given)) or 'nothing'} for the results of "
+                f"{op.name}, which are {', '.join(map(str, expected))}"
+            )
+        report.applied(line, rewrite.name)
+        return values
+
+    return match
+
+
+def _values(made: Any) -> list[ir.Value]:
+    """What a rewrite returned, as values: dialect builders give a value, an op, or a list of results."""
+    if isinstance(made, ir.Value):
+        return [made]
+    if isinstance(made, ir.OpView | ir.Operation):
+        return list(made.results)
+    return [value for item in made for value in _values(item)]

@@ -1,0 +1,87 @@
+"""The bodies of loops, as functions for a while.
+
+    before  stablehlo.while ... do { %1 = sine %x; %2 = multiply %1, %outer; ... }
+    between func.func private @body(%x, %outer) { %1 = sine %x; %2 = multiply %1, %outer; ... }
+    after   stablehlo.while ... do { what has become of the function's ops }
+
+In: a function, and what rolls up a function. Out: the function with the bodies of its loops rolled up. To know:
+a body is taken out only to be read and written like any function; it is put back where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...mlir import ir
+from ..matching import clone_block
+
+Roll = Callable[[ir.Operation], "ir.Operation | None"]
+
+
+def roll_bodies(function: ir.Operation, roll: Roll, smallest: int) -> bool:
+    """Rolls up the bodies of the loops of a function, and the loops in these.
+
+    Args:
+        function: is changed in place.
+        roll: rolls up a function: gives the new one in its place, or None where it stays as it is.
+        smallest: bodies of fewer ops are left alone.
+
+    Returns:
+        Whether there was anything to roll up.
+    """
+    changed = False
+    for operation in list(function.regions[0].blocks[0].operations):
+        if operation.operation.name == "stablehlo.while":
+            body = operation.operation.regions[1].blocks[0]
+            if len(list(body.operations)) >= smallest:
+                changed |= _roll_body(function, body, roll, smallest)
+    return changed
+
+
+def _roll_body(function: ir.Operation, body: ir.Block, roll: Roll, smallest: int) -> bool:
+    old = [operation.operation for operation in body.operations]
+    outer = _captured(body)
+    values = [*body.arguments, *outer]
+    with function.context, function.location:
+        type_ = ir.FunctionType.get([value.type for value in values], [value.type for value in old[-1].operands])
+        taken = ir.Operation.create(
+            "func.func",
+            attributes={"sym_name": ir.StringAttr.get("body"), "function_type": ir.TypeAttr.get(type_)},
+            regions=1,
+            ip=ir.InsertionPoint(function),
+        )
+        block = taken.regions[0].blocks.append(*type_.inputs, arg_locs=[function.location] * len(values))
+        with ir.InsertionPoint(block):
+            returned, _ = clone_block(body, dict(zip(values, block.arguments, strict=True)))
+            ir.Operation.create("func.return", operands=returned)
+        rolled = roll(taken)
+        inner = roll_bodies(rolled or taken, roll, smallest)
+        changed = rolled is not None or inner
+        if changed:
+            made = (rolled or taken).regions[0].blocks[0]
+            with ir.InsertionPoint(old[0]):
+                returned, _ = clone_block(made, dict(zip(made.arguments, values, strict=True)))
+            for place, value in enumerate(returned):
+                old[-1].operands[place] = value
+            for op in reversed(old[:-1]):
+                op.erase()
+        (rolled or taken).erase()
+    return changed
+
+
+def _captured(body: ir.Block) -> list[ir.Value]:
+    """The values from outside that a block reads."""
+    known: set[ir.Value] = set()
+    found: dict[ir.Value, None] = {}
+
+    def visit(block: ir.Block) -> None:
+        known.update(block.arguments)
+        for operation in block.operations:
+            found.update((value, None) for value in operation.operation.operands if value not in known)
+            for region in operation.operation.regions:
+                for inner in region.blocks:
+                    visit(inner)
+            known.update(operation.operation.results)
+
+    visit(body)
+    return list(found)

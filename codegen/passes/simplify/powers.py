@@ -1,0 +1,76 @@
+"""power_to_multiply: powers with small whole exponents are multiplications.
+
+    before  %c = stablehlo.constant dense<4.0> : tensor<8xf32>
+            %p = stablehlo.power %x, %c
+    after   %q = stablehlo.multiply %x, %x
+            %p = stablehlo.multiply %q, %q
+
+In: `power` with a constant exponent, the same for all elements: whole, up to 8, or down to -8 (of the reciprocal), or
+-1/2 (the reciprocal of the square root, with what `power` has at -0.0 and -inf). Integers: exponents from 0 to 8.
+Precondition: real numbers. Rounding: a product is rounded at each step (at most seven times, each half a unit in the
+last place), `power` once or twice; inf, NaN and signed zeros are as `power` has them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...mlir import ir, stablehlo
+from ..matching import Array, constant, dtype_of, full_like, require, static_shape
+from ..report import Refused
+from ..rewriting import rewrite
+
+_GREATEST = 8
+
+
+@rewrite("stablehlo.power", exact=False)
+def power_to_multiply(op: ir.Operation) -> ir.Value | None:
+    """A power with a small whole exponent is a product; with exponent -1/2 the reciprocal of the square root."""
+    x = op.operands[0]
+    exponent = constant(op.operands[1])
+    require(exponent is not None and exponent.ndim == 0, "the exponent is not one constant number")
+    assert exponent is not None
+    require(dtype_of(x).kind != "c", "a power of complex numbers")
+    shape = static_shape(x)
+    count = _whole(exponent)
+    if count is None:
+        require(float(exponent) == -0.5, f"the exponent {exponent} is not whole")
+        return _reciprocal_root(x, shape)
+    if dtype_of(x).kind in "iu":
+        require(count >= 0, f"integers with the exponent {count}")
+    require(abs(count) <= _GREATEST, f"the exponent {count} is beyond {_GREATEST}")
+    if count == 0:
+        return full_like(x, 1, shape)
+    # Powers of the reciprocal, not the reciprocal of powers: those may overflow where the result is a small number.
+    return _power(x if count > 0 else stablehlo.divide(full_like(x, 1, shape), x), abs(count))
+
+
+def _whole(exponent: Array) -> int | None:
+    if exponent.dtype.kind in "iu":
+        return int(exponent)
+    number = float(exponent)
+    if not math.isfinite(number):
+        raise Refused(f"the exponent {number} is not whole")
+    return int(number) if number == int(number) else None
+
+
+def _power(x: ir.Value, count: int) -> ir.Value:
+    """By repeated squaring."""
+    result: ir.Value | None = None
+    square = x
+    while True:
+        if count % 2:
+            result = square if result is None else stablehlo.multiply(result, square)
+        count //= 2
+        if not count:
+            assert result is not None
+            return result
+        square = stablehlo.multiply(square, square)
+
+
+def _reciprocal_root(x: ir.Value, shape: tuple[int, ...]) -> ir.Value:
+    """`power` has inf for -0.0, where 1/sqrt has -inf, and 0 for -inf, where it has NaN."""
+    root = stablehlo.abs(stablehlo.sqrt(x))
+    inverse = stablehlo.divide(full_like(x, 1, shape), root)
+    lowest = stablehlo.compare(x, full_like(x, -math.inf, shape), stablehlo.ComparisonDirectionAttr.get("EQ"))
+    return stablehlo.select(lowest, full_like(x, 0, shape), inverse)

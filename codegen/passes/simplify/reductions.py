@@ -1,0 +1,115 @@
+"""reduce_of_broadcast: what is broadcast only to be reduced is not broadcast.
+
+    before  %b = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x64xf32>
+            %m = stablehlo.reduce(%b init: %lowest) applies stablehlo.maximum across dimensions = [1]
+            %s = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0, 1]
+    after   %m = %x
+            %t = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+            %s = stablehlo.multiply %t, 64.0
+
+In: a reduction of one array by add, minimum, maximum, and, or, over axes that a broadcast has made (all of them, or
+with others, which are reduced first). Preconditions: static shapes, none of the broadcast's axes is empty (the result
+is then the initial value); for sums the initial value is 0 and the count of copies is a number of the dtype. Rounding:
+minimum, maximum, and, or, and sums of integers keep every bit; a sum of floats is rounded once instead of many times,
+and stays with `reassociate=false`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...mlir import ir, stablehlo
+from ..matching import (
+    Array,
+    constant,
+    dtype_of,
+    full_like,
+    integers,
+    owner,
+    reduce_with,
+    reduction,
+    require,
+    static_shape,
+)
+from ..rewriting import keeps_bits, rewrite
+from .build import reshape, tensor_type
+from .known import zero_splat
+
+_SAME_AGAIN = {
+    "stablehlo.minimum": stablehlo.minimum,
+    "stablehlo.maximum": stablehlo.maximum,
+    "stablehlo.and": stablehlo.and_,
+    "stablehlo.or": stablehlo.or_,
+}
+
+
+@rewrite("stablehlo.reduce", exact=True)
+def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
+    """What is broadcast only to be reduced is not broadcast: a sum is a multiply, a maximum the value itself."""
+    if len(op.operands) != 2:
+        return None
+    broadcast = owner(op.operands[0])
+    if broadcast is None or broadcast.name != "stablehlo.broadcast_in_dim":
+        return None
+    x, init = broadcast.operands[0], op.operands[1]
+    sizes, shape = static_shape(x), static_shape(op.operands[0])
+    to, reduced = integers(broadcast, "broadcast_dimensions"), integers(op, "dimensions")
+    # Where each axis of the broadcast comes from, if it has the elements of an axis of x.
+    source = {place: axis for axis, place in enumerate(to) if sizes[axis] == shape[place]}
+    copied = [place for place in reduced if place not in source]
+    if not copied:
+        return None
+    name = reduction(op)
+    require(name == "stablehlo.add" or name in _SAME_AGAIN, f"a reduction by {name} is not known")
+    copies = math.prod(shape[place] for place in copied)
+    require(copies, f"axis {copied[0]} is empty, so that the result is the initial value")
+    rest = [source[place] for place in reduced if place in source]
+    if name == "stablehlo.add":
+        exact = dtype_of(x).kind in "iu"
+        require(exact or not keeps_bits(), "a sum of floats, which is rounded otherwise as a multiply")
+        require(zero_splat(init) is not None, "the sum's initial value is not 0")
+        _check_count(copies, x)
+    made = reduce_with(name, x, init, rest) if rest else x
+    if name == "stablehlo.add":
+        made = stablehlo.multiply(made, full_like(made, copies))
+    elif not rest and not _is_identity(constant(init), name, dtype_of(x)):
+        made = _SAME_AGAIN[name](_spread(init, made), made)
+    # Axes that are left, in the order of the result.
+    kept = [place for place in range(len(shape)) if place not in reduced]
+    left = [axis for axis in range(len(sizes)) if axis not in rest]
+    dims = [kept.index(to[axis]) for axis in left if to[axis] in kept]
+    made = reshape(made, [sizes[axis] for axis in left if to[axis] in kept])
+    if dims == list(range(len(kept))) and made.type == op.results[0].type:
+        return made
+    return stablehlo.broadcast_in_dim(op.results[0].type, made, ir.DenseI64ArrayAttr.get(dims))
+
+
+def _check_count(copies: int, x: ir.Value) -> None:
+    dtype = dtype_of(x)
+    require(dtype.kind != "b", "truth values, which an add only combines")
+    if dtype.kind in "iu":
+        return  # modulo its range, as the sum is
+    with np.errstate(all="ignore"):
+        same = complex(np.asarray(copies).astype(dtype)) == copies
+    require(same, f"{copies} copies: not a number of {dtype}")
+
+
+def _is_identity(value: Array | None, name: str, dtype: np.dtype[Any]) -> bool:
+    """Whether an initial value changes nothing."""
+    if value is None or value.ndim:
+        return False
+    if name in ("stablehlo.and", "stablehlo.or"):
+        return bool(value == (np.invert(dtype.type(0)) if name == "stablehlo.and" else 0))
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return bool(value == (limits.max if name == "stablehlo.minimum" else limits.min))
+    if dtype.kind == "b":
+        return bool(value) is (name == "stablehlo.minimum")
+    return bool(value == (np.inf if name == "stablehlo.minimum" else -np.inf))
+
+
+def _spread(scalar: ir.Value, like: ir.Value) -> ir.Value:
+    return stablehlo.broadcast_in_dim(tensor_type(like, static_shape(like)), scalar, ir.DenseI64ArrayAttr.get([]))

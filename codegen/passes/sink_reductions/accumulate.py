@@ -1,0 +1,376 @@
+"""Reductions over the steps of a loop, as values that the loop carries.
+
+In: a reduction of lifted values. Out: what the carries start from, how a step (or a piece beside the loop) goes into
+them, and what is made of them in the end. Any `stablehlo.reduce` over a monoid (argmin and argmax are reductions of
+pairs), a dot that contracts the steps, and two that need more than their own op: a sum of squared differences from the
+mean of the same values, and a sum of exponentials of differences from their greatest value. Decision to know: a sum of
+squared deviations is merged part by part (Chan, Golub and LeVeque 1979), a sum of exponentials is scaled whenever the
+greatest value so far grows (Milakov and Gimelshein 2018); both give what the two passes give where these overflow or
+meet an infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from ...mlir import ir, stablehlo
+from ..matching import constant as constant_of
+from ..matching import dtype_of, integers, static_shape
+from .lift import Lifted, Node
+from .steps import Part, constant, scalar, spread
+
+_SELECTING = frozenset(f"stablehlo.{name}" for name in ("compare", "select", "and", "or", "not", "return", "constant"))
+_EXACT = frozenset(f"stablehlo.{name}" for name in ("maximum", "minimum", "and", "or", "xor"))
+_MODULAR = frozenset(f"stablehlo.{name}" for name in ("add", "multiply"))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a part is in the course of the reduction.
+
+    Attributes:
+        part: the part's values.
+        before: elements per result that went into the carries before, as a scalar of the results' dtype.
+        backward: the part lies before those in the order of the axis.
+    """
+
+    part: Part
+    before: ir.Value | None = None
+    backward: bool = False
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """A reduction over the steps.
+
+    Attributes:
+        op: the reduction, whose results it makes.
+        node: how the op (or what stands for it) takes its operands.
+    """
+
+    op: ir.Operation
+    node: Node
+
+    #: Whether the number of elements so far is needed.
+    counts = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether results keep every bit, whatever the order."""
+        return False
+
+    @property
+    def passed(self) -> list[ir.Operation]:
+        """Ops between the lifted values and `op` that go with it."""
+        return []
+
+    @property
+    def lifted(self) -> Lifted:
+        """The place of the steps in what is reduced."""
+        return self.node.lifted
+
+    def start(self) -> list[ir.Value]:
+        """What the carries start from."""
+        raise NotImplementedError
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The carries with one more part in them."""
+        raise NotImplementedError
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """The op's results."""
+        return list(carries)
+
+
+# ---- any monoid ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Monoid(Accumulation):
+    """A `stablehlo.reduce`, of one or several arrays."""
+
+    @property
+    def exact(self) -> bool:
+        """For choices, logic and integers."""
+        names = _names(self.op)
+        integers_only = all(dtype_of(result).kind in "iub" for result in self.op.results)
+        return set(names) <= _SELECTING or (
+            len(names) == 2 and (names[0] in _EXACT or (names[0] in _MODULAR and integers_only))
+        )
+
+    def start(self) -> list[ir.Value]:
+        """The initial values."""
+        count = len(self.op.results)
+        inits = list(self.op.operands)[count:]
+        return [spread(init, static_shape(result)) for init, result in zip(inits, self.op.results, strict=True)]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The part is reduced by itself, and combined with the carries."""
+        parts = reduce_part(self.op, progress.part.operands(self.node))
+        order = (parts, carries) if progress.backward else (carries, parts)
+        return combine(self.op, *order)
+
+
+def monoid(node: Node) -> str:
+    """Why a `stablehlo.reduce` cannot be accumulated; "" where it can."""
+    op = node.op
+    names = _names(op)
+    if set(names) <= _SELECTING or (len(names) == 2 and names[0] in _EXACT):
+        return ""
+    if len(names) == 2 and names[0] in _MODULAR:
+        identity = 0 if names[0] == "stablehlo.add" else 1
+        init = constant_of(op.operands[1])
+        return (
+            ""
+            if init is not None and init.ndim == 0 and init == identity
+            else f"it starts from another value than {identity}"
+        )
+    return f"it combines elements with {' then '.join(names[:-1])}, which is no monoid that is known"
+
+
+def _names(op: ir.Operation) -> list[str]:
+    return [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+
+
+def reduce_part(op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """A `stablehlo.reduce` of a part; one along axes of size 1 is a reshape."""
+    dimensions = integers(op, "dimensions")
+    count = len(op.results)
+    if all(static_shape(operands[0])[axis] == 1 for axis in dimensions):
+        return [stablehlo.reshape(result.type, x) for result, x in zip(op.results, operands[:count], strict=True)]
+    copy = op.clone(ip=ir.InsertionPoint.current)
+    for place, value in enumerate(operands):
+        copy.operands[place] = value
+    return list(copy.results)
+
+
+def combine(op: ir.Operation, first: Sequence[ir.Value], second: Sequence[ir.Value]) -> list[ir.Value]:
+    """What a reduction's body makes of two values, for whole arrays, element by element."""
+    block = op.regions[0].blocks[0]
+    shape = list(static_shape(op.results[0]))
+    known: dict[ir.Value, ir.Value] = dict(zip(block.arguments, [*first, *second], strict=True))
+    for operation in block.operations:
+        inner = operation.operation
+        if inner.name == "stablehlo.return":
+            return [known[value] for value in inner.operands]
+        copy = inner.clone(ip=ir.InsertionPoint.current)
+        if inner.name == "stablehlo.constant":
+            known[inner.results[0]] = spread(copy.results[0], shape)
+            continue
+        for place, value in enumerate(inner.operands):
+            copy.operands[place] = known.get(value, value)
+        for old, new in zip(inner.results, copy.results, strict=True):
+            new.set_type(ir.RankedTensorType.get(shape, ir.RankedTensorType(old.type).element_type))
+            known[old] = new
+    raise AssertionError("a region without a terminator")
+
+
+# ---- dots ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dot(Accumulation):
+    """A `stablehlo.dot_general` that contracts the steps: a sum of the steps' own dots."""
+
+    @property
+    def exact(self) -> bool:
+        """For integers."""
+        return dtype_of(self.op.results[0]).kind in "iub"
+
+    def start(self) -> list[ir.Value]:
+        """Zeros."""
+        result = self.op.results[0]
+        zero = constant(np.zeros((), dtype_of(result)), result.type.context)
+        return [spread(zero, static_shape(result))]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """One more product."""
+        operands = progress.part.operands(self.node)
+        copy = self.op.clone(ip=ir.InsertionPoint.current)
+        for place, value in enumerate(operands):
+            copy.operands[place] = value
+        return [stablehlo.add(carries[0], copy.results[0])]
+
+
+# ---- squared deviations, exponentials -----------------------------------------------------------------------------
+
+
+def _sum(value: ir.Value, like: ir.Operation) -> ir.Value:
+    """The sum of a part, over the axes of a reduction."""
+    zero = scalar(0, value)
+    return reduce_part(like, [value, zero])[0]
+
+
+def _along(value: ir.Value, part: ir.Value, op: ir.Operation) -> ir.Value:
+    """One value for each result, for every element that goes into it."""
+    reduced = integers(op, "dimensions")
+    axes = [axis for axis in range(len(static_shape(part))) if axis not in reduced]
+    return stablehlo.broadcast_in_dim(part.type, value, axes)
+
+
+@dataclass(frozen=True)
+class SquaredDeviations(Accumulation):
+    """`sum((x - mean(x))**2)`; the carries are mean, sum of squares, and whether an element was infinite or NaN.
+
+    Attributes:
+        mean: the mean that the two passes would take, with one value for each result.
+        between: the ops from the values to the sum.
+    """
+
+    mean: ir.Value = field(kw_only=True)
+    between: tuple[ir.Operation, ...] = ()
+
+    counts = True
+
+    @property
+    def passed(self) -> list[ir.Operation]:
+        """The difference and the square."""
+        return list(self.between)
+
+    def start(self) -> list[ir.Value]:
+        """Nothing seen."""
+        result = self.op.results[0]
+        zero = spread(constant(np.zeros((), dtype_of(result)), result.type.context), static_shape(result))
+        return [zero, zero, spread(constant(np.zeros((), bool), result.type.context), static_shape(result))]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The part's own mean and sum of squares, merged."""
+        assert progress.before is not None
+        mean, squares, odd = carries
+        x = progress.part.operands(self.node)[0]
+        shape = static_shape(mean)
+        reduced = integers(self.op, "dimensions")
+        count = prod(static_shape(x)[axis] for axis in reduced)
+        number = scalar(count, x)
+        total = stablehlo.add(progress.before, number)
+        if count == 1:
+            return self._one(carries, stablehlo.reshape(mean.type, x), total)
+        own = stablehlo.divide(_sum(x, self.op), spread(number, shape))
+        rest = stablehlo.subtract(x, _along(own, x, self.op))
+        own_squares = _sum(stablehlo.multiply(rest, rest), self.op)
+        delta = stablehlo.subtract(own, mean)
+        share = spread(stablehlo.divide(number, total), shape)
+        weight = spread(stablehlo.divide(stablehlo.multiply(progress.before, number), total), shape)
+        between = stablehlo.multiply(stablehlo.multiply(delta, weight), delta)  # 0, not NaN, where weight is 0
+        merged = stablehlo.add(stablehlo.add(squares, own_squares), between)
+        finite = _sum(_flag(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
+        seen = stablehlo.compare(finite, scalar_like(0, finite), direction("GT", x.type.context))
+        return [stablehlo.add(mean, stablehlo.multiply(delta, share)), merged, stablehlo.or_(odd, seen)]
+
+    def _one(self, carries: Sequence[ir.Value], x: ir.Value, total: ir.Value) -> list[ir.Value]:
+        """One more element for each result (Welford 1962)."""
+        mean, squares, odd = carries
+        delta = stablehlo.subtract(x, mean)
+        following = stablehlo.add(mean, stablehlo.divide(delta, spread(total, static_shape(mean))))
+        grown = stablehlo.add(squares, stablehlo.multiply(delta, stablehlo.subtract(x, following)))
+        return [following, grown, stablehlo.or_(odd, stablehlo.not_(stablehlo.is_finite(x)))]
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
+        _, squares, odd = carries
+        mean = stablehlo.reshape(squares.type, self.mean)
+        lost = stablehlo.select(odd, scalar_like(np.nan, squares), scalar_like(np.inf, squares))
+        fine = stablehlo.and_(stablehlo.is_finite(mean), stablehlo.not_(odd))
+        return [stablehlo.select(fine, squares, lost)]
+
+
+@dataclass(frozen=True)
+class Exponentials(Accumulation):
+    """`sum(exp(x - max(x)))`; the carries are the greatest value so far, and the sum relative to it.
+
+    Attributes:
+        guarded: 0 is subtracted where the greatest value is not finite.
+        between: the ops from the values to the sum.
+    """
+
+    guarded: bool = field(kw_only=True)
+    between: tuple[ir.Operation, ...] = ()
+
+    @property
+    def passed(self) -> list[ir.Operation]:
+        """The difference and the exponential."""
+        return list(self.between)
+
+    def start(self) -> list[ir.Value]:
+        """Nothing seen."""
+        result = self.op.results[0]
+        low = spread(constant(np.array(-np.inf, dtype_of(result)), result.type.context), static_shape(result))
+        return [low, spread(constant(np.zeros((), dtype_of(result)), result.type.context), static_shape(result))]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The sum so far is scaled to the greatest value with the part."""
+        greatest, total = carries
+        x = progress.part.operands(self.node)[0]
+        if prod(static_shape(x)[axis] for axis in integers(self.op, "dimensions")) == 1:
+            return self._one(greatest, total, stablehlo.reshape(greatest.type, x))
+        own = self._greatest(x)
+        largest = stablehlo.maximum(greatest, own)
+        base, own_base = _or_zero(largest), _or_zero(own)
+        # Relative to the part's own greatest value, so that it is itself such a sum, which an inner loop may do.
+        terms = stablehlo.exponential(stablehlo.subtract(x, _along(own_base, x, self.op)))
+        sums = [
+            stablehlo.multiply(value, stablehlo.exponential(stablehlo.subtract(relative, base)))
+            for value, relative in ((total, greatest), (_sum(terms, self.op), own))
+        ]
+        return [largest, stablehlo.add(*sums)]
+
+    def _one(self, greatest: ir.Value, total: ir.Value, x: ir.Value) -> list[ir.Value]:
+        """One more element for each result, with one exponential: that of the greater of the two is 1."""
+        largest = stablehlo.maximum(greatest, x)
+        rest = stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest))))
+        one = scalar_like(1, total)
+        grows = stablehlo.compare(x, greatest, direction("GT", x.type.context))
+        summed = stablehlo.select(
+            grows, stablehlo.add(stablehlo.multiply(total, rest), one), stablehlo.add(total, rest)
+        )
+        # Where the greatest is not finite: no term yet (-inf), or a sum that is infinite or NaN, as it is.
+        limit = stablehlo.maximum(largest, scalar_like(0, largest))
+        return [largest, stablehlo.select(stablehlo.is_finite(largest), summed, limit)]
+
+    def _greatest(self, x: ir.Value) -> ir.Value:
+        dimensions = integers(self.op, "dimensions")
+        result = self.op.results[0]
+        low = scalar(-np.inf, x)
+        made = ir.Operation.create(
+            "stablehlo.reduce",
+            results=[result.type],
+            operands=[x, low],
+            attributes={"dimensions": ir.DenseI64ArrayAttr.get(list(dimensions))},
+            regions=1,
+        )
+        block = made.regions[0].blocks.append(low.type, low.type, arg_locs=[made.location] * 2)
+        with ir.InsertionPoint(block):
+            stablehlo.return_([stablehlo.maximum(*block.arguments)])
+        return made.results[0]
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """Without the guard, differences from an infinite value are NaN."""
+        greatest, total = carries
+        if self.guarded:
+            return [total]
+        return [stablehlo.select(stablehlo.is_finite(greatest), total, scalar_like(np.nan, total))]
+
+
+def _or_zero(value: ir.Value) -> ir.Value:
+    """A value where it is finite, otherwise 0."""
+    return stablehlo.select(stablehlo.is_finite(value), value, scalar_like(0, value))
+
+
+def scalar_like(number: float, like: ir.Value) -> ir.Value:
+    """An array of one number, of the type of another."""
+    return spread(scalar(number, like), static_shape(like))
+
+
+def _flag(value: ir.Value, like: ir.Value) -> ir.Value:
+    """Booleans as numbers of the dtype of another value."""
+    element = ir.RankedTensorType(like.type).element_type
+    return stablehlo.convert(ir.RankedTensorType.get(list(static_shape(value)), element), value)
+
+
+def direction(name: str, context: ir.Context) -> ir.Attribute:
+    """A comparison's direction, such as `GT`."""
+    return ir.Attribute.parse(f"#stablehlo<comparison_direction {name}>", context)

@@ -1,0 +1,188 @@
+"""Reductions in two passes: the second one takes the result of the first from every element.
+
+In: what follows a loop, op by op in order. Out: differences between lifted values and a value that the loop's own
+reductions make, kept in mind; and, where a sum over such differences is known, the reduction that does both at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ...mlir import ir
+from ..matching import constant, dtype_of, integers, is_constant, owner, reduction, static_shape
+from ..report import Refused
+from .accumulate import Exponentials, SquaredDeviations
+from .lift import Lifted, Node
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`subtract %value, %base`, or elementwise work on it.
+
+    Attributes:
+        value: lifted.
+        base: the other operand, before it was broadcast: it depends on the loop.
+        op: the op that makes the difference, or what was made of it.
+        kind: "difference", "square" or "exponential".
+        through: the ops from `value` to here.
+    """
+
+    value: ir.Value
+    base: ir.Value
+    op: ir.Operation
+    kind: str
+    through: tuple[ir.Operation, ...]
+
+
+def is_difference(
+    op: ir.Operation,
+    lifted: Mapping[ir.Value, Lifted],
+    depends: Container[ir.Value],
+    differences: dict[ir.Value, Difference],
+) -> bool:
+    """Keeps a difference, or its square or exponential, in mind; whether the op is one."""
+    if op.name == "stablehlo.subtract":
+        value, base = op.operands
+        if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
+            return False
+        found = Difference(value, _unspread(base), op, "difference", (op,))
+    elif (op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and op.operands[0] in differences) or (
+        op.name == "chlo.square" and op.operands[0] in differences
+    ):
+        found = _further(differences[op.operands[0]], op, "square")
+    elif op.name == "stablehlo.exponential" and op.operands[0] in differences:
+        found = _further(differences[op.operands[0]], op, "exponential")
+    else:
+        return False
+    differences[op.results[0]] = found
+    return True
+
+
+def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
+    kind = kind if difference.kind == "difference" else "other"
+    return Difference(difference.value, difference.base, op, kind, (*difference.through, op))
+
+
+def _unspread(value: ir.Value) -> ir.Value:
+    """What a value was before it was broadcast."""
+    op = owner(value)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        value, op = op.operands[0], owner(op.operands[0])
+    return value
+
+
+def _summed(
+    op: ir.Operation, kind: str, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
+) -> Difference | None:
+    """The differences of which an op is the sum over the steps (and perhaps other axes)."""
+    if op.name != "stablehlo.reduce" or len(op.results) != 1 or op.operands[0] not in differences:
+        return None
+    found = differences[op.operands[0]]
+    try:
+        if reduction(op) != "stablehlo.add":
+            return None
+    except Refused:
+        return None
+    over_steps = lifted[found.value].axis in integers(op, "dimensions")
+    return found if found.kind == kind and over_steps and is_constant(op.operands[1], 0) else None
+
+
+def _reduces(value: ir.Value, of: Difference, like: ir.Operation, name: str) -> bool:
+    """Whether a value is the reduction of the same elements over the same axes."""
+    op = owner(value)
+    if op is None or op.name != "stablehlo.reduce" or len(op.results) != 1 or op.operands[0] != of.value:
+        return False
+    try:
+        return reduction(op) == name and integers(op, "dimensions") == integers(like, "dimensions")
+    except Refused:
+        return False
+
+
+def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) -> bool:
+    """Whether every element meets the reduction that it went into: reduced axes are put back in their places."""
+    base = found.through[0].operands[1]
+    axes = list(range(len(static_shape(base))))
+    op = owner(base)
+    while op is not None and base != reduced:
+        if op.name == "stablehlo.broadcast_in_dim":
+            dimensions = integers(op, "broadcast_dimensions")
+            source = static_shape(op.operands[0])
+            axes = [axes[place] if source[number] == static_shape(base)[place] or source[number] == 1 else -1
+                    for number, place in enumerate(dimensions)]  # fmt: skip
+        elif op.name == "stablehlo.reshape":
+            shape = static_shape(op.operands[0])
+            kept = [axis for axis, size in zip(axes, static_shape(base), strict=True) if size != 1]
+            if [size for size in shape if size != 1] != [size for size in static_shape(base) if size != 1]:
+                return False
+            several = iter(kept)
+            axes = [next(several) if size != 1 else -1 for size in shape]
+        else:
+            base = op.operands[0] if op.name != "stablehlo.select" else op.operands[1]
+            if op.name == "stablehlo.maximum":
+                base = next((v for v in op.operands if constant(v) is None), base)
+            op = owner(base)
+            continue
+        base, op = op.operands[0], owner(op.operands[0])
+    dimensions = integers(sum_op, "dimensions")
+    rank = len(static_shape(found.value))
+    expected = [axis for axis in range(rank) if axis not in dimensions]
+    sizes = static_shape(reduced)
+    return (
+        base == reduced
+        and len(axes) == len(expected)
+        and all(axis == wanted or size == 1 for axis, wanted, size in zip(axes, expected, sizes, strict=True))
+    )
+
+
+def deviations(
+    op: ir.Operation, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
+) -> SquaredDeviations | None:
+    """A sum of squared differences from the mean of the same elements."""
+    found = _summed(op, "square", differences, lifted)
+    if found is None:
+        return None
+    mean = owner(found.base)
+    if mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
+        return None
+    total, number = _unspread(mean.operands[0]), constant(mean.operands[1])
+    if number is None or number.ndim:
+        return None
+    count = prod(static_shape(found.value)[axis] for axis in integers(op, "dimensions"))
+    share = float(number) if mean.name == "stablehlo.divide" else 1 / float(number) if number else 0.0
+    if share != count or not _reduces(total, found, op, "stablehlo.add") or not _spread_alike(found, op, total):
+        return None
+    return SquaredDeviations(op, _node(op, found, lifted), mean=found.base, between=found.through)
+
+
+def exponentials(
+    op: ir.Operation, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
+) -> Exponentials | None:
+    """A sum of exponentials of differences from the greatest of the same elements, or from 0 where it is not finite."""
+    found = _summed(op, "exponential", differences, lifted)
+    if found is None:
+        return None
+    base, guarded = found.base, False
+    select = owner(base)
+    if select is not None and select.name == "stablehlo.select" and is_constant(select.operands[2], 0):
+        test = owner(select.operands[0])
+        if test is None or test.name != "stablehlo.is_finite" or test.operands[0] != select.operands[1]:
+            return None
+        base, guarded = _unspread(select.operands[1]), True
+    low = owner(base)
+    if low is not None and low.name == "stablehlo.maximum":
+        bounds = [value for value in low.operands if is_constant(value, float("-inf"))]
+        base = next((_unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
+    if not _reduces(base, found, op, "stablehlo.maximum") or not _spread_alike(found, op, base):
+        return None
+    start = owner(base)
+    if start is None or not is_constant(start.operands[1], float("-inf")):
+        return None
+    return Exponentials(op, _node(op, found, lifted), guarded=guarded, between=found.through)
+
+
+def _node(op: ir.Operation, found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:
+    """The sum as if it were one of the elements themselves."""
+    first = found.through[0]
+    return Node(first, lifted[found.value], (lifted[found.value], None))

@@ -1,0 +1,164 @@
+"""Which of a loop's stacks can go, and what takes their place.
+
+In: a `Region`. Out: plans: stacks that go together, the reductions that move into the loop, and thinner values that
+become stacks in their place. Decision to know: stacks that are used together go together; where anything needs one of
+them whole, all of them stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...mlir import ir
+from ..matching import static_shape
+from ..report import Report
+from .accumulate import Accumulation
+from .lift import Node, joins_steps
+from .region import Region
+from .saved_costs import bytes_of
+
+# A stack is replaced by others if they take less than this share of its memory.
+_THINNER = 0.5
+
+
+@dataclass
+class Plan:
+    """Stacks that go together.
+
+    Attributes:
+        stacks: they.
+        reductions: what moves into the loop.
+        kept: lifted values that become stacks in their place.
+    """
+
+    stacks: list[ir.Value]
+    reductions: list[Accumulation]
+    kept: list[ir.Value]
+
+
+def plan(region: Region, report: Report) -> list[Plan]:
+    """The stacks that can go, and what takes their place."""
+    useful = _useful(region)
+    for value, node in region.nodes.items():
+        if value not in useful:
+            for source in region.sources(node):
+                if source in useful or source in region.stacks:
+                    region.whole.setdefault(source, f"nothing is reduced in what {node.op.name} makes of it")
+    roots = _roots(region, useful)
+    groups: list[tuple[set[ir.Value], Plan]] = []
+    joined: list[tuple[frozenset[ir.Value], Any]] = [
+        (frozenset().union(*(roots[v] for v in region.sources(r.node))), r) for r in region.reductions
+    ]
+    joined += [(roots[value], value) for value in region.whole if value in roots]
+    for stacks, item in joined:
+        members = set(stacks)
+        fresh = Plan([], [item], []) if isinstance(item, Accumulation) else Plan([], [], [item])
+        apart_ = []
+        for group in groups:
+            if group[0] & members:
+                members |= group[0]
+                fresh.reductions += group[1].reductions
+                fresh.kept += group[1].kept
+            else:
+                apart_.append(group)
+        groups = [*apart_, (members, fresh)]
+    plans = []
+    for members, found in groups:
+        found.stacks = [value for value in region.stacks if value in members]
+        reason = _reason(region, found)
+        for value in found.stacks:
+            if reason:
+                report.refused(region.loop.op, f"stack {carry_number(region, value)}: {reason}")
+        if not reason:
+            found.reductions.sort(key=lambda reduction: region.reductions.index(reduction))
+            plans.append(found)
+    return plans
+
+
+def carry_number(region: Region, value: ir.Value) -> int:
+    return next(number for number, result in enumerate(region.loop.op.results) if result == value)
+
+
+def _useful(region: Region) -> set[ir.Value]:
+    """Lifted values that lead to a reduction, or to something that takes much less memory."""
+    useful: set[ir.Value] = set()
+    for reduction in region.reductions:
+        useful.update(region.sources(reduction.node))
+    for value, node in reversed(region.nodes.items()):
+        smaller = any((bytes_of(value) or 0) <= _THINNER * (bytes_of(x) or 0) for x in region.sources(node))
+        if value in useful or smaller:
+            useful.add(value)
+            useful.update(region.sources(node))
+    return useful
+
+
+def _roots(region: Region, useful: set[ir.Value]) -> dict[ir.Value, frozenset[ir.Value]]:
+    """For each lifted value the stacks that it is made from."""
+    roots = {value: frozenset([value]) for value in region.stacks}
+    for value, node in region.nodes.items():
+        if value in useful:
+            roots[value] = frozenset().union(*(roots[source] for source in region.sources(node)))
+    return roots
+
+
+def _reason(region: Region, found: Plan) -> str:
+    """Why stacks have to stay; "" where they can go."""
+    for value in found.kept:
+        if value in region.stacks:
+            return f"the whole stack is needed: {region.whole[value]}"
+    before = sum(bytes_of(value) or 0 for value in found.stacks)
+    after = sum(bytes_of(value) or 0 for value in found.kept)
+    if found.kept and after > _THINNER * before:
+        value = max(found.kept, key=lambda value: bytes_of(value) or 0)
+        return f"what is made of it is needed as a whole and is not much smaller ({value.type}): {region.whole[value]}"
+    for reduction in found.reductions:
+        lifted, node = reduction.lifted, reduction.node
+        size = static_shape(region.sources(node)[0])[lifted.axis]
+        if size != region.loop.trip_count * lifted.width and not pieces(region, node):
+            return "the steps are a part of what is reduced, in a way that is not known"
+    for value in found.kept:
+        lifted = region.lifted[value]
+        whole = static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width
+        if not whole and not pieces(region, region.nodes[value]):
+            return "what is left over of the steps is needed as a whole"
+    return ""
+
+
+def pieces(region: Region, node: Node) -> list[int]:
+    """The operands of the concatenates below a node that are no step's; [] where the concatenates do not agree."""
+    shapes: set[tuple[tuple[int, bool], ...]] = set()
+    pending, seen = [node], set()
+    while pending:
+        current = pending.pop()
+        if joins_steps(current):
+            along = ir.IntegerAttr(current.op.attributes["dimension"]).value
+            rows = zip(current.op.operands, current.rows, strict=True)
+            shapes.add(tuple((static_shape(value)[along], row is not None) for value, row in rows))
+            continue
+        for value in region.sources(current):
+            if value in seen:
+                continue
+            seen.add(value)
+            if value in region.stacks:
+                return []
+            pending.append(region.nodes[value])
+    if len(shapes) != 1:
+        return []
+    sizes, width, _ = pieces_of(region, node)
+    for lifted in [node.lifted, *(region.lifted[value] for value in seen)]:
+        if any(size * lifted.width % width for size in sizes):
+            return []
+    return [place for place, (_, steps) in enumerate(shapes.pop()) if not steps]
+
+
+def pieces_of(region: Region, node: Node) -> tuple[list[int], int, int]:
+    """Of the concatenates below a node: the operands' sizes, how much of it a step has, which operand has the steps."""
+    pending = [node]
+    while True:
+        current = pending.pop()
+        if joins_steps(current):
+            along = ir.IntegerAttr(current.op.attributes["dimension"]).value
+            steps = next(place for place, row in enumerate(current.rows) if row is not None)
+            return [static_shape(value)[along] for value in current.op.operands], current.lifted.width, steps
+        pending.extend(region.nodes[value] for value in region.sources(current))

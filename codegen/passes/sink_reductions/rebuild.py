@@ -1,0 +1,307 @@
+"""The new loop: without stacks, with accumulators and thinner stacks.
+
+In: a `Region` and plans. Out: the loop, and the ops that nothing needs any more, which are left in place for MLIR to
+drop (Python's handles of what a loop holds must not outlive it). Decision to know: where XLA:CPU would compute an
+expensive value again in each of several accumulators, a step takes in what the step before has made, which is in
+memory then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from ...mlir import ir, stablehlo
+from ..loops import Affine, Stack
+from ..matching import dtype_of, integers, owner, rebuild_while, static_shape
+from ..report import Report
+from .accumulate import Accumulation, Progress, direction
+from .lift import Lifted, Node, hoist, joins_steps
+from .plan import Plan, carry_number, pieces_of
+from .reads_rows import Rows
+from .region import Region
+from .saved_costs import ELEMENTWISE, MOVING
+from .steps import Part, apart, constant, scalar, spread
+
+
+def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.Operation]:
+    """Builds the loop without the stacks, and replaces what was made of them.
+
+    Returns:
+        The ops that nothing needs any more.
+    """
+    loop = region.loop
+    op = loop.op
+    reductions = [reduction for found in plans for reduction in found.reductions]
+    kept = [value for found in plans for value in found.kept]
+    gone = {value for found in plans for value in found.stacks}
+    for value in gone:
+        text = ", ".join([r.op.name for r in reductions] + [f"a stack of {value.type}" for value in kept])
+        report.applied(op, result=f"stack {carry_number(region, value)} became {text}")
+    below = _below(region, [*kept, *_operands(region, reductions)])
+    nodes = [*(r.node for r in reductions if not r.passed), *(node for node in below if not joins_steps(node))]
+    ops = [node.op for node in [*nodes, *below]] + [op for r in reductions for op in (r.op, *r.passed)]
+    outside: list[ir.Value] = []
+    for node in nodes:
+        for value, row in zip(node.op.operands, node.rows, strict=True):
+            if value not in region.lifted:
+                hoist(value, op)
+                outside += [value] if row is not None else []
+    moved = apart(outside, op.block, ops)
+    rows = Rows(moved)
+    keep = [carry for carry, result in enumerate(op.results) if result not in gone]
+    counting = loop.affine(loop.body.arguments[loop.counter]) == Affine(1, 0)
+    with ir.InsertionPoint(op), op.location:
+        starts = [reduction.start() for reduction in reductions]
+        added = [value for start in starts for value in start]
+        added += [
+            _empty(value, region.loop.trip_count * region.lifted[value].width, region.lifted[value]) for value in kept
+        ]
+        late = sorted(gone, key=lambda value: carry_number(region, value)) if _is_late(region, gone, len(added)) else []
+        added += [_empty(value, region.lifted[value].width, region.lifted[value]) for value in late]
+        if not counting:
+            added.append(constant(np.array(0, np.int32), op.context))
+
+    def step(extra: list[ir.Value], known: dict[ir.Value, ir.Value], returned: list[ir.Value]) -> Sequence[ir.Value]:
+        counter = number = known[loop.body.arguments[loop.counter]] if counting else extra[-1]
+        written = {value: _written(region.stacks[value], known) for value in gone}
+        stacks = written
+        if late:
+            held = extra[len(added) - len(late) - (not counting) :]
+            stacks = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
+            number = stablehlo.subtract(counter, scalar(1, counter))
+        places: dict[tuple[int, int], ir.Value] = {}
+        part = Part(region.nodes, stacks, rows, lambda lifted: _place(region, gone, number, lifted, places), _width)
+        following: list[ir.Value] = []
+        carries = iter(extra)
+        for reduction, start in zip(reductions, starts, strict=True):
+            own = [next(carries) for _ in start]
+            before = _before(reduction, part, number) if reduction.counts else None
+            following += reduction.update(own, Progress(part, before, _falls(region, gone)))
+        for value in kept:
+            lifted = replace(region.lifted[value], offset=0)
+            place = _place(region, gone, number, lifted, places)
+            zero = scalar(0, place)
+            indices = [place if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
+            following.append(stablehlo.dynamic_update_slice(next(carries), part.of(value), indices))
+        if late:
+            first = stablehlo.compare(counter, scalar(0, counter), direction("EQ", op.context))
+            # What the first step writes into a stack is written over by the second, or behind the loop.
+            reduced_ = len(following) - len(kept)
+            chosen = zip(extra[:reduced_], following[:reduced_], strict=True)
+            following[:reduced_] = [stablehlo.select(_for_all(first, y), x, y) for x, y in chosen]
+            following += [written[value]() for value in late]
+        if not counting:
+            following.append(stablehlo.add(counter, scalar(1, counter)))
+        return following
+
+    with op.location, ir.InsertionPoint(op):
+        new = rebuild_while(op, keep, added, step)
+    for place, carry in enumerate(keep):
+        op.results[carry].replace_all_uses_with(new.results[place])
+    finals: list[ir.Value] = []
+    finals.extend(list(new.results)[len(keep) :])
+    if late:
+        held = finals[len(added) - len(late) - (not counting) :]
+        finals = _last(region, reductions, kept, starts, finals, dict(zip(late, held, strict=False)), rows, new)
+    results = iter(finals)
+    for reduction, start in zip(reductions, starts, strict=True):
+        carries = [next(results) for _ in start]
+        with ir.InsertionPoint(reduction.op), reduction.op.location:
+            carries = _beside(region, reduction, carries, rows)
+            for old, value in zip(reduction.op.results, reduction.finish(carries), strict=True):
+                old.replace_all_uses_with(value)
+    for value in kept:
+        value.replace_all_uses_with(_withpieces(region, value, next(results), rows))
+    return [op, *ops]
+
+
+# What XLA:CPU computes again in each fusion that uses it, at several nanoseconds an element.
+_RECOMPUTED = frozenset(("stablehlo.sine", "stablehlo.cosine", "stablehlo.tan"))
+_CHEAP = ELEMENTWISE - {f"stablehlo.{name}" for name in ("exponential", "tanh", "logistic", "log", "sqrt", "rsqrt")}
+
+
+def _is_late(region: Region, gone: set[ir.Value], carries: int) -> bool:
+    """Whether a step takes in what the step before has made, which is in memory then.
+
+    Each accumulator is a fusion of its own to XLA:CPU, which would compute a sine again in each.
+    """
+    if carries < 2:
+        return False
+    pending = [write.value for value in gone for write in region.stacks[value].writes]
+    seen = set()
+    while pending:
+        op = owner(pending.pop())
+        if op is None or op in seen or not region.loop.inside(op.results[0]):
+            continue
+        seen.add(op)
+        if op.name in _RECOMPUTED:
+            return True
+        if op.name in _CHEAP or op.name in MOVING:
+            pending.extend(op.operands)
+    return False
+
+
+def _itself(value: ir.Value) -> ir.Value:
+    return value
+
+
+def _for_all(flag: ir.Value, like: ir.Value) -> ir.Value:
+    """A scalar condition for every element of an array."""
+    return spread(flag, static_shape(like))
+
+
+def _last(
+    region: Region,
+    reductions: Sequence[Accumulation],
+    kept: Sequence[ir.Value],
+    starts: Sequence[Sequence[ir.Value]],
+    finals: Sequence[ir.Value],
+    held: dict[ir.Value, ir.Value],
+    rows: Rows,
+    new: ir.Operation,
+) -> list[ir.Value]:
+    """Takes in what the last step has made, behind the loop."""
+    following: list[ir.Value] = []
+    carries = iter(finals)
+    after = list(new.block.operations)
+    place = next(number for number, operation in enumerate(after) if operation.operation == new) + 1
+    with ir.InsertionPoint(after[place]), new.location:
+        number = constant(np.array(region.loop.trip_count - 1, np.int32), new.context)
+        places: dict[tuple[int, int], ir.Value] = {}
+        stacks = {value: partial(_itself, row) for value, row in held.items()}
+        gone = set(held)
+        part = Part(region.nodes, stacks, rows, lambda lifted: _place(region, gone, number, lifted, places), _width)
+        for reduction, start in zip(reductions, starts, strict=True):
+            own = [next(carries) for _ in start]
+            before = _before(reduction, part, number) if reduction.counts else None
+            following += reduction.update(own, Progress(part, before, _falls(region, gone)))
+        for value in kept:
+            lifted = replace(region.lifted[value], offset=0)
+            place_ = _place(region, gone, number, lifted, places)
+            zero = scalar(0, place_)
+            indices = [place_ if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
+            following.append(stablehlo.dynamic_update_slice(next(carries), part.of(value), indices))
+    return following
+
+
+def _operands(region: Region, reductions: Sequence[Accumulation]) -> list[ir.Value]:
+    return [value for reduction in reductions for value in region.sources(reduction.node)]
+
+
+def _below(region: Region, values: Sequence[ir.Value]) -> list[Node]:
+    """The nodes that make values, down to the stacks."""
+    found: dict[ir.Value, Node] = {}
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value in region.nodes and value not in found:
+            found[value] = region.nodes[value]
+            pending.extend(region.sources(region.nodes[value]))
+    return list(found.values())
+
+
+def _empty(value: ir.Value, size: int, lifted: Lifted) -> ir.Value:
+    """Zeros for so much of a stack."""
+    zero = constant(np.zeros((), dtype_of(value)), value.type.context)
+    shape = list(static_shape(value))
+    shape[lifted.axis] = size
+    return spread(zero, shape)
+
+
+def _written(stack: Stack, known: dict[ir.Value, ir.Value]) -> Callable[[], ir.Value]:
+    def part() -> ir.Value:
+        values = [known.get(write.value, write.value) for write in stack.writes]
+        return values[0] if len(values) == 1 else stablehlo.concatenate(values, stack.axis)
+
+    return part
+
+
+def _falls(region: Region, gone: set[ir.Value]) -> bool:
+    return any(region.stacks[value].place.slope < 0 for value in gone)
+
+
+def _width(lifted: Lifted) -> int:
+    return lifted.width
+
+
+def _place(
+    region: Region,
+    gone: set[ir.Value],
+    number: ir.Value,
+    lifted: Lifted,
+    places: dict[tuple[int, int], ir.Value],
+) -> ir.Value:
+    """Where a step's part begins: offset + place * width."""
+    key = (lifted.width, lifted.offset)
+    if key not in places:
+        place = number
+        if _falls(region, gone):
+            place = stablehlo.subtract(scalar(region.loop.trip_count - 1, number), number)
+        if lifted.width != 1:
+            place = stablehlo.multiply(place, scalar(lifted.width, number))
+        if lifted.offset:
+            place = stablehlo.add(place, scalar(lifted.offset, number))
+        places[key] = place
+    return places[key]
+
+
+def _before(reduction: Accumulation, part: Part, number: ir.Value) -> ir.Value:
+    """How many elements of each result have been seen before this step."""
+    x = part.operands(reduction.node)[0]
+    count = prod(static_shape(x)[axis] for axis in integers(reduction.op, "dimensions"))
+    element = ir.RankedTensorType(reduction.op.results[0].type).element_type
+    steps = stablehlo.convert(ir.RankedTensorType.get([], element), number)
+    return stablehlo.multiply(steps, scalar(count, steps))
+
+
+def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], rows: Rows) -> list[ir.Value]:
+    """Takes in the pieces of the axis that are no step's."""
+    node = reduction.node
+    lifted = node.lifted
+    value = region.sources(node)[0]
+    if static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width:
+        return carries
+    sizes, width, steps = pieces_of(region, node)
+    others = prod(static_shape(value)[axis] for axis in integers(reduction.op, "dimensions")) if reduction.counts else 0
+    seen = sizes[steps]
+    for piece in [*range(steps + 1, len(sizes)), *range(steps - 1, -1, -1)]:
+        part = _piece(region, rows, sizes, width, piece)
+        before = None
+        if reduction.counts:
+            count = np.array(seen * (others // sum(sizes)), dtype_of(reduction.op.results[0]))
+            before = constant(count, reduction.op.context)
+        carries = reduction.update(carries, Progress(part, before, piece < steps))
+        seen += sizes[piece]
+    return carries
+
+
+def _piece(region: Region, rows: Rows, sizes: Sequence[int], width: int, piece: int) -> Part:
+    """One piece of the axis that is no step's; it grows with merged axes as a step's part does."""
+    context = region.loop.op.context
+
+    def start(lifted: Lifted) -> ir.Value:
+        return constant(np.array(sum(sizes[:piece]) * lifted.width // width, np.int32), context)
+
+    def size(lifted: Lifted) -> int:
+        return sizes[piece] * lifted.width // width
+
+    return Part(region.nodes, {}, rows, start, size, piece)
+
+
+def _withpieces(region: Region, value: ir.Value, steps_part: ir.Value, rows: Rows) -> ir.Value:
+    """A stack that was kept, with the pieces of the axis that are no step's."""
+    lifted, node = region.lifted[value], region.nodes[value]
+    if static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width:
+        return steps_part
+    sizes, width, steps = pieces_of(region, node)
+    with ir.InsertionPoint(node.op), node.op.location:
+        parts = [
+            steps_part if piece == steps else _piece(region, rows, sizes, width, piece).of(value)
+            for piece in range(len(sizes))
+        ]
+        return stablehlo.concatenate(parts, lifted.axis)

@@ -1,0 +1,65 @@
+"""Reductions of what a loop stacks move into the loop.
+
+    %r:3 = stablehlo.while(%i, %h, %ys = %zeros)        %r:3 = stablehlo.while(%i, %h, %acc = %zero)
+      do: %ys1 = dynamic_update_slice %ys, %h1, %i, %z    do: %row = dynamic_slice %data, %i, %z
+    %d = subtract %r#2, %data                       ->        %d = subtract %h1, %row
+    %s = reduce(%d init: %zero) applies add                   %s = reduce(%d init: %zero) applies add
+           across dimensions = [0, 1]                         %acc1 = add %acc, %s
+
+In: a loop, and what follows it in its block. Out: a loop with accumulators, or a thinner stack where the steps' axis is
+not reduced. Decision to know: stacks that are used together go together. Where anything needs one of them whole, all of
+them stay.
+"""
+
+from __future__ import annotations
+
+from ...mlir import ir
+from ..loops import Loop, Stack
+from ..matching import users
+from ..report import Refused, Report
+from .plan import plan
+from .rebuild import transform
+from .region import explore
+
+
+def sink(op: ir.Operation, dead: set[ir.Operation], report: Report, reassociate: bool) -> bool:
+    """Moves reductions of a loop's stacks into it.
+
+    Args:
+        op: a `stablehlo.while`.
+        dead: ops that nothing needs any more; those that become so are added.
+        report: takes note of each stack.
+        reassociate: whether rounding may change.
+
+    Returns:
+        Whether anything was done.
+    """
+    try:
+        loop = Loop.of(op)
+    except Refused as refusal:
+        report.refused(op, str(refusal))
+        return False
+    stacks: dict[ir.Value, Stack] = {}
+    for carry, result in enumerate(op.results):
+        stack = _stack(loop, carry, dead)
+        if isinstance(stack, Stack):
+            stacks[result] = stack
+    if not stacks:
+        return False
+    if loop.trip_count == 0:
+        report.refused(op, "it runs no step")
+        return False
+    region = explore(loop, stacks, dead, reassociate)
+    plans = plan(region, report)
+    if plans:
+        dead.update(transform(region, plans, report))
+    return bool(plans)
+
+
+def _stack(loop: Loop, carry: int, dead: set[ir.Operation]) -> Stack | None:
+    try:
+        stack = loop.stack(carry)
+    except Refused:
+        return None
+    used = [user for user in users(loop.op.results[carry]) if user not in dead]
+    return stack if used and not stack.read and not users(loop.condition.arguments[carry]) else None

@@ -1,0 +1,145 @@
+"""The parts of lifted values, made inside of the loop or beside it.
+
+In: nodes (`lift.py`), and which part: a step's, or a piece of the axis that is no step's (what is left over of a loop
+whose body was unrolled: one operand of a concatenate). Out: the part, as ops at the current place. Decision to know:
+values from outside that have the steps' axis are taken apart too, as far as they are elementwise work that nobody else
+wants (`apart`, `Rows`), so that they need not be in memory as a whole; the rest is sliced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import mlir
+from ...mlir import ir, stablehlo
+from ..matching import integers, owner, static_shape
+from .lift import Lifted, Node, elementwise, joins_steps
+from .reads_rows import Rows, separable
+
+
+class Part:
+    """One part of the steps' axis.
+
+    Args:
+        nodes: lifted values, and the ops that make them.
+        stacks: makes the step's part of each of the loop's stacks.
+        rows: takes parts of values from outside.
+        start: where the part begins along the axis of a value with this place of the steps.
+        size: how many elements it has there.
+        piece: for what is no step's: which operand of the concatenates it is.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[ir.Value, Node],
+        stacks: Mapping[ir.Value, Callable[[], ir.Value]],
+        rows: Rows,
+        start: Callable[[Lifted], ir.Value],
+        size: Callable[[Lifted], int],
+        piece: int | None = None,
+    ):
+        self._nodes, self._stacks, self._rows = nodes, stacks, rows
+        self._start, self._size, self._piece = start, size, piece
+        self._made: dict[ir.Value, ir.Value] = {}
+
+    def of(self, value: ir.Value) -> ir.Value:
+        """The part of a lifted value."""
+        pending = [value]
+        while pending:
+            current = pending[-1]
+            node = self._nodes.get(current)
+            if current in self._made:
+                pending.pop()
+            elif node is None:
+                self._made[current] = self._stacks[current]()
+            else:
+                wanted = [source for source in self._sources(node) if source not in self._made]
+                if not wanted:
+                    self._made[current] = self._make(node)
+                pending.extend(wanted)
+        return self._made[value]
+
+    def operands(self, node: Node) -> list[ir.Value]:
+        """The operands of a node, each its part or as it is."""
+        for value in self._sources(node):
+            self.of(value)
+        return [
+            value if lifted is None else self._made[value] if value in self._made else self._outside(value, lifted)
+            for value, lifted in zip(node.op.operands, node.rows, strict=True)
+        ]
+
+    def _sources(self, node: Node) -> list[ir.Value]:
+        """The lifted operands that the part needs."""
+        if joins_steps(node) and self._piece is not None:
+            return []
+        rows = zip(node.op.operands, node.rows, strict=True)
+        return [v for v, row in rows if row is not None and (v in self._nodes or v in self._stacks)]
+
+    def _make(self, node: Node) -> ir.Value:
+        op, result = node.op, node.op.results[0]
+        if joins_steps(node):
+            return op.operands[self._piece] if self._piece is not None else self._made[self._sources(node)[0]]
+        operands = self.operands(node)
+        copy = op.clone(ip=ir.InsertionPoint.current)
+        for place, value in enumerate(operands):
+            copy.operands[place] = value
+        shape = list(static_shape(result))
+        shape[node.lifted.axis] = self._size(node.lifted)
+        if op.name == "stablehlo.slice":
+            limits = list(integers(op, "limit_indices"))
+            limits[node.lifted.axis] = self._size(node.lifted)
+            copy.attributes["limit_indices"] = ir.DenseI64ArrayAttr.get(limits)
+        copy.results[0].set_type(ir.RankedTensorType.get(shape, ir.RankedTensorType(result.type).element_type))
+        return copy.results[0]
+
+    def _outside(self, value: ir.Value, lifted: Lifted) -> ir.Value:
+        start = self._start(lifted)
+        shape = list(static_shape(value))
+        shape[lifted.axis] = self._size(lifted)
+        zero = scalar(0, start)
+        return self._rows.take(value, [start if axis == lifted.axis else zero for axis in range(len(shape))], shape)
+
+
+def scalar(number: float, like: ir.Value) -> ir.Value:
+    """A scalar constant of the dtype of another value."""
+    return constant(np.array(number, mlir.dtype_of(ir.RankedTensorType(like.type).element_type)), like.type.context)
+
+
+def constant(array: np.ndarray[Any, Any], context: ir.Context) -> ir.Value:
+    """A constant."""
+    return stablehlo.constant(mlir.dense_attr(array, context))
+
+
+def spread(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """A scalar in every element of an array."""
+    type_ = ir.RankedTensorType.get(list(shape), ir.RankedTensorType(value.type).element_type)
+    return value if not shape else stablehlo.broadcast_in_dim(type_, value, [])
+
+
+def apart(values: Sequence[ir.Value], block: ir.Block, region: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops that make values from outside and are worth doing step by step.
+
+    Args:
+        values: those that steps take parts of.
+        block: the loop's.
+        region: ops that are done step by step: a use by them alone is no reason to have a value as a whole.
+    """
+    moved: list[ir.Operation] = []
+    inside = set(region)
+    pending = list(values)
+    while pending:
+        op = owner(pending.pop())
+        if op is None or op.block != block or op in inside or not separable(op):
+            continue
+        light = op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim")
+        if not light:
+            alone = all(use.owner.operation in inside for use in op.results[0].uses)
+            if not alone or not (elementwise(op) or op.name == "stablehlo.transpose"):
+                continue
+        inside.add(op)
+        moved.append(op)
+        pending.extend(op.operands)
+    return moved

@@ -1,0 +1,75 @@
+"""Rewrites of your own: a function on a matched op, registered in one line; see docs/passes.md.
+
+    from hlograph.passes import rewrite, defining, require, single_use, stablehlo
+
+    @rewrite("stablehlo.reduce")
+    def sum_of_product(op):
+        ...
+
+Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings.
+"""
+
+from .codegen.mlir import chlo, func, ir, stablehlo
+from .codegen.passes import available
+from .codegen.passes.matching import (
+    ancestors,
+    attributes_of,
+    clone,
+    clone_block,
+    constant,
+    defining,
+    dominates,
+    dtype_of,
+    enclosing,
+    full_like,
+    integers,
+    is_constant,
+    only_user,
+    owner,
+    rebuild_while,
+    reduce_with,
+    reduction,
+    require,
+    shape_of,
+    single_use,
+    static_shape,
+    text_attribute,
+    users,
+)
+from .codegen.passes.report import Note, Refused, Report
+from .codegen.passes.rewriting import rewrite
+
+__all__ = [
+    "Note",
+    "Refused",
+    "Report",
+    "ancestors",
+    "attributes_of",
+    "available",
+    "chlo",
+    "clone",
+    "clone_block",
+    "constant",
+    "defining",
+    "dominates",
+    "dtype_of",
+    "enclosing",
+    "full_like",
+    "func",
+    "integers",
+    "ir",
+    "is_constant",
+    "only_user",
+    "owner",
+    "rebuild_while",
+    "reduce_with",
+    "reduction",
+    "require",
+    "rewrite",
+    "shape_of",
+    "single_use",
+    "stablehlo",
+    "static_shape",
+    "text_attribute",
+    "users",
+]

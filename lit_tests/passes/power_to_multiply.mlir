@@ -1,0 +1,154 @@
+// Powers with small whole exponents are multiplications. Each refusal says why.
+//
+// RUN: %hlograph opt %s --split-input-file --pass power_to_multiply --explain power_to_multiply 2>&1 | filecheck %s
+
+// CHECK-COUNT-4: power_to_multiply: {{.*}}: rewritten
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent is not one constant number
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 2.5 is not whole
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 0.5 is not whole
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 9 is beyond 8
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: integers with the exponent -1
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: a power of complex numbers
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent is not one constant number
+
+module @square {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %s = stablehlo.constant dense<2.0> : tensor<f32>
+    %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @square
+// CHECK: stablehlo.multiply %arg0, %arg0
+
+// -----
+
+module @seventh {
+  func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {
+    %c = stablehlo.constant dense<7> : tensor<4xi32>
+    %p = stablehlo.power %x, %c : tensor<4xi32>
+    return %p : tensor<4xi32>
+  }
+}
+// CHECK-LABEL: module @seventh
+// CHECK: [[TWO:%[^ ]+]] = stablehlo.multiply %arg0, %arg0
+// CHECK: [[THREE:%[^ ]+]] = stablehlo.multiply %arg0, [[TWO]]
+// CHECK: [[FOUR:%[^ ]+]] = stablehlo.multiply [[TWO]], [[TWO]]
+// CHECK: stablehlo.multiply [[THREE]], [[FOUR]]
+
+// -----
+
+// The power of the reciprocal: the reciprocal of the power may overflow where the result does not.
+module @inverse_square {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<-2.0> : tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @inverse_square
+// CHECK: [[INVERSE:%[^ ]+]] = stablehlo.divide {{%[^ ]+}}, %arg0
+// CHECK: stablehlo.multiply [[INVERSE]], [[INVERSE]]
+
+// -----
+
+// With inf for -0.0 and 0 for -inf, as power has it.
+module @inverse_root {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<-0.5> : tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @inverse_root
+// CHECK: [[ROOT:%[^ ]+]] = stablehlo.sqrt %arg0
+// CHECK: [[SIZE:%[^ ]+]] = stablehlo.abs [[ROOT]]
+// CHECK: stablehlo.divide {{%[^ ]+}}, [[SIZE]]
+// CHECK: stablehlo.select
+
+// -----
+
+module @unknown {
+  func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %p = stablehlo.power %x, %y : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @unknown
+// CHECK: stablehlo.power
+
+// -----
+
+module @fraction {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<2.5> : tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @fraction
+// CHECK: stablehlo.power
+
+// -----
+
+// XLA writes this one as a square root itself, with what is special about it.
+module @root {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<0.5> : tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @root
+// CHECK: stablehlo.power
+
+// -----
+
+module @large {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = stablehlo.constant dense<9.0> : tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @large
+// CHECK: stablehlo.power
+
+// -----
+
+module @integer {
+  func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {
+    %c = stablehlo.constant dense<-1> : tensor<4xi32>
+    %p = stablehlo.power %x, %c : tensor<4xi32>
+    return %p : tensor<4xi32>
+  }
+}
+// CHECK-LABEL: module @integer
+// CHECK: stablehlo.power
+
+// -----
+
+module @complex {
+  func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+    %c = stablehlo.constant dense<(2.0, 0.0)> : tensor<4xcomplex<f32>>
+    %p = stablehlo.power %x, %c : tensor<4xcomplex<f32>>
+    return %p : tensor<4xcomplex<f32>>
+  }
+}
+// CHECK-LABEL: module @complex
+// CHECK: stablehlo.power
+
+// -----
+
+// The shape of the exponent is not known, so that it is no constant.
+module @dynamic {
+  func.func @main(%x: tensor<?xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {
+    %s = stablehlo.constant dense<2.0> : tensor<f32>
+    %c = stablehlo.dynamic_broadcast_in_dim %s, %n, dims = [] : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+    %p = stablehlo.power %x, %c : tensor<?xf32>
+    return %p : tensor<?xf32>
+  }
+}
+// CHECK-LABEL: module @dynamic
+// CHECK: stablehlo.power

@@ -1,0 +1,200 @@
+// What loops stack only to be reduced afterwards is reduced in the loop.
+//
+// RUN: %hlograph opt %s --split-input-file --pass sink_reductions | filecheck %s
+
+// The elementwise work and the reduction move into the body; what is compared is read row by row.
+// CHECK-LABEL: module @squared_error
+// CHECK: func.func {{.*}}@main(%arg0: tensor<4xf32>, [[DATA:%[^:]+]]: tensor<8x4xf32>)
+// CHECK: [[R:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f32>
+// CHECK: do {
+// CHECK: [[ROW:%.+]] = stablehlo.dynamic_slice [[DATA]], %iterArg,
+// CHECK: [[D:%.+]] = stablehlo.subtract {{.*}}, [[ROW]] : tensor<1x4xf32>
+// CHECK: [[Q:%.+]] = stablehlo.multiply [[D]], [[D]]
+// CHECK: [[S:%.+]] = stablehlo.reduce([[Q]] init: {{.*}} : (tensor<1x4xf32>, tensor<f32>) -> tensor<f32>
+// CHECK: stablehlo.add %iterArg_{{[0-9]+}}, [[S]] : tensor<f32>
+// CHECK-NOT: dynamic_update_slice
+// CHECK: return [[R]]#2 : tensor<f32>
+module @squared_error {
+  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %d = stablehlo.subtract %r#2, %data : tensor<8x4xf32>
+    %q = stablehlo.multiply %d, %d : tensor<8x4xf32>
+    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Over time alone the accumulator has the shape of a step.
+// CHECK-LABEL: module @maximum_over_time
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+// CHECK: stablehlo.maximum {{.*}} : tensor<4xf32>
+// CHECK-NOT: dynamic_update_slice
+module @maximum_over_time {
+  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<4xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.reduce(%r#2 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %s : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Where the time axis stays, a thinner stack does.
+// CHECK-LABEL: module @inner_axes
+// CHECK: [[R:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<8xf32>
+// CHECK: [[S:%.+]] = stablehlo.reduce({{.*}} across dimensions = [1] : (tensor<1x4xf32>, tensor<f32>) -> tensor<1xf32>
+// CHECK: stablehlo.dynamic_update_slice {{.*}}, [[S]], %iterArg
+// CHECK: return [[R]]#2
+module @inner_axes {
+  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+    return %s : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Several reductions of one stack.
+// CHECK-LABEL: module @several
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>
+// CHECK-NOT: dynamic_update_slice
+module @several {
+  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+    %m = stablehlo.reduce(%r#2 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %s, %m : tensor<f32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// A loop that writes from the end reads the data from the end.
+// CHECK-LABEL: module @reversed
+// CHECK: do {
+// CHECK: [[P:%.+]] = stablehlo.subtract %{{.*}}, %iterArg : tensor<i32>
+// CHECK: stablehlo.dynamic_slice %arg1, [[P]],
+// CHECK-NOT: dynamic_update_slice
+module @reversed {
+  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %c7 = stablehlo.constant dense<7> : tensor<i32>
+      %place = stablehlo.subtract %c7, %i : tensor<i32>
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %place, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %d = stablehlo.multiply %r#2, %data : tensor<8x4xf32>
+    %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Sizes must be known: the module stays as it is.
+// CHECK-LABEL: module @dynamic
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<?x4xf32>
+// CHECK: stablehlo.dynamic_update_slice
+// CHECK: stablehlo.reduce
+module @dynamic {
+  func.func @main(%h0: tensor<4xf32>, %ys0: tensor<?x4xf32>) -> tensor<f32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %ys0) : tensor<i32>, tensor<4xf32>, tensor<?x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<?x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<?x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<?x4xf32>
+    }
+    %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<?x4xf32>, tensor<f32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}

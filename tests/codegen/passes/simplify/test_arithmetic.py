@@ -1,0 +1,277 @@
+"""Reductions of broadcasts, powers, transposes into dots, calls: values, also special ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from rewritten_runs import as_arrays, check, rewritten
+
+from hlograph.codegen.program import Program
+
+SPECIAL = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.5, -3.5, 1e-30, -1e-30, 1e30, 7e-9]
+
+
+def power(exponent: str, kind: str = "f32") -> str:
+    return f"""func.func @main(%x: tensor<13x{kind}>) -> tensor<13x{kind}> {{
+  %c = stablehlo.constant dense<{exponent}> : tensor<13x{kind}>
+  %p = stablehlo.power %x, %c : tensor<13x{kind}>
+  return %p : tensor<13x{kind}>
+}}
+"""
+
+
+@pytest.mark.parametrize("exponent", [*range(-8, 9), -0.5])
+def test_powers(exponent):
+    """NumPy's float32 power is the libm's; infinities, zeros and their signs are as it has them."""
+    x = np.array(SPECIAL, np.float32)
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype(np.float64), float(exponent)).astype(np.float32)
+    found = rewritten(power(f"{float(exponent)}"))
+    assert found.applied == {"power_to_multiply": 1}
+    evaluations = [found.program.interpret(x)[0]]
+    if exponent in (-0.5, -3, 7):
+        evaluations += as_arrays(found.program.compile(optimize="none")(x))
+    for result in evaluations:
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-38)
+        infinite = np.isinf(expected)
+        np.testing.assert_array_equal(np.signbit(result[infinite]), np.signbit(expected[infinite]))
+        if exponent > 0:  # below, XLA and NumPy may flush what is denormal
+            zero = x == 0
+            np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 5, 8])
+def test_powers_of_integers_wrap(exponent):
+    x = np.array([0, 1, -1, 2, -3, 10, 100, -1000, 5, 6, 7, 8, 123456], np.int32)
+    found = check(power(str(exponent), "i32"), [x])
+    assert found.applied == {"power_to_multiply": 1}
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found.program.interpret(x)[0], np.power(x, np.int32(exponent)))
+
+
+IDENTITY = {
+    ("f32", "maximum"): "0xFF800000",
+    ("f32", "minimum"): "0x7F800000",
+    ("f32", "add"): "0.0",
+    ("i32", "maximum"): "-2147483648",
+    ("i32", "minimum"): "2147483647",
+    ("i32", "add"): "0",
+    ("i32", "and"): "-1",
+    ("i32", "or"): "0",
+    ("i1", "and"): "true",
+    ("i1", "or"): "false",
+    ("ui8", "minimum"): "255",
+    ("ui8", "maximum"): "0",
+}
+
+
+def reduced(shape, to, wide, axes, name="maximum", kind="f32", init=None) -> str:
+    """A reduction of a broadcast of an argument."""
+    init = IDENTITY[kind, name] if init is None else init
+    x, b = (f"tensor<{'x'.join([*map(str, each), kind])}>" for each in (shape, wide))
+    out = f"tensor<{'x'.join([*[str(n) for axis, n in enumerate(wide) if axis not in axes], kind])}>"
+    return f"""func.func @main(%x: {x}) -> {out} {{
+  %i = stablehlo.constant dense<{init}> : tensor<{kind}>
+  %b = stablehlo.broadcast_in_dim %x, dims = {list(to)} : ({x}) -> {b}
+  %r = stablehlo.reduce(%b init: %i) applies stablehlo.{name} across dimensions = {list(axes)}
+      : ({b}, tensor<{kind}>) -> {out}
+  return %r : {out}
+}}
+"""
+
+
+@pytest.mark.parametrize(("kind", "name"), IDENTITY)
+def test_every_reduction_keeps_its_bits(kind, name):
+    dtype = {"f32": np.float32, "i32": np.int32, "i1": np.bool_, "ui8": np.uint8}[kind]
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 200, (3, 4)).astype(dtype)
+    if kind == "f32":
+        x = np.resize(SPECIAL, (3, 4)).astype(dtype)
+    for axes in ([1], [0, 1], [1, 2]):
+        text = reduced((3, 4), (0, 2), (3, 5, 4), axes, name, kind)
+        found = check(text, [x], exact=not (kind == "f32" and name == "add"), run=False)
+        assert found.applied == {"reduce_of_broadcast": 1}
+
+
+@pytest.mark.parametrize(
+    ("shape", "to", "wide", "axes"),
+    [
+        ((), (), (4,), [0]),
+        ((), (), (4, 5), [1]),
+        ((1, 3), (0, 1), (6, 3), [0]),
+        ((1, 3), (0, 1), (6, 3), [0, 1]),
+        ((2, 3), (2, 0), (3, 4, 2), [1]),
+        ((2, 3), (2, 0), (3, 4, 2), [0, 1]),
+        ((2, 1, 3), (1, 2, 3), (5, 2, 4, 3), [0, 2]),
+        ((2, 1, 3), (1, 2, 3), (5, 2, 4, 3), [2]),
+        ((0, 3), (0, 1), (0, 3, 2), [2]),
+        ((0, 3), (0, 1), (0, 3, 2), [0, 2]),
+    ],
+)
+def test_axes(shape, to, wide, axes):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found = check(reduced(shape, to, wide, axes), [x], run=False)
+    assert found.applied == {"reduce_of_broadcast": 1}
+    total = check(reduced(shape, to, wide, axes, "add"), [x], exact=False, run=False)
+    assert total.applied == {"reduce_of_broadcast": 1}
+    kept = rewritten(reduced(shape, to, wide, axes, "add"), ["simplify{reassociate=false}"])
+    assert not kept.changed
+    assert "a sum of floats, which is rounded otherwise as a multiply" in kept.text
+
+
+def test_an_initial_value_that_counts():
+    """The interpreter takes it in; it is no identity, so it stays."""
+    text = reduced((3,), (0,), (3, 4), [1], init="1.5")
+    found = check(text, [np.array([1, 2, np.nan], np.float32)], run=False)
+    assert found.applied == {"reduce_of_broadcast": 1}
+    np.testing.assert_array_equal(found.program.interpret(np.float32([1, 2, np.nan]))[0], [1.5, 2, np.nan])
+
+
+@pytest.mark.parametrize("axes", [[0], [0, 2]])
+def test_axes_that_are_not_broadcast_stay(axes):
+    found = rewritten(reduced((3, 4), (0, 2), (3, 5, 4), axes))
+    assert not found.changed
+    assert not found.text
+
+
+def test_transposes_into_dots():
+    """All orders of a batched operand's axes: the result's are kept, or the transpose stays."""
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=(2, 5, 3)).astype(np.float32)
+    applied = 0
+    for order in itertools.permutations(range(4)):
+        # The dot sees batch, two free axes, and the contracted one.
+        seen = [2, 4, 6, 3]
+        shape = [0] * 4
+        for place, axis in enumerate(order):
+            shape[axis] = seen[place]
+        a = f"tensor<{'x'.join(map(str, shape))}xf32>"
+        text = f"""func.func @main(%a: {a}, %b: tensor<2x5x3xf32>) -> tensor<2x4x6x5xf32> {{
+  %t = stablehlo.transpose %a, dims = {list(order)} : ({a}) -> tensor<2x4x6x3xf32>
+  %u = stablehlo.transpose %b, dims = [2, 0, 1] : (tensor<2x5x3xf32>) -> tensor<3x2x5xf32>
+  %d = stablehlo.dot_general %t, %u, batching_dims = [0] x [1], contracting_dims = [3] x [0]
+      : (tensor<2x4x6x3xf32>, tensor<3x2x5xf32>) -> tensor<2x4x6x5xf32>
+  return %d : tensor<2x4x6x5xf32>
+}}
+"""
+        found = check(text, [rng.normal(size=shape).astype(np.float32), b], exact=False, rtol=1e-5, run=False)
+        transposes = found.program.op_counts().get("stablehlo.transpose", 0)
+        assert transposes == (0 if order[1] < order[2] else 1), order
+        applied += found.applied["transpose_into_dot"]
+    assert applied == 24
+
+
+CALLS = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {{
+  {body}
+  return %r, %s : tensor<3xf32>, tensor<3xf32>
+}}
+func.func private @f(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{
+  %0 = stablehlo.subtract %a, %b : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}}
+func.func private @g(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{
+  %0 = func.call @f(%b, %a) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}}
+"""
+
+
+def call(result: str, function: str, *arguments: str) -> str:
+    kinds = ", ".join(["tensor<3xf32>"] * len(arguments))
+    return f"%{result} = func.call @{function}({', '.join(f'%{a}' for a in arguments)}) : ({kinds}) -> tensor<3xf32>\n"
+
+
+EIGHT = "".join(call(f"u{i}", "f", "x", "y") for i in range(9))  # eight too many
+
+
+@pytest.mark.parametrize(
+    ("body", "dropped"),
+    [
+        (call("r", "f", "x", "y") + call("s", "f", "x", "y"), 1),
+        (call("r", "f", "x", "y") + call("s", "f", "y", "x"), 0),
+        (call("r", "f", "x", "y") + call("s", "g", "x", "y"), 0),
+        (call("r", "g", "x", "x") + call("s", "g", "x", "x"), 1),
+        (EIGHT + call("r", "f", "u1", "u2") + call("s", "f", "u3", "u4"), 9),
+    ],
+    ids=["the same", "other operands", "another function", "calls inside", "one after the other"],
+)  # fmt: skip
+def test_calls(body, dropped):
+    x, y = np.float32([1, 2, 3]), np.float32([5, -0.0, np.nan])
+    found = check(CALLS.format(body=body), [x, y], run=False)
+    assert found.applied.get("duplicate_calls", 0) == dropped
+    assert found.changed == bool(dropped)
+
+
+@pytest.mark.parametrize(("kind", "wide", "zero", "one"), [("f8E4M3FN", "f32", "0.0", "1.0"), ("i4", "i32", "0", "1")])
+def test_types_of_few_bits(kind, wide, zero, one):
+    """NumPy may lack them; what comes out is valid."""
+    text = """func.func @main(%w: tensor<2xWIDE>) -> (tensor<4xWIDE>, tensor<2xWIDE>, tensor<2xWIDE>) {
+  %x = stablehlo.convert %w : (tensor<2xWIDE>) -> tensor<2xKIND>
+  %z = stablehlo.constant dense<ZERO> : tensor<KIND>
+  %e = stablehlo.constant dense<ONE> : tensor<2xKIND>
+  %p = stablehlo.pad %x, %z, low = [0], high = [2], interior = [0] : (tensor<2xKIND>, tensor<KIND>) -> tensor<4xKIND>
+  %q = stablehlo.pad %x, %z, low = [2], high = [0], interior = [0] : (tensor<2xKIND>, tensor<KIND>) -> tensor<4xKIND>
+  %s = stablehlo.add %p, %q : tensor<4xKIND>
+  %b = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<2xKIND>) -> tensor<2x3xKIND>
+  %r = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1] :
+    (tensor<2x3xKIND>, tensor<KIND>) -> tensor<2xKIND>
+  %t = stablehlo.power %x, %e : tensor<2xKIND>
+  %sw = stablehlo.convert %s : (tensor<4xKIND>) -> tensor<4xWIDE>
+  %rw = stablehlo.convert %r : (tensor<2xKIND>) -> tensor<2xWIDE>
+  %tw = stablehlo.convert %t : (tensor<2xKIND>) -> tensor<2xWIDE>
+  return %sw, %rw, %tw : tensor<4xWIDE>, tensor<2xWIDE>, tensor<2xWIDE>
+}
+"""
+    for word, by in (("KIND", kind), ("WIDE", wide), ("ZERO", zero), ("ONE", one)):
+        text = text.replace(word, by)
+    for spec in ("simplify", "simplify{reassociate=false}"):
+        assert "stablehlo.convert" in rewritten(text, [spec]).program.text
+
+
+@pytest.mark.parametrize("spec", ["simplify", "simplify{reassociate=false}"])
+def test_bfloat16(spec):
+    """NumPy has it from elsewhere, as a kind of its own."""
+    import ml_dtypes
+
+    text = """func.func @main(%x: tensor<2xbf16>) -> (tensor<4xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>) {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %w = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %p = stablehlo.pad %x, %z, low = [0], high = [2], interior = [0] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %q = stablehlo.pad %x, %z, low = [2], high = [0], interior = [0] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %s = stablehlo.add %p, %q : tensor<4xbf16>
+  %b = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<2xbf16>) -> tensor<2x3xbf16>
+  %r = stablehlo.reduce(%b init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<2x3xbf16>, tensor<bf16>) -> tensor<2xbf16>
+  %m = stablehlo.reduce(%b init: %w) applies stablehlo.maximum across dimensions = [1]
+      : (tensor<2x3xbf16>, tensor<bf16>) -> tensor<2xbf16>
+  %c = stablehlo.constant dense<3.0> : tensor<2xbf16>
+  %t = stablehlo.power %x, %c : tensor<2xbf16>
+  return %s, %r, %m, %t : tensor<4xbf16>, tensor<2xbf16>, tensor<2xbf16>, tensor<2xbf16>
+}
+"""
+    x = np.array([1.5, -0.0], ml_dtypes.bfloat16)
+    found = rewritten(text, [spec])
+    assert found.applied["sum_of_pads"] == 1
+    assert found.applied["reduce_of_broadcast"] == (1 if "false" in spec else 2)
+    before, after = (as_arrays(p.compile(optimize="none")(x)) for p in (Program.parse(text), found.program))
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one.astype(np.float32), other.astype(np.float32))
+
+
+def test_calls_in_different_blocks_stay():
+    """One is in a branch: it may not be reached."""
+    text = CALLS.format(
+        body=call("r", "f", "x", "y")
+        + """%p = stablehlo.constant dense<true> : tensor<i1>
+        %s = "stablehlo.if"(%p) ({
+          %0 = func.call @f(%x, %y) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+          stablehlo.return %0 : tensor<3xf32>
+        }, {
+          stablehlo.return %x : tensor<3xf32>
+        }) : (tensor<i1>) -> tensor<3xf32>
+        """
+    )
+    assert not rewritten(text).changed

@@ -1,0 +1,278 @@
+"""Reductions of what a loop stacks: they move into the loop, the stack goes, the numbers stay.
+
+Expected values are those of the program before the pass, from the reference interpreter and from XLA. Sums may be in
+another order: 1e-5 relative to float32's largest element. Choices, logic and integers must be equal bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from hlograph.codegen.merge import walk
+from hlograph.codegen.passes.report import Report
+from hlograph.codegen.program import Program
+
+STEPS = 6
+STATE = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+DATA = np.random.default_rng(0).normal(size=(STEPS, 2, 3)).astype(np.float32)
+
+
+def stacked(h: Any, steps: int = STEPS, **options: Any) -> Any:
+    """The states of a loop."""
+
+    def step(h: Any, _: Any) -> tuple[Any, Any]:
+        h = jnp.tanh(h) * 1.5 + 0.1
+        return h, h
+
+    return lax.scan(step, h, None, length=steps, **options)[1]
+
+
+def states(h: Any) -> tuple[Any, Any]:
+    """The last state of a loop, and the squares of all."""
+
+    def step(h: Any, _: Any) -> tuple[Any, Any]:
+        h = jnp.tanh(h) * 1.5 + 0.1
+        return h, h * h
+
+    return lax.scan(step, h, None, length=STEPS)
+
+
+def sums(xs: Any, reverse: bool = False) -> Any:
+    """A loop that stacks what it reads, so that data decides what is stacked."""
+    return lax.scan(lambda c, x: (c + 1, x + 0 * c), jnp.float32(0), xs, reverse=reverse)[1]
+
+
+def lowered(function: Callable[..., Any], *arrays: Any) -> Program:
+    return Program.parse(jax.jit(function, keep_unused=True).lower(*arrays).as_text())
+
+
+def carried(program: Program) -> list[tuple[int, ...]]:
+    """The shapes of what the program's loops carry."""
+    module = program.copy_module()  # which must outlive the handles of its operations
+    loops = [op for op in walk(module) if op.name == "stablehlo.while"]
+    return [tuple(result.type.shape) for op in loops for result in op.results]
+
+
+def stacks(program: Program) -> int:
+    """How many arrays the program's loops write step by step."""
+    return program.op_counts().get("stablehlo.dynamic_update_slice", 0)
+
+
+def sunk(program: Program, reassociate: bool = True) -> tuple[Program, Report]:
+    reports: list[Report] = []
+    found = program.optimize(["sink_reductions"], reassociate=reassociate, reports=reports)
+    return found, reports[0]
+
+
+def compare(before: Program, after: Program, *arrays: Any, exact: bool = False, interpret: bool = True) -> None:
+    runs = [[np.asarray(x) for x in jax.tree.leaves(p.compile(optimize="none")(*arrays))] for p in (before, after)]
+    if interpret:
+        runs += [list(p.run_passes(["inline"]).interpret(*arrays)) for p in (before, after)]
+    for found in runs[1:]:
+        for a, b in zip(runs[0], found, strict=True):
+            if exact or a.dtype.kind != "f":
+                np.testing.assert_array_equal(b, a)
+            else:
+                largest = np.max(np.abs(np.where(np.isfinite(a), a, 0)), initial=1.0)
+                np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-5 * largest)
+
+
+def softmax_sum(y: Any) -> Any:
+    return jnp.exp(y - y.max(0)).sum(0)
+
+
+SUNK: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda h, d: stacked(h).sum(),
+    "sum over time": lambda h, d: stacked(h).sum(0),
+    "squared error": lambda h, d: jnp.mean((stacked(h) - d) ** 2),
+    "reversed": lambda h, d: jnp.mean((stacked(h, reverse=True) - d) ** 2),
+    "weights by time": lambda h, d: (stacked(h) * jnp.arange(STEPS, dtype=jnp.float32)[:, None, None]).sum(),
+    "masked": lambda h, d: jnp.where(d > 0, stacked(h), 0).sum((0, 1)),
+    "data computed after the loop": lambda h, d: (lambda y: (y - jnp.exp(d) * 2).sum(0))(stacked(h)),
+    "transposed": lambda h, d: stacked(h).transpose(2, 0, 1).sum((1, 2)),
+    "merged with an inner axis": lambda h, d: stacked(h).reshape(-1, 3).max(0),
+    "flat": lambda h, d: (stacked(h) - d).reshape(-1).sum(),
+    "padded and sliced": lambda h, d: jnp.pad(stacked(h), ((0, 0), (1, 0), (0, 2)))[:, 1:].sum(0),
+    "concatenated along another axis": lambda h, d: jnp.concatenate([stacked(h), d], 1).sum(0),
+    "a dot over time": lambda h, d: jnp.einsum("tbd,tbe->de", stacked(h), d),
+    "a dot for each step": lambda h, d: jnp.einsum("tbd,tbd->t", stacked(h), d).max(),
+    "a dot with weights": lambda h, d: jnp.tanh(stacked(h) @ d[0].T).sum(0),
+    "unrolled": lambda h, d: ((stacked(h, unroll=3) - d) ** 2).sum(),
+    "unrolled and reversed": lambda h, d: ((stacked(h, unroll=2, reverse=True) - d) ** 2).sum(),
+    "unrolled with a rest": lambda h, d: ((stacked(h, unroll=4) - d) ** 2).sum(0),
+    "unrolled with a rest: variance": lambda h, d: stacked(h, unroll=4).var(0),
+    "unrolled with a rest, reversed: argmax": lambda h, d: stacked(h, unroll=4, reverse=True).argmax(0),
+    "mean and variance": lambda h, d: (lambda y: (y.mean((0, 1)), y.var((0, 1))))(stacked(h)),
+    "variance over time": lambda h, d: (stacked(h) + d).var(0, ddof=1),
+    "logsumexp": lambda h, d: jax.nn.logsumexp(stacked(h) * d, axis=0),
+    "logsumexp of all": lambda h, d: jax.nn.logsumexp(stacked(h) * d),
+    "sum relative to the greatest": lambda h, d: softmax_sum(stacked(h)),
+    "a sine in several sums": lambda h, d: (
+        lambda y: (jnp.sin(y).sum(0), y.var(0), jax.nn.logsumexp(y, axis=0), y.sum())
+    )(lax.scan(lambda h, _: ((g := jnp.sin(h)), g), h, None, length=STEPS)[1]),
+    "two stacks": lambda h, d: (lambda a, b: ((a - b).sum(0), (a * b).max(), b.min(0)))(
+        *lax.scan(lambda h, x: ((g := jnp.tanh(h + x)), (g, g * x)), h, d)[1]
+    ),
+    "nested": lambda h, d: lax.scan(lambda h, _: states(h), h, None, length=4)[1].sum(),
+}
+EXACT: dict[str, Callable[[Any], Any]] = {
+    "max": lambda y: y.max(0),
+    "min": lambda y: y.min(),
+    "argmax": lambda y: y.argmax(0),
+    "argmin": lambda y: y.argmin(0),
+    "argmax of all": lambda y: y.argmax(),
+    "all": lambda y: (y > -1).all(),
+    "any": lambda y: (y > 0).any(0),
+    "count": lambda y: (y > 0).sum(0),
+    "integers": lambda y: (jnp.where(jnp.isnan(y), 3, 7) ** 2).prod(0),
+}
+ROUNDED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda y: y.sum(0),
+    "prod": lambda y: y.prod(0),
+    "mean": lambda y: y.mean(),
+    "variance": lambda y: y.var(0),
+    "variance of all": lambda y: y.var(),
+    "logsumexp": lambda y: jax.nn.logsumexp(y, axis=0),
+    "logsumexp of all": lambda y: jax.nn.logsumexp(y),
+    "sum relative to the greatest": softmax_sum,
+}
+
+
+@pytest.mark.parametrize("name", SUNK)
+def test_the_stack_is_gone(name):
+    before = lowered(SUNK[name], STATE, DATA)
+    after, report = sunk(before)
+    assert report.rewritten, report.text
+    assert stacks(before) > 0
+    assert stacks(after) == 0, after.text
+    compare(before, after, STATE, DATA)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_exact_reductions_keep_every_bit(name, reverse):
+    values = np.array([0, -0.0, 1, -2.5, np.inf, -np.inf, np.nan, 1e30, 3], np.float32)
+    rng = np.random.default_rng(len(name) + reverse)
+    before = lowered(lambda xs: EXACT[name](sums(xs, reverse)), np.ones((STEPS, 4, 2), np.float32))
+    after, report = sunk(before, reassociate=False)
+    assert report.rewritten, report.text
+    for pool in (values[:6], values):
+        compare(before, after, rng.choice(pool, size=(STEPS, 4, 2)), exact=True, interpret=False)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_infinities_and_nan_go_the_same_way(name, reverse):
+    values = np.array([0, 1, -2.5, 1e30, np.inf, -np.inf, np.nan], np.float32)
+    rng = np.random.default_rng(len(name) + reverse)
+    before = lowered(lambda xs: ROUNDED[name](sums(xs, reverse)), np.ones((STEPS, 4, 2), np.float32))
+    after, report = sunk(before)
+    assert report.rewritten, report.text
+    for pool in (values[:4], values[:5], values, values[5:6], values[3:6]):
+        compare(before, after, rng.choice(pool, size=(STEPS, 4, 2)), interpret=False)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_without_reassociation_what_rounds_stays(name):
+    before = lowered(lambda xs: ROUNDED[name](sums(xs)), np.ones((STEPS, 4, 2), np.float32))
+    after, report = sunk(before, reassociate=False)
+    assert not report.rewritten
+    assert "reassociate=false is asked for" in report.text
+    assert after.text == before.text
+
+
+def test_inner_axes_leave_a_thinner_stack():
+    before = lowered(lambda h, d: jnp.log((stacked(h) * d).sum((1, 2)) ** 2), STATE, DATA)
+    after, _ = sunk(before)
+    assert (STEPS,) in carried(after)
+    assert (STEPS, 2, 3) not in carried(after)
+    compare(before, after, STATE, DATA)
+
+
+def test_integers_that_wrap_around():
+    before = lowered(lambda h: lax.scan(lambda c, _: (c * 3 + 1, c), h, None, length=40)[1].sum(), np.int32(7))
+    after, report = sunk(before, reassociate=False)
+    assert report.rewritten
+    compare(before, after, np.int32(7), exact=True)
+
+
+STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "returned": (lambda h, d: (stacked(h), stacked(h).sum()), "the whole stack is needed: it is returned"),
+    "one of two": (
+        lambda h, d: (lambda y: (y.sum(), y[::-1]))(stacked(h)),
+        "the whole stack is needed: stablehlo.reverse turns the order of the steps round",
+    ),
+    "sorted": (lambda h, d: jnp.sort(stacked(h), 0)[0], "the whole stack is needed: stablehlo.sort"),
+    "a prefix": (lambda h, d: stacked(h)[: STEPS - 1].sum(), "stablehlo.slice takes a part of the steps"),
+    "compared with its own sum": (
+        lambda h, d: (lambda y: jnp.abs(y - y.sum(0)).sum())(stacked(h)),
+        "it is compared with a reduction of itself in a way that is not known",
+    ),
+    "another mean": (
+        lambda h, d: (lambda y: ((y - y.sum(0) / (STEPS + 1)) ** 2).sum(0))(stacked(h)),
+        "it is compared with a reduction of itself in a way that is not known",
+    ),
+    "with the last state": (
+        lambda h, d: (lambda s, ys: (ys * s).sum())(*lax.scan(lambda h, _: (h * 2, h), h, None, length=STEPS)),
+        "combines it with another result of the loop",
+    ),
+    "steps shifted": (lambda h, d: (stacked(h)[1:] - stacked(h)[:-1]).max(), "takes a part of the steps"),
+    "a while without a known end": (
+        lambda h, d: lax.while_loop(
+            lambda s: s[1].sum() < 10,
+            lambda s: (s[0] + 1, s[1] + 1, lax.dynamic_update_index_in_dim(s[2], s[1], s[0], 0)),
+            (0, h, d),
+        )[2].sum(),
+        "the number of its steps is not known",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_what_stays_and_why(name):
+    function, reason = STAYS[name]
+    before = lowered(function, STATE, DATA)
+    after, report = sunk(before)
+    assert reason in report.text
+    assert after.text == before.text
+
+
+def test_a_loop_of_no_steps():
+    before = lowered(lambda h: (stacked(h, 0).sum(), stacked(h, 0).max(0, initial=-3.0)), STATE)
+    after, report = sunk(before)
+    assert after.text == before.text
+    assert not report.rewritten
+    compare(before, after, STATE)
+
+
+def test_one_step():
+    before = lowered(lambda h: (lambda y: (y.var(0), jax.nn.logsumexp(y, axis=0)))(stacked(h, 1)), STATE)
+    compare(before, sunk(before)[0], STATE)
+
+
+def test_values_with_another_dtype():
+    def function(h):
+        y = stacked(h)
+        return y.astype(jnp.float16).sum(0), (y > 0).astype(jnp.int8).sum(), (y + 1j).sum()
+
+    before = lowered(function, STATE)
+    after, report = sunk(before)
+    assert report.rewritten
+    runs = [[np.asarray(x) for x in p.compile(optimize="none")(STATE)] for p in (before, after)]
+    for a, b, tolerance in zip(*runs, (1e-2, 0, 1e-5), strict=True):
+        np.testing.assert_allclose(b, a, rtol=tolerance)
+
+
+def test_loops_in_called_functions():
+    inner = jax.jit(lambda h: stacked(h).sum(0))
+    before = lowered(lambda h: inner(h) + inner(2 * h), STATE)
+    after, _ = sunk(before)
+    assert (STEPS, 2, 3) not in carried(after)
+    compare(before, after, STATE)

@@ -1,0 +1,75 @@
+"""inline: calls in calls, in loops and in branches; what JAX wrote as calls is seen through by simplify."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlograph.codegen import mlir
+from hlograph.codegen.passes import inline, run
+from hlograph.codegen.passes.report import Report
+from hlograph.codegen.program import Program
+from hlograph.errors import PassError
+
+
+def inlined(program: Program) -> Program:
+    module = program.copy_module()
+    inline.run(module, {}, Report("inline"))
+    mlir.verify(module, "what was inlined")
+    return Program.parse(str(module))
+
+
+def test_calls_in_loops_and_branches():
+    half = jax.jit(lambda c: jnp.where(c > 0, c, 0.5) / 2)
+
+    def function(x):
+        x = jax.lax.fori_loop(0, 3, lambda i, c: half(c) + half(half(c)), x)
+        return jax.lax.cond(x[0] > 0, half, lambda c: -half(c), x)
+
+    x = np.float32([1, -2, 3])
+    before = Program.parse(jax.jit(function).lower(x).as_text())
+    after = inlined(before)
+    assert "func.call" in before.op_counts()
+    assert "func.call" not in after.op_counts()
+    assert after.text.count("func.func") == 1
+    np.testing.assert_array_equal(before.interpret(x)[0], after.interpret(x)[0])
+
+
+def test_what_is_in_calls_is_simplified():
+    x = np.arange(40, dtype=np.float32).reshape(10, 4)
+    program = inlined(Program.parse(jax.jit(lambda x: jnp.take(x, jnp.arange(2, 6), axis=0)).lower(x).as_text()))
+    module = program.copy_module()
+    run(module, "simplify")
+    after = Program.parse(str(module))
+    assert set(after.op_counts()) <= {"func.func", "func.return", "stablehlo.slice"}
+    np.testing.assert_array_equal(after.interpret(x)[0], x[2:6])
+
+
+def test_options():
+    with pytest.raises(PassError, match="pass 'inline' takes no options"):
+        inline.run(mlir.parse_module("module {}", mlir.new_context()), {"a": "1"}, Report("inline"))
+
+
+def test_functions_marked_as_not_to_be_inlined_stay():
+    text = """
+    module @m {
+      func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+        %0 = call @stays(%a) : (tensor<4xf32>) -> tensor<4xf32>
+        %1 = call @goes(%a) : (tensor<4xf32>) -> tensor<4xf32>
+        return %0, %1 : tensor<4xf32>, tensor<4xf32>
+      }
+      func.func private @stays(%x: tensor<4xf32>) -> tensor<4xf32>
+          attributes {mhlo.frontend_attributes = {inlineable = "false"}} {
+        %0 = stablehlo.sine %x : tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }
+      func.func private @goes(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = stablehlo.cosine %x : tensor<4xf32>
+        return %0 : tensor<4xf32>
+      }
+    }"""
+    after = Program.parse(text).run_passes(["inline"]).text
+    assert "call @stays" in after
+    assert "@goes" not in after

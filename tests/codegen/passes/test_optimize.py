@@ -1,0 +1,154 @@
+"""Which passes `optimize=` means, and what they leave when they fail."""
+
+import pytest
+
+import hlograph
+from hlograph import errors
+from hlograph.codegen.passes.optimize import DEFAULT, may_apply, resolve
+from hlograph.codegen.passes.rewriting import REWRITES
+from hlograph.passes import ir, is_constant, require, rewrite
+
+ADDS = """
+module @adds {
+  func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %0 = stablehlo.add %a, %zero : tensor<4xf32>
+    %1 = stablehlo.add %a, %b : tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_rewrites():
+    """Rewrites that a test registers go with it."""
+    before = dict(REWRITES)
+    yield
+    REWRITES.clear()
+    REWRITES.update(before)
+
+
+@pytest.fixture
+def add_zero():
+    @rewrite("stablehlo.add", exact=False)
+    def add_zero(op):
+        """x + 0 is x."""
+        require(is_constant(op.operands[1], 0), "the second operand is not 0")
+        return op.operands[0]
+
+
+def test_default_and_none():
+    assert resolve("default") == DEFAULT
+    assert resolve("none") == ()
+    assert resolve([]) == ()
+
+
+def test_without_reassociation_every_pass_that_can_is_told():
+    assert resolve("default", reassociate=False) == tuple(f"{name}{{reassociate=false}}" for name in DEFAULT)
+    assert resolve(["cse", "sink_reductions{reassociate=true}"], reassociate=False) == (
+        "cse",
+        "sink_reductions{reassociate=true}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("optimize", "message"),
+    [
+        ("fast", 'must be "default", "none", or a list'),
+        ("cse", r"did you mean \['cse'\]"),
+        (["sink_reduction"], "did you mean 'sink_reductions'"),
+        (["cse{x}"], "malformed option"),
+    ],
+)
+def test_what_is_no_choice_is_said(optimize, message):
+    with pytest.raises(errors.PassError, match=message):
+        hlograph.Program.parse(ADDS).optimize(optimize)
+    with pytest.raises(errors.PassError, match=message):
+        hlograph.Program.parse(ADDS).compile(optimize=optimize)
+
+
+def test_users_rewrites_are_default_when_they_ask_for_it():
+    @rewrite("stablehlo.add", name="mine", default=True)
+    def function(op):
+        """Nothing."""
+        return None
+
+    assert resolve("default") == (*DEFAULT, "mine")
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [("cse", True), ("add_zero", True), ("sink_reductions", False), ("roll_loops{reassociate=false}", False)],
+)
+def test_passes_without_anything_to_match_are_not_started(add_zero, spec, wanted):
+    module = hlograph.Program.parse(ADDS).copy_module()
+    assert may_apply(module, spec) is wanted
+
+
+def test_passes_with_something_to_match_are_started():
+    body = "".join(f"    %{i + 1} = stablehlo.sine %{i} : tensor<f32>\n" for i in range(300))
+    text = f"""
+    module @long {{ func.func @main(%0: tensor<f32>) -> tensor<f32> {{
+    {body}
+    return %300 : tensor<f32> }} }}"""
+    assert may_apply(hlograph.Program.parse(text).copy_module(), "roll_loops")
+    loop = """
+    module @loop { func.func @main(%a: tensor<i1>) -> tensor<i1> {
+      %0 = stablehlo.while(%i = %a) : tensor<i1>
+        cond { stablehlo.return %i : tensor<i1> }
+        do { %1 = stablehlo.not %i : tensor<i1>
+             stablehlo.return %1 : tensor<i1> }
+      return %0 : tensor<i1> } }"""
+    assert may_apply(hlograph.Program.parse(loop).copy_module(), "sink_reductions")
+
+
+def test_a_rewrite_by_name(add_zero):
+    program = hlograph.Program.parse(ADDS)
+    reports = []
+    optimized = program.optimize(["add_zero"], reports=reports)
+    assert optimized.op_counts() == {"stablehlo.add": 1}
+    assert reports[0].rewritten == {"add_zero": 1}
+    assert "left alone: the second operand is not 0" in reports[0].text
+    assert program.op_counts()["stablehlo.add"] == 2
+
+
+def test_a_rewrite_that_is_not_exact_stays_out_without_reassociation(add_zero):
+    program = hlograph.Program.parse(ADDS)
+    reports = []
+    assert program.optimize(["add_zero"], reassociate=False, reports=reports).text == program.text
+    assert "reassociate=false" in reports[0].text
+
+
+def test_a_pass_that_fails_leaves_the_program_untouched(add_zero):
+    @rewrite("stablehlo.add", name="fails")
+    def fails(op):
+        """Makes something, then fails."""
+        ir.Operation.create("stablehlo.negate", results=[op.results[0].type], operands=[op.operands[0]])
+        raise ZeroDivisionError("in the middle")
+
+    program = hlograph.Program.parse(ADDS)
+    text = program.text
+    with pytest.raises(ZeroDivisionError, match="in the middle"):
+        program.optimize(["add_zero", "fails"])
+    assert program.text == text
+
+
+def test_what_a_rewrite_returns_is_verified():
+    @rewrite("stablehlo.add", name="invalid")
+    def invalid(op):
+        """An op that MLIR's verifier refuses: negation does not change shapes."""
+        short = ir.RankedTensorType.get([3], ir.F32Type.get())
+        broken = ir.Operation.create("stablehlo.negate", results=[short], operands=[op.operands[0]])
+        return ir.Operation.create(
+            "stablehlo.concatenate",
+            results=[op.results[0].type],
+            operands=[broken.results[0]],
+            attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)},
+        )
+
+    program = hlograph.Program.parse(ADDS)
+    text = program.text
+    with pytest.raises(errors.PassError, match="the result of pass 'invalid' is not valid StableHLO"):
+        program.optimize(["invalid"])
+    assert program.text == text

@@ -1,0 +1,175 @@
+"""The worked rewrites of docs/passes.md, as a user uses them: by name, on JAX functions, PyTensor graphs and files."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.passes import rewriting
+from hlograph.codegen.program import Program
+
+FILE = Path(__file__).parents[3] / "examples" / "own_rewrites.py"
+
+
+@pytest.fixture
+def example():
+    """What the file defines; its rewrites are gone after the test."""
+    hlograph.passes.available()
+    before = dict(rewriting.REWRITES)
+    yield runpy.run_path(str(FILE))
+    rewriting.REWRITES.clear()
+    rewriting.REWRITES.update(before)
+
+
+def lowered(function, *arguments) -> Program:
+    return Program.parse(jax.jit(function).lower(*arguments).as_text())
+
+
+def explained(program: Program, name: str) -> tuple[Program, str]:
+    reports: list = []
+    return program.run_passes([name], reports=reports), reports[0].text
+
+
+@pytest.mark.parametrize("name", ["log_of_squares", "sum_of_product", "tridiagonal_to_lapack"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_jax_functions(example, name, dtype):
+    """The results are those of NumPy, before and after."""
+    function, arguments = example["examples"]()[name]
+    with enable_x64(True):
+        arguments = [x.astype(dtype) for x in arguments]
+        expected = NUMPY[name](*[x.astype(np.float64) for x in arguments])
+        written = hlograph.jit(function, optimize="none")
+        rewritten = hlograph.jit(function, optimize=[name])
+        after, text = explained(lowered(function, *arguments), name)
+        assert "rewritten" in text
+        tolerance = 1e-3 if dtype == np.float32 else 1e-11
+        for found in (written(*arguments), rewritten(*arguments)):
+            if dtype == np.float32 and name == "log_of_squares" and not np.isfinite(found):
+                continue  # as written, the product is beyond float32
+            np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.max(np.abs(expected)))
+        assert np.isfinite(rewritten(*arguments)).all()
+    for gone in GONE[name]:
+        assert gone not in after.text
+
+
+def solve(lower, diagonal, upper, right):
+    return np.linalg.solve(np.diag(diagonal) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1), right)
+
+
+NUMPY = {
+    "log_of_squares": lambda a: np.linalg.slogdet(a)[1],
+    "sum_of_product": lambda w, x: w @ x,
+    "tridiagonal_to_lapack": solve,
+}
+GONE = {
+    "log_of_squares": ["applies stablehlo.multiply"],
+    "sum_of_product": ["stablehlo.reduce"],
+    "tridiagonal_to_lapack": ["stablehlo.composite"],
+}
+
+
+def test_a_log_determinant_beyond_the_range_of_floats(example):
+    """Why it is worth having: as written there is nothing but inf."""
+    half = np.random.default_rng(0).normal(size=(300, 300))
+    a = half @ half.T + np.eye(300)
+    with enable_x64(True):
+        assert hlograph.jit(example["log_determinant"], optimize="none")(a) == np.inf
+        found = hlograph.jit(example["log_determinant"], optimize=["log_of_squares"])(a)
+    np.testing.assert_allclose(found, np.linalg.slogdet(a)[1], rtol=1e-10)
+
+
+def test_a_pytensor_graph(example):
+    """The same two patterns, from PyTensor."""
+    d, w = pt.dvector("d"), pt.dvector("w")
+    graph = ([d, w], [pt.log(pt.prod(d**2)), pt.sum(d * w)])
+    values = [np.array([0.5, -2.0, 1e-3]), np.array([1.0, 2.0, -3.0])]
+    function = hlograph.function(*graph, optimize=["log_of_squares", "sum_of_product"])
+    logarithm, total = function(*values)
+    np.testing.assert_allclose(logarithm, np.log(values[0] ** 2).sum(), rtol=1e-12)
+    np.testing.assert_allclose(total, values[0] @ values[1], rtol=1e-12)
+    program = hlograph.emit_stablehlo(graph).specialize({"d_0": 3, "w_0": 3})
+    assert "stablehlo.dot_general" in explained(program, "sum_of_product")[0].text
+
+
+REFUSALS = {
+    "log_of_squares": [
+        (lambda x: jax.numpy.log(jax.numpy.sum(x)), "the logarithm is not of a product"),
+        (lambda x: jax.numpy.log(jax.numpy.prod(x * (x + 1))), "the factors are not squares"),
+        (lambda x: jax.numpy.log(jax.numpy.prod(x)), "an operand is an argument"),
+    ],
+    "sum_of_product": [
+        (lambda x: (lambda p: (p.sum(), p))(x * (x + 1)), "the product itself is used elsewhere too"),
+        (lambda x: jax.numpy.sum(x + 1), "an operand is the result of stablehlo.add, not of stablehlo.multiply"),
+        (lambda x: (x.astype("int32") * 2).sum(), "the factors are not real numbers"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "place"), [(name, i) for name, cases in REFUSALS.items() for i in range(len(cases))])
+def test_refusals(example, name, place):
+    function, reason = REFUSALS[name][place]
+    before = lowered(function, np.ones(4, np.float32))
+    after, text = explained(before, name)
+    assert reason in text
+    assert after.text == before.text
+
+
+def test_another_composite_and_another_dtype(example):
+    with enable_x64(True):
+        program = lowered(example["tridiagonal_solve"], *[np.ones(4)] * 4)
+    other = Program.parse(program.text.replace('composite "acme.', 'composite "other.'))
+    assert explained(other, "tridiagonal_to_lapack")[1] == ""
+
+
+def test_the_text_of_the_docs(example):
+    """What docs/passes.md shows can be pasted: the imports, and the two rewrites that are shown whole."""
+    text = (FILE.parents[1] / "docs" / "passes.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    scope: dict = {}
+    exec(next(block for block in blocks if block.startswith("from hlograph.passes import")), scope)
+    shown = [block for block in blocks if block.startswith("@rewrite") and "..." not in block]
+    assert len(shown) == 2
+    for block in shown:
+        exec(block, scope)
+    for name in ("log_of_squares", "sum_of_product"):
+        assert rewriting.REWRITES[name].function is scope[name]
+        function, arguments = example["examples"]()[name]
+        assert "rewritten" in explained(lowered(function, *arguments), name)[1]
+
+
+def test_the_file_at_the_command_line(tmp_path):
+    """`hlograph opt --load`."""
+    path = lowered(lambda w, x: (w * x).sum(), *[np.ones(4, np.float32)] * 2).save(tmp_path / "sum.mlir")
+    command = Path(sys.executable).parent / "hlograph"
+    run = subprocess.run(
+        [command, "opt", path, "--load", FILE, "--pass", "sum_of_product", "--explain", "sum_of_product"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "stablehlo.dot_general" in run.stdout
+    assert "sum_of_product: " in run.stderr
+    assert "rewritten" in run.stderr
+
+
+def test_the_program(capsys):
+    """`python examples/own_rewrites.py` prints a line for each."""
+    hlograph.passes.available()
+    before = dict(rewriting.REWRITES)
+    with enable_x64(True):
+        runpy.run_path(str(FILE), run_name="__main__")
+    rewriting.REWRITES.clear()
+    rewriting.REWRITES.update(before)
+    jax.config.update("jax_enable_x64", False)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["log_of_squares", "sum_of_product", "tridiagonal_to_lapack"]

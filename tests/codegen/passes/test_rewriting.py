@@ -1,0 +1,370 @@
+"""Users' rewrites, as users write them: what is applied, what is refused, and that failures leave a program alone.
+
+All of it with MLIR's driver, and with the rounds that stand in for it where jaxlib's bindings have none.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph import passes
+from hlograph.codegen import mlir
+from hlograph.codegen.passes import rewriting
+from hlograph.codegen.program import Program
+from hlograph.errors import PassError
+from hlograph.passes import Refused, defining, require, rewrite, single_use, stablehlo
+
+TEXT = """
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {
+  %dead = stablehlo.cosine %x : tensor<3xf32>
+  %0 = stablehlo.negate %x : tensor<3xf32>
+  %1 = stablehlo.negate %0 : tensor<3xf32>
+  %2 = stablehlo.add %1, %y : tensor<3xf32>
+  return %2 : tensor<3xf32>
+}
+"""
+X, Y = np.float32([1, -2, np.nan]), np.float32([10, 20, 30])
+
+
+@pytest.fixture(autouse=True)
+def registry():
+    """What a test registers is gone after it."""
+    passes.available()  # hlograph's own are registered
+    before = dict(rewriting.REWRITES)
+    yield
+    rewriting.REWRITES.clear()
+    rewriting.REWRITES.update(before)
+
+
+@pytest.fixture(autouse=True, params=["MLIR's driver", "rounds"])
+def driver(request, monkeypatch):
+    if request.param == "rounds":
+        monkeypatch.setattr(mlir, "_mlir", SimpleNamespace())
+    return request.param
+
+
+def double_negation(op):
+    """`-(-x)` is `x`."""
+    return defining(op.operands[0], "stablehlo.negate").operands[0]
+
+
+def run(text: str, *names: str) -> tuple[Program, str]:
+    """A program after passes, and what they said; the one before is as it was."""
+    program = Program.parse(text)
+    before, reports = program.text, []
+    try:
+        after = program.run_passes(names, reports=reports)
+    finally:
+        assert program.text == before
+    return after, "".join(report.text for report in reports)
+
+
+def test_a_rewrite_is_a_pass():
+    rewrite("stablehlo.negate", exact=True)(double_negation)
+    assert passes.available()["double_negation"] == "`-(-x)` is `x`."
+    twice = TEXT.replace("return %2", "%3 = stablehlo.multiply %2, %0 : tensor<3xf32>\n  return %3")
+    after, text = run(twice, "double_negation")
+    assert after.op_counts()["stablehlo.negate"] == 1
+    np.testing.assert_array_equal(after.interpret(X, Y)[0], (X + Y) * -X)
+    assert "double_negation: %2 = stablehlo.negate %1 : tensor<3xf32> (line 5): rewritten\n" in text
+    assert "(line 4): left alone: an operand is an argument, not the result of stablehlo.negate" in text
+
+
+def test_the_decorator_leaves_the_function_a_function():
+    found = rewrite("stablehlo.negate")(double_negation)
+    assert found is double_negation
+
+
+def test_a_name_of_its_own_and_a_second_definition():
+    rewrite("stablehlo.negate", name="mine")(lambda op: stablehlo.abs(op.operands[0]))
+    assert "stablehlo.abs" in run(TEXT, "mine")[0].text
+    rewrite("stablehlo.negate", name="mine")(lambda op: stablehlo.sine(op.operands[0]))
+    assert "stablehlo.sine" in run(TEXT, "mine")[0].text
+
+
+@pytest.mark.parametrize(
+    ("roots", "name", "message"),
+    [
+        ((), None, "needs the names of the ops"),
+        ((double_negation,), None, "needs the names of the ops"),
+        (("stablehlo.add",), "cse", "a pass 'cse' exists already"),
+        (("stablehlo.add",), "simplify", "a pass 'simplify' exists already"),
+        (("stablehlo.add",), "a b", "cannot be called 'a b'"),
+        (("stablehlo.add",), "<lambda>", "cannot be called '<lambda>'"),
+    ],
+)
+def test_registrations_that_are_refused(roots, name, message):
+    with pytest.raises(PassError, match=message):
+        rewrite(*roots, name=name)(double_negation)
+    assert "double_negation" not in passes.available()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda op: op.operands[0],
+        lambda op: stablehlo.abs(op.operands[0]),
+        lambda op: [stablehlo.abs(op.operands[0])],
+        lambda op: passes.clone(op, [stablehlo.abs(op.operands[0])]) if _plain(op) else None,
+    ],
+    ids=["a value", "a built op", "a list", "an operation"],
+)
+def test_what_may_be_returned(make):
+    rewrite("stablehlo.negate", name="mine")(make)
+    after, text = run(TEXT, "mine")
+    assert "rewritten" in text
+    after.interpret(X, Y)
+
+
+def _plain(op) -> bool:
+    return op.operands[0].owner is None or passes.owner(op.operands[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda op: [], "returned nothing for the results of stablehlo.add, which are tensor<3xf32>"),
+        (lambda op: [op.operands[0], op.operands[0]], r"returned tensor<3xf32>, tensor<3xf32> for the results"),
+        (
+            lambda op: stablehlo.compare(*op.operands, stablehlo.ComparisonDirectionAttr.get("LT")),
+            "returned tensor<3xi1> for the results of stablehlo.add",
+        ),
+        (lambda op: op.results[0], "returned a result of the stablehlo.add itself; return None"),
+    ],
+    ids=["nothing", "too many", "another type", "itself"],
+)
+def test_what_may_not_be_returned(make, message):
+    rewrite("stablehlo.add", name="mine")(make)
+    with pytest.raises(PassError, match=message):
+        run(TEXT, "mine")
+
+
+def test_exceptions_come_out_as_they_are():
+    class OwnError(Exception):
+        pass
+
+    @rewrite("stablehlo.negate")
+    def breaks(op):
+        stablehlo.abs(op.operands[0])
+        raise OwnError("mine")
+
+    with pytest.raises(OwnError, match=r"^mine$"):
+        run(TEXT, "breaks")
+
+
+def test_a_rewrite_that_never_comes_to_rest():
+    @rewrite("stablehlo.add")
+    def swap(op):
+        return stablehlo.add(op.operands[1], op.operands[0])
+
+    with pytest.raises(PassError, match=r"rewrites of stablehlo.add do not come to rest"):
+        run(TEXT, "swap")
+
+
+def test_invalid_results_are_found():
+    """What is made before the op may not use what comes after it."""
+
+    @rewrite("stablehlo.negate")
+    def backwards(op):
+        following = next(iter(op.results[0].uses), None)
+        require(following is not None, "no use")
+        return stablehlo.abs(following.owner.results[0])
+
+    with pytest.raises(PassError, match="does not dominate this use"):
+        run(TEXT, "backwards")
+
+
+def test_nothing_applies():
+    """Not even ops without a use are dropped."""
+
+    @rewrite("stablehlo.negate", "stablehlo.add")
+    def never(op):
+        raise Refused("never")
+
+    after, text = run(TEXT, "never")
+    assert after.text == Program.parse(TEXT).text
+    assert text.count("left alone: never") >= 3
+
+
+def test_ops_that_are_made_too_early(driver):
+    """A rewrite must know that it applies before it makes anything."""
+
+    @rewrite("stablehlo.negate", "stablehlo.add")
+    def never(op):
+        stablehlo.abs(op.operands[0])
+        raise Refused("never")
+
+    if driver == "rounds":
+        assert run(TEXT, "never")[0].text == Program.parse(TEXT).text
+    else:
+        with pytest.raises(PassError, match="make ops before they refuse, which they must not"):
+            run(TEXT, "never")
+
+
+def test_none_is_no_match():
+    rewrite("stablehlo.negate", name="mine")(lambda op: None)
+    after, text = run(TEXT, "mine")
+    assert after.text == Program.parse(TEXT).text
+    assert not text
+
+
+def test_a_change_in_place_without_a_result_is_undone():
+    @rewrite("stablehlo.add")
+    def in_place(op):
+        op.operands[0] = op.operands[1]
+
+    assert run(TEXT, "in_place")[0].text == Program.parse(TEXT).text
+
+
+def test_reassociate():
+    rewrite("stablehlo.negate", exact=True)(double_negation)
+    rewrite("stablehlo.negate", name="rounds", exact=False)(double_negation)
+    assert "negate" not in run(TEXT, "double_negation{reassociate=false}")[0].text
+    assert "negate" not in run(TEXT, "rounds")[0].text
+    after, text = run(TEXT, "rounds{reassociate=false}")
+    assert "negate" in after.text
+    assert text == "rounds: every op: left alone: it changes rounding, and reassociate=false is asked for\n"
+    with pytest.raises(PassError, match="reassociate is true or false, not 'no'"):
+        run(TEXT, "rounds{reassociate=no}")
+    with pytest.raises(PassError, match="has no option 'fast'"):
+        run(TEXT, "rounds{fast=true}")
+
+
+NESTED = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @inner(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<f32>
+    cond {
+      %1 = stablehlo.compare LT, %i, %two, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      %2 = stablehlo.negate %c : tensor<f32>
+      %3 = stablehlo.negate %2 : tensor<f32>
+      %4 = stablehlo.add %3, %3 : tensor<f32>
+      stablehlo.return %1, %4 : tensor<i32>, tensor<f32>
+    }
+  return %0#1 : tensor<f32>
+}
+"""
+
+
+def test_ops_in_loops_of_called_functions():
+    rewrite("stablehlo.negate")(double_negation)
+    after, _ = run(NESTED, "double_negation")
+    assert "negate" not in after.text
+    assert after.interpret(np.float32(3))[0] == 12
+
+
+def test_a_loop_that_is_replaced():
+    """Its ops go with it: none of them is looked at any more."""
+    seen = []
+
+    @rewrite("stablehlo.while", "stablehlo.negate")
+    def four_times(op):
+        seen.append(op.name)
+        if op.name == "stablehlo.negate":
+            return None
+        two = stablehlo.add(op.operands[1], op.operands[1])
+        return [op.operands[0], stablehlo.add(two, two)]
+
+    after, _ = run(NESTED, "four_times")
+    assert "stablehlo.while" not in after.text
+    assert "stablehlo.negate" not in after.text
+    assert after.interpret(np.float32(3))[0] == 12
+    assert seen.count("stablehlo.while") == 1
+
+
+def test_rewrites_that_feed_each_other():
+    """What one makes, another may match."""
+    rewrite("stablehlo.cosine", name="to_sine")(lambda op: stablehlo.sine(op.operands[0]))
+    rewrite("stablehlo.sine", name="to_tanh")(lambda op: stablehlo.tanh(op.operands[0]))
+    text = TEXT.replace("stablehlo.add %1, %y", "stablehlo.add %1, %dead")
+    program = Program.parse(text)
+    module = program.copy_module()
+    report = passes.Report("both")
+    rewriting.apply(module, [rewriting.REWRITES["to_sine"], rewriting.REWRITES["to_tanh"]], report)
+    assert dict(report.rewritten) == {"to_sine": 1, "to_tanh": 1}
+    assert "stablehlo.tanh" in str(module)
+    assert "stablehlo.sine" not in str(module)
+
+
+def test_locations_stay():
+    """What is made has the location of what it was made for."""
+    rewrite("stablehlo.add", name="mine")(lambda op: stablehlo.multiply(*op.operands))
+    program = Program.parse(TEXT.replace("tensor<3xf32>\n  return", 'tensor<3xf32> loc("the sum")\n  return'))
+    line = next(row for row in program.run_passes(["mine"]).to_text(locations=True).splitlines() if "multiply" in row)
+    assert "the sum" in line or "#loc" in line
+
+
+def test_what_is_remembered_is_of_one_run():
+    counts = []
+
+    @rewrite("stablehlo.negate")
+    def counts_ops(op):
+        seen = rewriting.remembered("seen", list)
+        seen.append(None)
+        counts.append(len(seen))
+        return None
+
+    run(TEXT, "counts_ops")
+    first = list(counts)
+    run(TEXT, "counts_ops")
+    assert first[:2] == [1, 2]
+    assert counts == first * 2
+
+
+def test_a_chain_is_rewritten_from_its_end(driver):
+    """What was part of it is gone before it is looked at again, also without MLIR's driver."""
+    lines = ["%v0 = stablehlo.add %x, %y : tensor<3xf32>"]
+    lines += [f"%v{i} = stablehlo.add %v{i - 1}, %y : tensor<3xf32>" for i in range(1, 300)]
+    text = TEXT[: TEXT.index("%dead")] + "\n".join(lines) + "\n  return %v299 : tensor<3xf32>\n}\n"
+    calls = 0
+
+    @rewrite("stablehlo.add")
+    def last(op):
+        nonlocal calls
+        calls += 1
+        following = next(iter(op.results[0].uses), None)
+        require(following is not None and following.owner.operation.name == "func.return", "not the last")
+        return stablehlo.multiply(*[op.operands[1]] * 2)
+
+    after, _ = run(text, "last")
+    assert "stablehlo.add" not in after.text
+    assert calls <= 1000
+
+
+def test_as_an_option_of_a_function():
+    """`optimize=` takes the name of a rewrite; what runs is the rewritten program."""
+    rewrite("stablehlo.negate", name="no_sign")(lambda op: op.operands[0])
+    text = TEXT.replace("%1 = stablehlo.negate %0", "%1 = stablehlo.abs %0")
+    program = Program.parse(text)
+    np.testing.assert_array_equal(program.compile(optimize=["no_sign"])(X[:3], Y), np.abs(X) + Y)
+    np.testing.assert_array_equal(program.optimize(["no_sign"]).interpret(X, Y)[0], np.abs(X) + Y)
+    with pytest.raises(PassError, match="unknown pass 'no_sing'; did you mean 'no_sign'"):
+        program.optimize(["no_sing"])
+
+
+def test_single_use_and_exceptions_of_helpers():
+    """A helper that refuses is a refusal of the rewrite."""
+
+    @rewrite("stablehlo.add")
+    def needs_one_use(op):
+        require(single_use(op.operands[0]), "the left side is used elsewhere")
+        return stablehlo.subtract(op.operands[0], op.operands[1])
+
+    text = TEXT.replace("return %2", "%3 = stablehlo.multiply %2, %1 : tensor<3xf32>\n  return %3")
+    after, said = run(text, "needs_one_use")
+    assert "left alone: the left side is used elsewhere" in said
+    assert hlograph.Program is Program
+    assert "subtract" not in after.text

@@ -1,0 +1,160 @@
+"""Stages: the module before and after each pass that changed something."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.codegen.errors import PassError
+from hlograph.codegen.passes.rewriting import REWRITES
+from hlograph.codegen.passes.stages import Recorder, align, run_stages
+from hlograph.passes import ir, rewrite, stablehlo
+
+# The same sum twice, one of them dead.
+TWICE = """
+module @twice {
+  func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %x, %y : tensor<4xf32>
+    %1 = stablehlo.add %x, %y : tensor<4xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }
+}
+"""
+
+
+@pytest.fixture
+def twice() -> hlograph.Program:
+    return hlograph.Program.parse(TWICE)
+
+
+@pytest.fixture
+def add_to_subtract():
+    """A user's rewrite that changes rounding, if only by its word."""
+
+    @rewrite("stablehlo.add", name="add_to_subtract")
+    def add_to_subtract(op: ir.Operation) -> ir.Value:
+        """x + y becomes x - (-y)."""
+        return stablehlo.subtract(op.operands[0], stablehlo.negate(op.operands[1]))
+
+    yield add_to_subtract
+    del REWRITES["add_to_subtract"]
+
+
+def test_a_pass_that_changes_nothing_has_no_stage(twice: hlograph.Program) -> None:
+    stages = run_stages(twice, ["canonicalize", "cse", "canonicalize", "inline"])
+    assert stages.names == ("emitted", "cse")
+    assert stages.unchanged == ("canonicalize", "canonicalize", "inline")
+    assert [stage.operations for stage in stages] == [3, 2]
+    assert stages[0].op_counts == {"stablehlo.add": 2, "stablehlo.multiply": 1}
+    assert (stages[0].spec, stages[1].spec) == ("", "cse")
+    assert stages[1].seconds > 0
+
+
+def test_a_stage_is_what_the_pass_makes(twice: hlograph.Program) -> None:
+    before = twice.text
+    stages = run_stages(twice, ["cse"])
+    assert twice.text == before == stages[0].text
+    assert stages["cse"].text == twice.run_passes(["cse"]).text
+    x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+    for stage in stages:
+        np.testing.assert_array_equal(hlograph.Program.parse(stage.text).interpret(x, y)[0], (x + y) ** 2)
+
+
+def test_no_passes_is_one_stage(twice: hlograph.Program) -> None:
+    assert run_stages(twice, "none").names == ("emitted",)
+    assert run_stages(twice, [], start="lowered by JAX").names == ("lowered by JAX",)
+
+
+def test_a_name_that_comes_again_gets_a_number(twice: hlograph.Program) -> None:
+    recorder = Recorder(twice)
+    recorder.run(["cse"])
+    recorder.apply("specialize", lambda _: hlograph.Program.parse(TWICE.replace("multiply", "divide")))
+    recorder.run(["cse"])
+    stages = recorder.stages
+    assert stages.names == ("emitted", "cse", "specialize", "cse.2")
+    assert "divide" in stages["cse.2"].text
+    assert "multiply" in stages["cse"].text
+
+
+def test_what_there_is_when_a_name_is_wrong(twice: hlograph.Program) -> None:
+    stages = run_stages(twice, ["cse", "canonicalize"])
+    with pytest.raises(PassError, match=r"no stage 'cze'; did you mean 'cse'\? there are emitted, cse"):
+        stages["cze"]
+    with pytest.raises(PassError, match=r"no stage 'canonicalize': the pass changed nothing; there are emitted, cse"):
+        stages["canonicalize"]
+    with pytest.raises(PassError, match="unknown pass 'cze'"):
+        run_stages(twice, ["cze"])
+
+
+def test_parts_and_the_end(twice: hlograph.Program) -> None:
+    stages = run_stages(twice, ["cse"])
+    assert stages[-1] is stages["cse"]
+    assert stages[1:].names == ("cse",)
+    assert len(list(stages)) == len(stages) == 2
+
+
+def test_what_a_rewrite_did_is_kept(twice: hlograph.Program, add_to_subtract: object) -> None:
+    stages = run_stages(twice, ["add_to_subtract"], detailed=True)
+    stage = stages["add_to_subtract"]
+    assert stage.rewritten == {"add_to_subtract": 2}
+    assert len(stage.notes) >= 1
+    assert stage.change(stages[0]) == "2 rewritten; -2 add, +2 negate, +2 subtract"
+
+
+def test_without_reassociation_a_rewrite_is_left_out(twice: hlograph.Program, add_to_subtract: object) -> None:
+    assert run_stages(twice, ["add_to_subtract"], reassociate=False).names == ("emitted",)
+
+
+def test_a_table(twice: hlograph.Program) -> None:
+    heading, emitted, cse = str(run_stages(twice, ["cse", "canonicalize"])).splitlines()
+    assert heading.split() == ["stage", "ops", "pass"]
+    assert emitted.split() == ["emitted", "3"]
+    assert cse.split()[:2] == ["cse", "2"]
+    assert cse.endswith("-1 add")
+
+
+def test_constants_are_cut_in_the_short_text_alone() -> None:
+    numbers = ", ".join(f"{number}.0" for number in range(40))
+    program = hlograph.Program.parse(
+        f"func.func @main() -> tensor<40xf32> {{ %0 = stablehlo.constant dense<[{numbers}]> : tensor<40xf32>\n"
+        "return %0 : tensor<40xf32> }"
+    )
+    (stage,) = run_stages(program, "none")
+    assert "__elided__" in stage.short_text()
+    assert "__elided__" not in stage.text
+    hlograph.Program.parse(stage.text)
+
+
+def test_values_that_are_numbered_anew_are_the_same() -> None:
+    before = "%0 = a %x\n%1 = b %0\n%2:2 = c %1\nreturn %2#0"
+    after = "%0 = z %x\n%1 = a %x\n%2 = b %1\n%3:2 = c %2\nreturn %3#0"
+    assert [tag for tag, _, _ in align(before, after)] == ["insert", "equal"]
+    assert align(before, after)[0] == ("insert", [], ["%0 = z %x"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a\nb\nc", "a\nb\nc"),
+        ("", "a"),
+        ("a\nb", ""),
+        ("a\na\na", "a\na"),
+        ("a\nb\nc\nd", "a\nx\nc\nd"),
+        ("x\nb\ny", "z\nb\nw"),
+        (
+            "\n".join(f"%{i} = add %{i}" for i in range(3000)),
+            "\n".join(f"%{i} = add %{i}" for i in range(2000)) + "\nx",
+        ),
+    ],
+)
+def test_both_sides_are_whole(before: str, after: str) -> None:
+    blocks = align(before, after)
+    assert [line for _, old, _ in blocks for line in old] == before.splitlines()
+    assert [line for _, _, new in blocks for line in new] == after.splitlines()
+    for tag, old, new in blocks:
+        assert (tag == "equal") == (old == new)
+    assert all(a[0] != b[0] for a, b in pairwise(blocks))

@@ -1,0 +1,105 @@
+"""What tests of rewrites share: a program before and after, evaluated in ways that know nothing of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlograph.codegen.passes.report import Report
+from hlograph.codegen.program import Program
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A program after passes.
+
+    Attributes:
+        program: what came out.
+        applied: how often each rewrite was applied.
+        text: what the passes said of each op.
+        changed: whether the module's text is another.
+    """
+
+    program: Program
+    applied: dict[str, int]
+    text: str
+    changed: bool
+
+
+def rewritten(text: str, passes: Sequence[str] = ("simplify",)) -> Rewritten:
+    """A module's text, after passes; without a rewrite it is as it was."""
+    program = Program.parse(text)
+    reports: list[Report] = []
+    after = program.run_passes(passes, reports=reports)
+    applied: dict[str, int] = {}
+    for report in reports:
+        for name, count in report.rewritten.items():
+            applied[name] = applied.get(name, 0) + count
+    return Rewritten(after, applied, "".join(report.text for report in reports), after.text != program.text)
+
+
+def check(
+    text: str,
+    arrays: Sequence[np.ndarray],
+    passes: Sequence[str] = ("simplify",),
+    *,
+    exact: bool = True,
+    rtol: float = 1e-6,
+    run: bool = True,
+) -> Rewritten:
+    """Compares a module with what passes make of it: in the interpreter, and as XLA runs both.
+
+    Args:
+        text: the module.
+        arrays: its arguments.
+        passes: the passes.
+        exact: whether the interpreter must give the same bits, signs of zeros too.
+        rtol: relative to each result's greatest finite magnitude, for XLA, and for the interpreter if not exact.
+        run: whether XLA runs them too.
+    """
+    before, after = Program.parse(text), rewritten(text, passes)
+    expected = before.interpret(*arrays)
+    found = after.program.interpret(*arrays)
+    for one, other in zip(expected, found, strict=True):
+        if exact:
+            same_bits(other, one)
+        else:
+            close(other, one, rtol)
+    if run:
+        for one, other in zip(
+            as_arrays(before.compile(optimize="none")(*arrays)),
+            as_arrays(after.program.compile(optimize="none")(*arrays)),
+            strict=True,
+        ):
+            close(other, one, rtol)
+    return after
+
+
+def as_arrays(results: Any) -> list[np.ndarray]:
+    """A call's results; a single one is no tuple."""
+    return [np.asarray(each) for each in (results if isinstance(results, tuple | list) else [results])]
+
+
+def same_bits(found: np.ndarray, expected: np.ndarray) -> None:
+    """Equal, NaN where NaN is, and zeros of the same sign."""
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+    if expected.dtype.kind == "f":
+        zeros = expected == 0
+        np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+
+
+def close(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
+    """Equal up to rounding, relative to the greatest finite magnitude; integers exactly."""
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    if expected.dtype.kind not in "fc":
+        np.testing.assert_array_equal(found, expected)
+        return
+    finite = np.abs(expected[np.isfinite(expected)])
+    atol = rtol * float(finite.max()) if finite.size else 0.0
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
