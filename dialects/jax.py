@@ -43,6 +43,10 @@ DEMANDED_BY_JAX = "JAX's symbolic sizes"
 DEMANDED_BY_CALLER = "constraints="
 
 
+class NotWanted(Exception):
+    """A trace that the caller had no use for."""
+
+
 @dataclass(frozen=True)
 class Traced:
     """A program made from a function, and how its results make up the function's.
@@ -318,6 +322,7 @@ def trace(
     constraints: Sequence[str] = (),
     platform: str | None = None,
     kept: Sequence[Any] | None = None,
+    wanted: Callable[[Any], bool] | None = None,
 ) -> Traced:
     """Has JAX trace and lower a function, with symbolic sizes for the axes that have names.
 
@@ -328,10 +333,12 @@ def trace(
         constraints: what else may be taken for granted of the sizes, such as `"n >= 2"`.
         platform: the platform to lower for ("cpu", "cuda", ...), JAX's default when None.
         kept: JAX's own avals of the arguments, where they are not to be made anew.
+        wanted: asked, for static sizes, whether the closed jaxpr is to be lowered at all.
 
     Raises:
         GraphError: sizes or constraints that make no sense.
-        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or cannot export it.
+        NotWanted: `wanted` says no.
     """
     leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
     names = list(arguments)
@@ -357,10 +364,17 @@ def trace(
     try:
         platforms = None if platform is None else [platform]
         jitted = jax.jit(flat, keep_unused=True)
+        if wanted is not None and not wanted(jitted.trace(*specs).jaxpr):  # the trace is kept for the export
+            raise NotWanted
         exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
+    except NotWanted:
+        raise
     except Exception as error:
         if not roots:
-            raise
+            if result_tree is None or wanted is None:
+                raise
+            # The function could be traced: it is the export that refuses.
+            raise UnsupportedGraphError(f"JAX cannot export {name!r}: {_first_lines(error)}") from error
         raise UnsupportedGraphError(_reason(name, roots, error)) from error
     module = _module(exported, symbol)
     _sign(module, described, _results(result_tree, exported.out_avals), demands)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import difflib
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import jax
@@ -20,13 +21,15 @@ from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 from ..codegen import dims as dimension
 from ..codegen.errors import ArgumentError, ArgumentShapeError, DeviceError
 from ..codegen.jax_compat import enable_x64
+from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Root, Signature
 from .arguments import check_count, check_type, find_sizes, key_data, origin, shape_and_dtype
 from .callee import StaticModule
-from .devices import compile_options
+from .devices import compile_options, platform_of
 from .policy import Policies, PolicyArgument, PolicyError, dependent_roots
 from .primitive import call
+from .stages import Lowered, record
 
 
 class HasDevices(Protocol):
@@ -38,6 +41,9 @@ class HasDevices(Protocol):
 
 Topology: TypeAlias = "HasDevices | Sequence[jax.Device]"
 
+# From the function of flat arrays and their specs to one with arguments of another structure, and these.
+Around: TypeAlias = Callable[[Callable[..., Any], Sequence[Any]], tuple[Callable[..., Any], Any, Any]]
+
 
 class AheadFunction:
     """A program for devices that need not be here; see `Program.compile` and `Function.lower`.
@@ -45,11 +51,21 @@ class AheadFunction:
     Attributes:
         program: what is compiled.
         devices: those that it is compiled for; None for JAX's default device.
+        passes: what the module goes through before it is compiled.
         policy: how each named size is met. "auto" is exact: there are no calls yet that could show another size.
     """
 
-    def __init__(self, program: Program, topology: Topology | None = None, policy: PolicyArgument = "auto") -> None:
+    def __init__(
+        self,
+        program: Program,
+        topology: Topology | None = None,
+        policy: PolicyArgument = "auto",
+        *,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+    ) -> None:
         self.program = program
+        self.passes = resolve(optimize, reassociate)
         devices: Any = getattr(topology, "devices", topology)
         self.devices = None if devices is None else tuple(devices)
         if self.devices == ():
@@ -59,9 +75,10 @@ class AheadFunction:
         self.__name__ = self.__qualname__ = program.name
         self.__doc__ = f"StableHLO program {program.name}, compiled ahead of time: {program.signature}"
 
-    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> jax.stages.Lowered:
+    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
         """The program for one set of sizes, lowered by JAX for the devices.
 
+        What comes back is JAX's, and has the module before and after each pass besides: see docs/stages.md.
         Its `.compile()` gives a `jax.stages.Compiled`: `as_text()`, `cost_analysis()`, `memory_analysis()`, and
         `jax.experimental.serialize_executable` for a file. That takes and returns what the module does, as it stands:
         under a padded policy arrays of the bounds' shapes, with the live sizes (int32 scalars) behind them, and where
@@ -79,19 +96,24 @@ class AheadFunction:
             ArgumentError: a size is missing, unknown or contradicts the arguments; an argument of a wrong type.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
+        return self.lower_around(args, sizes or {})
+
+    def lower_around(self, args: Sequence[Any], sizes: Mapping[str, int], around: Around | None = None) -> Lowered:
+        """`lower`; where sizes are exact `around` gives the lowered function other arguments and results."""
         signature = self.program.signature
-        known = _known_sizes(signature, sizes or {})
+        known = _known_sizes(signature, sizes)
         values = self._complete(args) if args else []
         roots = _sizes_of(signature, values, known) if args else _all_sizes(signature, known, self.policy)
-        static = self._static(roots, known)
+        exact, bounds = self._plan(roots, known)
+        static = self._static(exact, bounds)
         arguments = static.signature.arguments
         given = [*values, *[None] * (len(arguments) - len(values))]
-        shardings = self._shardings([_sharding(x) for x in given])
+        shardings = self._shardings([wanted_sharding(x) for x in given])
         specs = [
             jax.ShapeDtypeStruct(argument.dims, argument.dtype, sharding=sharding)
             for argument, sharding in zip(arguments, shardings, strict=True)
         ]
-        module = StaticModule(static)
+        module = StaticModule(static, passes=self.passes)
 
         def traced(*arrays: Any) -> Any:
             outputs = call(module, arrays)
@@ -99,9 +121,14 @@ class AheadFunction:
 
         traced.__name__ = traced.__qualname__ = static.name
         placed = (device for sharding in shardings if sharding is not None for device in sharding.device_set)
-        options = compile_options(static, next(placed, None))
+        device = next(placed, None)
+        options = compile_options(static, device)
+        others = around(traced, specs) if around is not None and bounds is None else (traced, specs, {})
+        function, positional, keywords = others
         with enable_x64(True):  # every dtype is given; nothing is JAX's to choose
-            return jax.jit(traced, compiler_options=options).lower(*specs)
+            lowered = jax.jit(function, compiler_options=options).lower(*positional, **keywords)
+        stages = partial(record, self.program, exact, bounds, self.passes, platform_of(device))
+        return Lowered.of(lowered, stages, shardings)
 
     def __call__(self, *args: Any) -> Any:
         """Raises `DeviceError`: nothing runs here."""
@@ -118,9 +145,11 @@ class AheadFunction:
         pairs = zip(signature.arguments, [*args, *shared], strict=True)
         return [x if isinstance(x, jax.ShapeDtypeStruct) else key_data(argument, x) for argument, x in pairs]
 
-    def _static(self, roots: Mapping[str, int], known: Mapping[str, int]) -> Program:
-        """The program for these sizes, as a call with them would run it."""
-        program, signature = self.program, self.program.signature
+    def _plan(
+        self, roots: Mapping[str, int], known: Mapping[str, int]
+    ) -> tuple[Mapping[str, int], Mapping[str, int] | None]:
+        """Sizes that the program is specialized for, and those that it is padded to: None where all are exact."""
+        signature = self.program.signature
         policies = Policies(self.policy, signature)
         try:
             plan = policies.plan(roots)
@@ -129,8 +158,15 @@ class AheadFunction:
         except PolicyError as error:
             raise ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}") from None
         if not bounds and not signature.has_data_sizes:
-            return program.specialize(roots)
-        static = (program.specialize(plan.exact) if plan.exact else program).pad(bounds)
+            return roots, None
+        return plan.exact, bounds
+
+    def _static(self, exact: Mapping[str, int], bounds: Mapping[str, int] | None) -> Program:
+        """The program for these sizes, as a call with them would run it."""
+        program = self.program
+        if bounds is None:
+            return program.specialize(exact)
+        static = (program.specialize(exact) if exact else program).pad(bounds)
         pending = static.signature.results[0].size if static.signature.results else ""
         if pending:
             raise ArgumentError(
@@ -159,7 +195,7 @@ class AheadFunction:
         return ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
 
 
-def _sharding(value: Any) -> Any:
+def wanted_sharding(value: Any) -> Any:
     """Where an argument is wanted: what a spec says, or what an array is committed to."""
     return getattr(value, "sharding", None) if getattr(value, "committed", True) else None
 

@@ -113,14 +113,23 @@ class Module:
         program: with symbolic sizes only where JAX has them too, as when it exports.
         sizes: values of scalar int32 arguments at the end that the caller does not give.
         results: which results the caller gets besides the flags of checks; all by default.
+        passes: what a static program goes through first, see `passes.optimize.resolve`; the program must be this
+            module's own, which they change.
 
     Attributes:
         places: the results that the caller gets.
         checks: those of the flags, which are the last of these results.
     """
 
-    def __init__(self, program: Program, sizes: Sequence[int] = (), results: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        sizes: Sequence[int] = (),
+        results: Sequence[int] | None = None,
+        passes: Sequence[str] = (),
+    ) -> None:
         self.program = program
+        self._passes = tuple(passes)
         self.sizes = tuple(sizes)
         self.checks = program.signature.checks
         count = len(program.signature.results)
@@ -128,11 +137,23 @@ class Module:
         self._prepared: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
+    def optimize(self) -> Program:
+        """The program after the passes."""
+        with self._lock:
+            self._optimize()
+        return self.program
+
+    def _optimize(self) -> None:
+        if self._passes and self.program.signature.is_static:
+            self.program.optimize_own(self._passes)
+        self._passes = ()
+
     def bytecode(self, platform: str) -> bytes:
         """The module for a platform, or for any if it is "", as MLIR bytecode."""
         with self._lock:
             if platform not in self._prepared:
                 program = self.program
+                self._optimize()
                 if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes([f"device-linalg{{platform={platform}}}"])
                 self._prepared[platform] = program.to_bytecode()
@@ -146,11 +167,11 @@ class StaticModule(Callee):
     led back to it from there would live forever.
     """
 
-    def __init__(self, program: Program, module: Module | None = None) -> None:
+    def __init__(self, program: Program, module: Module | None = None, passes: Sequence[str] = ()) -> None:
         self.program = program
         self.name = program.name
         self.result_count = len(program.signature.results)
-        self._module = Module(program) if module is None else module
+        self._module = Module(program, passes=passes) if module is None else module
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """As in the signature."""

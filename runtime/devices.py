@@ -40,3 +40,14 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     if platform == "cpu" and program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
         return dict(keep_nan_options()) or None
     return None
+
+
+def platform_of(device: Any) -> str:
+    """The platform of a device (None: JAX's default), by the name under which JAX lowers for it."""
+    config: Any = jax.config
+    device = device or config.jax_default_device
+    if not hasattr(device, "platform"):
+        (device, *_) = jax.devices(device)
+    if device.platform != "gpu":
+        return str(device.platform)
+    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"

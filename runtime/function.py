@@ -30,6 +30,7 @@ from ..codegen.errors import (
     UnsupportedGraphError,
 )
 from ..codegen.jax_compat import enable_x64
+from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Argument, CheckSpec
 from .arguments import check_count, check_type, find_sizes, key_data, narrowed, origin, shape_and_dtype
@@ -48,6 +49,7 @@ from .policy import (
     RecompilationWarning,
 )
 from .primitive import call, report
+from .stages import Lowered
 from .stats import Counter, ExecutableStats, Stats
 
 DEFAULT_CACHE_SIZE = 128
@@ -86,6 +88,7 @@ class Function:
         program: what it runs.
         device: the `jax.Device` it runs on, or None for JAX's default.
         policy: how each named size is met.
+        passes: what each executable's module goes through before it is compiled.
         derived: its derivatives and batched versions, made when JAX asks for them.
     """
 
@@ -96,11 +99,13 @@ class Function:
         device: Any = None,
         cache_size: int = DEFAULT_CACHE_SIZE,
         policy: PolicyArgument = "auto",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
     ) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
         held = object.__new__(Function)
-        held._set_up(program, device, cache_size, policy)
+        held._set_up(program, device, cache_size, policy, resolve(optimize, reassociate))
         self.__dict__ = held.__dict__
 
     def __reduce__(self) -> Any:
@@ -115,7 +120,9 @@ class Function:
     def __deepcopy__(self, memo: Any) -> Function:
         return self
 
-    def _set_up(self, program: Program, device: Any, cache_size: int, policy: PolicyArgument) -> None:
+    def _set_up(
+        self, program: Program, device: Any, cache_size: int, policy: PolicyArgument, passes: tuple[str, ...]
+    ) -> None:
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         self.program = program
@@ -129,6 +136,7 @@ class Function:
         self._key_arguments = [i for i, a in enumerate(signature.arguments) if a.key]
         self._single = len(signature.results) == 1
         self.policy = policy
+        self.passes = passes
         self.derived = Derived(self)
         self._policies = Policies(policy, signature)
         self._data_sizes = signature.has_data_sizes
@@ -225,7 +233,10 @@ class Function:
         with self._lock:
             found = self._modules.get(key)
         if found is None:
-            found = self._padded_module(sizes) if self._data_sizes else Module(self.program.specialize(sizes))
+            if self._data_sizes:
+                found = self._padded_module(sizes)
+            else:
+                found = Module(self.program.specialize(sizes), passes=self.passes)
             with self._lock:
                 while len(self._modules) >= self._cache_size:
                     del self._modules[next(iter(self._modules))]
@@ -242,7 +253,8 @@ class Function:
                 "function cannot be called inside jax.jit or another transformation"
             )
         live = [sizes[argument.size] for argument in padded.arguments[len(signature.arguments) :]]
-        return Module(program, live, [place for place, result in enumerate(padded.results) if not result.size])
+        results = [place for place, result in enumerate(padded.results) if not result.size]
+        return Module(program, live, results, self.passes)
 
     def open_module(self) -> Module:
         """The program with its sizes open, for a module whose shapes JAX has as symbols.
@@ -290,7 +302,7 @@ class Function:
         if isinstance(policy, Mapping):
             names = {root.name for root in program.signature.roots} | {c.name for c in program.signature.counts}
             policy = {name: choice for name, choice in policy.items() if name in names}
-        return Function(program, device=self.device, cache_size=self._cache_size, policy=policy)
+        return Function(program, device=self.device, cache_size=self._cache_size, policy=policy, optimize=self.passes)
 
     def _widened(self, args: Sequence[Any]) -> Sequence[Any]:
         """JAX's arrays in the program's 64-bit types; from JAX without such types they come with 32."""
@@ -444,7 +456,8 @@ class Function:
         """`jax.jit` of a padded program; the time of its first call is counted as compile time."""
         program = executable.program
         arguments = program.signature.arguments
-        module = StaticModule(program)
+        module = Module(program, passes=self.passes)
+        callee = StaticModule(program, module)
         alone = len(program.signature.results) == 1 and not program.signature.checks
 
         def traced(*arrays: Any) -> Any:
@@ -454,11 +467,11 @@ class Function:
                     raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
             self._compiles.increment()
             executable.compiles += 1
-            outputs = call(module, converted)
+            outputs = call(callee, converted)
             return outputs[0] if alone else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = program.name
-        jitted = self._jit(traced, program)
+        jitted = self._jit(traced, module.optimize())
         started = threading.Lock()
 
         def first(*arrays: Any) -> Any:
@@ -574,7 +587,7 @@ class Function:
             return outputs[0] if alone else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = self.program.name
-        return self._jit(traced, module.program)
+        return self._jit(traced, module.optimize())
 
     def _jit(self, traced: Callable[..., Any], program: Program) -> Callable[..., Any]:
         options = compile_options(program, self.device)
@@ -583,7 +596,7 @@ class Function:
         sharding = jax.sharding.SingleDeviceSharding(self.device)
         return jax.jit(traced, in_shardings=sharding, out_shardings=sharding, compiler_options=options)
 
-    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> jax.stages.Lowered:
+    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
         """The program for these arguments, on the function's device, ahead of time; see `AheadFunction.lower`.
 
         Args:
@@ -593,7 +606,7 @@ class Function:
         from .ahead import AheadFunction
 
         devices = None if self.device is None else [self.device]
-        return AheadFunction(self.program, devices, self.policy).lower(*args, sizes=sizes)
+        return AheadFunction(self.program, devices, self.policy, optimize=self.passes).lower(*args, sizes=sizes)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -661,6 +674,8 @@ def function(
     rewrite: bool | Literal["full"] = True,
     cache_size: int = DEFAULT_CACHE_SIZE,
     policy: PolicyArgument = "auto",
+    optimize: Optimize = "default",
+    reassociate: bool = True,
 ) -> Function:
     """Emits and compiles in one.
 
@@ -676,6 +691,9 @@ def function(
         policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
             name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
+        optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
+            `["sink_reductions"]`; see docs/passes.md.
+        reassociate: False keeps every bit of the results of what `optimize` does.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
@@ -683,7 +701,7 @@ def function(
     from ..codegen.emit import emit_stablehlo
 
     program = emit_stablehlo((inputs, outputs), dims=dims, name=name, rewrite=rewrite)
-    return program.compile(device, cache_size=cache_size, policy=policy)
+    return program.compile(device, cache_size=cache_size, policy=policy, optimize=optimize, reassociate=reassociate)
 
 
 __all__ = ["Function", "Stats", "function"]

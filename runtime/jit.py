@@ -25,16 +25,25 @@ from jax import tree_util
 
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
 from ..codegen.jax_compat import trace_state, x64_flag
+from ..codegen.passes import parse_spec
+from ..codegen.passes.optimize import Optimize, resolve
+from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
-from ..dialects.jax import Traced, bind, is_key, name_axes, name_of, signature_of, trace
+from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, signature_of, trace
+from .ahead import AheadFunction
 from .arguments import find_sizes
-from .devices import find_device
+from .devices import find_device, platform_of
 from .function import DEFAULT_CACHE_SIZE, Function
+from .jit_lower import lower
 from .policy import PolicyArgument
+from .stages import Lowered
 from .stats import Stats
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
+
+# From here on a function without loops is lowered to see whether it has a block that repeats.
+_MANY_EQUATIONS = 50
 
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
@@ -114,6 +123,8 @@ class Jit:
         static_argnums: Any,
         constraints: Sequence[str],
         cache_size: int,
+        optimize: Optimize,
+        reassociate: bool,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -123,13 +134,14 @@ class Jit:
         self._device = find_device(device)
         self._constraints = tuple(constraints)
         self._cache_size = cache_size
+        self._passes = resolve(optimize, reassociate)
         self._positions = _positions(self._signature)
         self._static = self._static_parameters(static_argnames, static_argnums)
         self._dims = self._check_dims(dims)
         self._jax: Any = jax.jit(function, static_argnames=sorted(self._static) or None)
         self._lock = threading.Lock()
         self._plans: dict[_Key, _Plan] = {}
-        self._programs: dict[_Key, tuple[Traced, Function] | HlographError] = {}
+        self._programs: dict[_Key, tuple[Traced, Function] | HlographError | None] = {}
         self._warned: set[str] = set()
         self._traces = 0
         self._jax_calls = 0
@@ -239,11 +251,14 @@ class Jit:
             raise ArgumentShapeError(str(error)) from None
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return _Plan()
-        if not any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape):
+        named = any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape)
+        if not named and not self._passes:
             return _Plan()
         found = self._find(call, specs)
         if isinstance(found, HlographError):
-            self._refuse(found)
+            self._refuse(found, named)
+            return _Plan()
+        if found is None:
             return _Plan()
         traced, function = found
         prepare = _preparation(_leaves(call.places), leaves, _leaves(specs))
@@ -258,25 +273,50 @@ class Jit:
         arguments = {name: tree_util.tree_map(leaves.__getitem__, places) for name, places in call.places.items()}
         return name_axes(arguments, {name: axes for name, axes in self._dims.items() if name in arguments})
 
-    def _find(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | HlographError:
-        """The program for such arguments, traced now if it is the first time, or why there is none."""
+    def _find(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | HlographError | None:
+        """The program for such arguments, traced now if it is the first time, or why there is none.
+
+        None where no size has a name and the passes find nothing to do: `jax.jit` is as good.
+        """
         flat, tree = tree_util.tree_flatten(list(specs.values()))
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
         key = (tuple(specs), tree, call.static, _X64.value, kinds)
+        named = any(isinstance(size, str) for spec in flat for size in spec.shape)
         with self._lock:
             if key not in self._programs:
                 try:
-                    traced = self._trace(call, specs)
-                    self._programs[key] = traced, self._compile(traced.program)
+                    self._programs[key] = self._make(call, specs) if named else self._make_static(call, specs)
                 except GraphError:
                     raise
                 except HlographError as error:
                     self._programs[key] = error
             return self._programs[key]
 
+    def _make(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function]:
+        traced = self._trace(call, specs)
+        return traced, self._compile(traced.program, self._passes)
+
+    def _make_static(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:
+        """The program for arguments without named sizes, if the passes find something to do in it."""
+        try:
+            traced = trace(call.function, specs, name=self._name, platform=self._target(), wanted=self._worth_lowering)
+        except NotWanted:
+            return None
+        program = traced.program
+        if not program.optimize_own(self._passes):
+            return None
+        self._traces += 1
+        return traced, self._compile(program, ())
+
+    def _worth_lowering(self, jaxpr: Any) -> bool:
+        """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
+        if jaxpr.effects:
+            return False
+        return self._passes != resolve("default") or _is_long(jaxpr.jaxpr)
+
     def _trace(self, call: _Call, specs: dict[str, Any]) -> Traced:
         self._traces += 1
-        platform = None if self._device is None else _platform(self._device)
+        platform = self._target()
 
         def attempt(constraints: Sequence[str]) -> Traced:
             return trace(call.function, specs, name=self._name, constraints=constraints, platform=platform)
@@ -292,17 +332,21 @@ class Jit:
             except UnsupportedGraphError:
                 raise error from None
 
-    def _compile(self, program: Program) -> Function:
-        return program.compile(self._device, cache_size=self._cache_size, policy=self._policy)
+    def _target(self) -> str | None:
+        return None if self._device is None else platform_of(self._device)
 
-    def _refuse(self, error: HlographError) -> None:
+    def _compile(self, program: Program, passes: Sequence[str]) -> Function:
+        return program.compile(self._device, cache_size=self._cache_size, policy=self._policy, optimize=passes)
+
+    def _refuse(self, error: HlographError, named: bool) -> None:
         """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
         choices = self._policy.values() if isinstance(self._policy, Mapping) else [self._policy]
-        if any(choice not in _MAY_COMPILE_PER_SIZE for choice in choices):
+        if named and any(choice not in _MAY_COMPILE_PER_SIZE for choice in choices):
             raise error
         if str(error) not in self._warned:
             self._warned.add(str(error))
-            message = f"hlograph.jit: jax.jit runs {self._name!r}, one compile per size, because {error}"
+            how = "one compile per size" if named else "as it is"
+            message = f"hlograph.jit: jax.jit runs {self._name!r}, {how}, because {error}"
             warnings.warn(message, RuntimeWarning, stacklevel=4)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
@@ -319,12 +363,38 @@ class Jit:
         found = self._find(call, self._specs(call, leaves))
         if isinstance(found, HlographError):
             raise found
+        if found is None:
+            return trace(call.function, self._specs(call, leaves), name=self._name, platform=self._target()).program
         return found[0].program
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """What runs such a call, ahead of time, as `jax.jit(f).lower`, with the stages of `Function.lower`.
+
+        Where `jax.jit` runs the function as it is, what it lowers is the only stage.
+
+        Args:
+            args, kwargs: as in a call; in place of an array also a `jax.ShapeDtypeStruct`.
+        """
+        dynamic, static = self._split(args, kwargs) if self._static else ((args, kwargs), ())
+        leaves, tree = tree_util.tree_flatten(dynamic)
+        call = self._describe(tree, static)
+        specs = self._specs(call, leaves)
+        found = self._find(call, specs)
+        if found is None or isinstance(found, HlographError):
+            unchanged = [parse_spec(spec)[0] for spec in self._passes]
+            return Lowered.of(self._jax.lower(*args, **kwargs), lambda: Stages([], unchanged))
+        traced, function = found
+        if function.passes != self._passes:  # they have been at work already
+            traced = trace(call.function, specs, name=self._name, platform=self._target())
+        devices = None if self._device is None else [self._device]
+        ahead = AheadFunction(traced.program, devices, self._policy, optimize=self._passes)
+        places = [place for place, name in enumerate(self._positions) if name in self._static]
+        return lower(ahead, traced, _leaves(call.places), dynamic, (places, self._static), _restoration(traced))
 
     @property
     def functions(self) -> list[Function]:
         """The compiled functions held now, one for each kind of arguments."""
-        return [found[1] for found in list(self._programs.values()) if not isinstance(found, HlographError)]
+        return [found[1] for found in list(self._programs.values()) if isinstance(found, tuple)]
 
     @property
     def stats(self) -> JitStats:
@@ -355,11 +425,18 @@ def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
     return tree_util.tree_leaves(list(arguments.values()))
 
 
-def _platform(device: Any) -> str:
-    """The platform of a device, by the name under which JAX lowers for it."""
-    if device.platform != "gpu":
-        return str(device.platform)
-    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+def _is_long(jaxpr: Any) -> bool:
+    """Whether a jaxpr has a loop, or many equations, those of jaxprs inside counted."""
+    count, stack = 0, [jaxpr]
+    while stack:
+        for equation in stack.pop().eqns:
+            count += 1
+            if equation.primitive.name in ("scan", "while") or count >= _MANY_EQUATIONS:
+                return True
+            for value in equation.params.values():
+                inner = [getattr(item, "jaxpr", item) for item in (value if isinstance(value, tuple) else (value,))]
+                stack.extend(item for item in inner if hasattr(item, "eqns"))
+    return False
 
 
 def _preparation(
@@ -419,6 +496,8 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     constraints: Sequence[str] = (),
     cache_size: int = DEFAULT_CACHE_SIZE,
+    optimize: Optimize = "default",
+    reassociate: bool = True,
 ) -> Any:
     """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
 
@@ -438,11 +517,27 @@ def jit(
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
         cache_size: how many executables each program keeps.
+        optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
+            `["sink_reductions"]`; see docs/passes.md. Where no size has a name and they find nothing to do, `jax.jit`
+            runs the function.
+        reassociate: False keeps every bit of the results of what `optimize` does.
 
     Raises:
         ValueError: dims or static arguments name what is no parameter.
+        PassError: `optimize` names an unknown pass.
     """
     if function is None:
         options = {name: value for name, value in locals().items() if name != "function"}
         return lambda decorated: jit(decorated, **options)
-    return Jit(function, dims or {}, policy, device, static_argnames, static_argnums, constraints, cache_size)
+    return Jit(
+        function,
+        dims or {},
+        policy,
+        device,
+        static_argnames,
+        static_argnums,
+        constraints,
+        cache_size,
+        optimize,
+        reassociate,
+    )

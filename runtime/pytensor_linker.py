@@ -38,6 +38,7 @@ from pytensor.tensor.type import TensorType
 from ..codegen.emit import emit_stablehlo
 from ..codegen.errors import DeviceError
 from ..codegen.jax_compat import x64_caller, x64_flag
+from ..codegen.passes.optimize import Optimize
 from ..dialects.apply_graph import library
 from ..dialects.rewrites import EXCLUDED, Rewrite
 from . import pytensor_values as values
@@ -71,7 +72,7 @@ class StableHLOLinker(LocalLinker):
     """Compiles a whole function graph as one StableHLO program.
 
     Args:
-        policy, device, cache_size: see `hlograph.function`.
+        policy, device, cache_size, optimize, reassociate: see `hlograph.function`.
         outputs: "numpy" or "jax", the arrays that calls return.
         allow_gc: whether a call's arguments are forgotten when it returns; PyTensor's `config.allow_gc` by default.
         scheduler: PyTensor's; the emitter has an order of its own.
@@ -86,6 +87,8 @@ class StableHLOLinker(LocalLinker):
         policy: PolicyArgument = "auto",
         device: Any = None,
         cache_size: int = DEFAULT_CACHE_SIZE,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
         outputs: str = "numpy",
         allow_gc: bool | None = None,
         scheduler: Any = None,
@@ -93,7 +96,13 @@ class StableHLOLinker(LocalLinker):
         if outputs not in ("numpy", "jax"):
             raise ValueError(f'outputs must be "numpy" or "jax", got {outputs!r}')
         super().__init__(allow_gc=allow_gc, scheduler=scheduler)
-        self.options: dict[str, Any] = {"policy": policy, "device": device, "cache_size": cache_size}
+        self.options: dict[str, Any] = {
+            "policy": policy,
+            "device": device,
+            "cache_size": cache_size,
+            "optimize": optimize,
+            "reassociate": reassociate,
+        }
         self.outputs = outputs
         self.fgraph: Any = None
 
@@ -484,8 +493,8 @@ class Mode(PyTensorMode):
         linker: a `StableHLOLinker`; by default one with the options below.
         optimizer: which of PyTensor's rewrites to apply; by default those that `rewrite` says.
         db: PyTensor's rewrite database.
-        policy, device, cache_size: see `hlograph.function`. The device is JAX's default one at the time of the compile;
-            functions that are pickled take one by name.
+        policy, device, cache_size, optimize, reassociate: see `hlograph.function`. The device is JAX's default one at
+            the time of the compile; functions that are pickled take one by name.
         rewrite: True for hlograph's selection of PyTensor's rewrites ("stablehlo" in its database), "full" for all that
             PyTensor's own compiled modes apply, False for none.
         outputs: what calls return: "numpy", arrays that can be written to, or "jax", arrays on the device.
@@ -501,10 +510,19 @@ class Mode(PyTensorMode):
         device: Any = None,
         cache_size: int = DEFAULT_CACHE_SIZE,
         rewrite: Rewrite = True,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
         outputs: str = "numpy",
     ) -> None:
         if linker is None:
-            linker = StableHLOLinker(policy=policy, device=device, cache_size=cache_size, outputs=outputs)
+            linker = StableHLOLinker(
+                policy=policy,
+                device=device,
+                cache_size=cache_size,
+                optimize=optimize,
+                reassociate=reassociate,
+                outputs=outputs,
+            )
         super().__init__(linker, rewriting(rewrite) if optimizer is None else optimizer, db)
 
     @property

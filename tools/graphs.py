@@ -108,7 +108,7 @@ def load_graph(path: GraphPath) -> Any:
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
         with progress(f"running {path.file}"):
-            found = _find(_import_file(path.file), path)
+            found = _find(run_file(path.file), path)
         if not _makes_graphs(found):
             return found
         _refuse_arguments(found, path)
@@ -116,8 +116,10 @@ def load_graph(path: GraphPath) -> Any:
             return _call_user_code(found, path.file)
 
 
-def _import_file(file: Path) -> ModuleType:
+def run_file(file: Path) -> ModuleType:
     """Run a Python file as a module of its own name, with its folder on the path, as `python FILE` has it."""
+    if not file.is_file():
+        raise click.ClickException(f"{file}: no such file")
     module = ModuleType(file.stem)
     module.__file__ = str(file)
     sys.path.insert(0, str(file.parent.resolve()))

@@ -6,16 +6,19 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from .console import columns, progress
 from .files import display_name, module_output_option, read_module, write_atomically
+from .graphs import run_file
 from .settings import traceback_option
 
 if TYPE_CHECKING:
     from .. import Program
+    from ..codegen.passes.report import Report
 
 __all__ = ["opt"]
 
@@ -44,6 +47,13 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
     context.exit()
 
 
+def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
+    """Runs files that register rewrites; before --list, so that it has them."""
+    for file in files:
+        if not context.resilient_parsing:
+            run_file(Path(file))
+
+
 @click.command()
 @click.argument("module", metavar="MODULE")
 @click.option(
@@ -53,21 +63,44 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
     multiple=True,
     help="A pass to run, in the order given. Options go in braces: --pass 'specialize{n=128,m=3}'.",
 )
+@click.option(
+    "--explain",
+    "explained",
+    metavar="NAME",
+    multiple=True,
+    help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; it is run last if "
+    "--pass does not name it.",
+)
+@click.option(
+    "--load",
+    "files",
+    metavar="FILE.py",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_load_rewrites,
+    help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
+)
 @module_output_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @traceback_option()
-def opt(module: str, passes: Sequence[str], output: str | None, split_input_file: bool) -> None:
+def opt(
+    module: str, passes: Sequence[str], explained: Sequence[str], output: str | None, split_input_file: bool
+) -> None:
     """Run passes over a module.
 
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
     check_pass_names(passes)
+    check_pass_names(explained, "--explain")
+    passes = [*passes, *(name for name in explained if not _covered(name, passes))]
     if output is not None and split_input_file and not output.endswith(".mlir"):
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
     source = read_module(module)
     sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
-    programs, failures = _run_passes(sections, passes, display_name(module))
+    programs, failures, reports = _run_passes(sections, passes, display_name(module), bool(explained))
+    _explain(reports, explained)
     if not failures and output is not None and not split_input_file:
         programs[0].save(output)
         return
@@ -81,7 +114,26 @@ def opt(module: str, passes: Sequence[str], output: str | None, split_input_file
         raise failures[0] if len(sections) == 1 else click.ClickException("\n".join(map(str, failures)))
 
 
-def check_pass_names(passes: Sequence[str]) -> None:
+def _covered(name: str, passes: Sequence[str]) -> bool:
+    """Whether one of the passes is this one, or holds the rewrite of this name."""
+    from ..codegen.passes import parts
+
+    return any(
+        name == spec.partition("{")[0].strip() or name in parts(spec.partition("{")[0].strip()) for spec in passes
+    )
+
+
+def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
+    """The notes that were asked for, on stderr."""
+    for name in explained:
+        found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]
+        for note in found:
+            click.echo(str(note), err=True)
+        if not found:
+            click.echo(f"{name}: no op that it could apply to", err=True)
+
+
+def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
     """Refuse an unknown pass before anything is read.
 
     Raises:
@@ -95,7 +147,7 @@ def check_pass_names(passes: Sequence[str]) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, known)
             hint = f"did you mean {' or '.join(close)}?" if close else "'hlograph opt --list' shows those there are"
-            raise click.BadParameter(f"there is no pass {name or text!r}; {hint}", param_hint="'--pass'")
+            raise click.BadParameter(f"there is no pass {name or text!r}; {hint}", param_hint=f"'{option}'")
 
 
 def split_sections(source: str) -> list[Section]:
@@ -112,20 +164,22 @@ def split_sections(source: str) -> list[Section]:
 
 
 def _run_passes(
-    sections: Sequence[Section], passes: Sequence[str], filename: str
-) -> tuple[list[Program], list[Exception]]:
+    sections: Sequence[Section], passes: Sequence[str], filename: str, detailed: bool
+) -> tuple[list[Program], list[Exception], list[Report]]:
     """Each section by itself: one that fails does not keep the others from being printed."""
     from .. import HlographError, Program
 
     programs: list[Program] = []
     failures: list[Exception] = []
+    reports: list[Report] = []
     with progress(f"running {', '.join(passes) or 'no passes'}"):
         for section in sections:
             try:
-                programs.append(Program.parse(_at_its_lines(section), filename=filename).run_passes(passes))
+                program = Program.parse(_at_its_lines(section), filename=filename)
+                programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)
-    return programs, failures
+    return programs, failures, reports
 
 
 def _at_its_lines(section: Section) -> str | bytes:

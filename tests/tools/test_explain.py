@@ -313,7 +313,7 @@ def test_a_notebook_shows_the_page_in_a_frame() -> None:
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     found = regression()
-    page._template.cache_clear()
+    page.template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "hlograph\[explain\]"'):
         _ = found.html

@@ -83,7 +83,7 @@ def render(explanation: Explanation) -> str:
         left -= len(drawing.boxes)
         if drawing.boxes:
             drawings.append(drawing)
-    return _template().render(
+    return template("page.html.jinja").render(
         it=explanation, drawings=drawings, undrawn=undrawn, limit=LIMIT, colours=colours, box=(_WIDTH, _HEIGHT),
         coloured=lambda name: colours.get(name, 0) % _COLOURS,
     )  # fmt: skip
@@ -96,7 +96,12 @@ def frame(explanation: Explanation) -> str:
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Any:
+    """One of the templates beside this file.
+
+    Raises:
+        ModuleNotFoundError: the extra `explain` is not installed.
+    """
     try:
         import jinja2
     except ModuleNotFoundError as error:
@@ -105,7 +110,7 @@ def _template() -> Any:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("page.html.jinja")
+    return environment.get_template(name)
 
 
 def _missing(error: ModuleNotFoundError) -> ModuleNotFoundError:

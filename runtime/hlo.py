@@ -1,0 +1,213 @@
+"""Optimized HLO: its text for a reader, its instructions, and XLA's cost analysis with loops as often as they run.
+
+In: what JAX compiled. Out: text, counts, and flops and bytes. XLA's own analysis counts the body of a loop once, so a
+loop that is rolled up would seem to have saved nearly all of its work. Decision to know: the analysis is XLA's, asked
+of each loop's body as a module of its own and multiplied with the trip count that XLA has found. To make the body the
+entry of the module, three fields of its serialized form are written anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+from jaxlib import _jax
+
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][a-z0-9-]*)\(", re.MULTILINE)
+_TABLES = re.compile(r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*\n*", re.MULTILINE)
+
+
+def counts(text: str) -> dict[str, int]:
+    """How often each instruction occurs in HLO text, most frequent first; parameters are not counted."""
+    found = Counter(match[1] for match in _INSTRUCTION.finditer(text))
+    found.pop("parameter", None)
+    return dict(found.most_common())
+
+
+def readable(text: str) -> str:
+    """HLO text without the tables of Python's files and lines; the names of the graph's variables stay."""
+    return re.sub(r" ?stack_frame_id=\d+", "", _TABLES.sub("", text)).replace(", metadata={}", "")
+
+
+# ---- loops ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """Flops and bytes accessed; `complete` is False where a loop counts once because nothing says how often it runs."""
+
+    flops: float
+    bytes_accessed: float
+    complete: bool = True
+
+    def plus(self, other: Work, times: float = 1) -> Work:
+        """This and another one, so many times."""
+        return Work(
+            self.flops + times * other.flops,
+            self.bytes_accessed + times * other.bytes_accessed,
+            self.complete and other.complete,
+        )
+
+
+@dataclass
+class _Computation:
+    """What an HLO computation runs: loops as (condition, body, trip count), and others once."""
+
+    loops: list[tuple[str, str, int | None]] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    branches: list[list[str]] = field(default_factory=list)
+
+
+def work(compiled: jax.stages.Compiled) -> Work | None:
+    """XLA's flops and bytes accessed of an executable, loops as often as they run; None where XLA gives none."""
+    analysis = compiled.cost_analysis()
+    whole = _as_work(analysis[0] if isinstance(analysis, list) and analysis else analysis)
+    text = compiled.as_text()
+    if whole is None or text is None or " while(" not in text:
+        return whole
+    entry, computations = _parse(text)
+    once = _each(compiled, [name for loop in _loops(computations) for name in loop[:2]])
+    if once is None:
+        return Work(whole.flops, whole.bytes_accessed, complete=False)
+
+    def extra(name: str) -> Work:
+        """What is missing where each loop inside counts once."""
+        computation = computations.get(name)
+        if computation is None:  # text that this parser does not understand
+            return Work(0, 0, complete=False)
+        found = Work(0, 0)
+        for condition, body, trips in computation.loops:
+            more = (1 if trips is None else trips) - 1
+            inside = extra(body).plus(extra(condition))
+            found = found.plus(inside, more + 1).plus(once[body].plus(once[condition]), more)
+            found = found.plus(Work(0, 0, complete=trips is not None))
+        for callee in computation.calls:
+            found = found.plus(extra(callee))
+        for branches in computation.branches:  # XLA counts the one with most work
+            found = found.plus(max((extra(branch) for branch in branches), key=lambda each: each.flops))
+        return found
+
+    return whole.plus(extra(entry))
+
+
+def _as_work(analysis: Any) -> Work | None:
+    """XLA leaves out what is zero, and gives -1 for what it does not know."""
+    if not analysis:
+        return None
+    flops, accessed = analysis.get("flops", 0.0), analysis.get("bytes accessed", 0.0)
+    return None if flops < 0 or accessed < 0 else Work(flops, accessed)
+
+
+def _loops(computations: Mapping[str, _Computation]) -> list[tuple[str, str, int | None]]:
+    return [loop for computation in computations.values() for loop in computation.loops]
+
+
+_HEAD = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\{$")
+_NAME = r"%?([\w.-]+)"
+
+
+def _parse(text: str) -> tuple[str, dict[str, _Computation]]:
+    """The entry's name, and what each computation runs."""
+    found: dict[str, _Computation] = {}
+    entry, current = "", _Computation()
+    for line in text.splitlines():
+        head = _HEAD.match(line)
+        if head is not None:
+            current = found[head[2]] = _Computation()
+            entry = head[2] if head[1] else entry
+        elif " while(" in line:
+            condition, body = (re.search(rf"\b{key}={_NAME}", line) for key in ("condition", "body"))
+            trips = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line)
+            if condition is not None and body is not None:
+                current.loops.append((condition[1], body[1], None if trips is None else int(trips[1])))
+        elif " call(" in line:
+            current.calls += re.findall(rf"\bto_apply={_NAME}", line)
+        elif " conditional(" in line:
+            several = re.search(r"\bbranch_computations=\{([^}]*)\}", line)
+            names = several[1].split(",") if several else re.findall(rf"\b(?:true|false)_computation={_NAME}", line)
+            current.branches += [[name.strip().lstrip("%") for name in names]] if names else []
+    return entry, found
+
+
+def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, Work] | None:
+    """XLA's analysis of computations by themselves; None where this executable or jaxlib does not offer it."""
+    executable: Any = compiled.runtime_executable()
+    analyze = getattr(_jax, "hlo_module_cost_analysis", None)
+    client = getattr(executable, "client", None)
+    if analyze is None or client is None or not hasattr(executable, "hlo_modules"):
+        return None
+    module, *others = executable.hlo_modules()
+    if others:
+        return None
+    data: bytes = module.as_serialized_hlo_module_proto()
+    found = {}
+    for name in dict.fromkeys(names):
+        analysis = analyze(client, type(module).from_serialized_hlo_module_proto(with_entry(data, name)))
+        found[name] = _as_work(analysis) or Work(0, 0)
+    return found
+
+
+# ---- the serialized module ------------------------------------------------------------------------------------------
+# Field numbers of HloModuleProto and HloComputationProto, in XLA's service/hlo.proto.
+
+_MODULE_NAME, _ENTRY_NAME, _COMPUTATION, _SHAPE, _ENTRY_ID, _STACK_FRAMES = 1, 2, 3, 4, 6, 17
+_COMPUTATION_NAME, _COMPUTATION_SHAPE, _COMPUTATION_ID = 1, 4, 5
+
+
+def with_entry(data: bytes, name: str) -> bytes:
+    """A serialized HLO module with another of its computations as the entry.
+
+    Raises:
+        KeyError: it has no computation of that name.
+    """
+    kept = [raw for number, _, raw in _fields(data) if number in (_MODULE_NAME, _COMPUTATION, _STACK_FRAMES)]
+    for number, value, _ in _fields(data):
+        if number == _COMPUTATION and isinstance(value, bytes):
+            computation = {inner: content for inner, content, _ in _fields(value)}
+            if computation[_COMPUTATION_NAME] == name.encode():
+                shape, identifier = computation[_COMPUTATION_SHAPE], computation[_COMPUTATION_ID]
+                assert isinstance(shape, bytes) and isinstance(identifier, int)
+                entry = _bytes_field(_ENTRY_NAME, name.encode()) + _bytes_field(_SHAPE, shape)
+                return b"".join(kept) + entry + _varint(_ENTRY_ID << 3) + _varint(identifier)
+    raise KeyError(name)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes, bytes]]:
+    """The fields of a protocol buffer: number, value, and the bytes of both."""
+    place = 0
+    while place < len(data):
+        start = place
+        key, place = _read_varint(data, place)
+        value: int | bytes
+        if key & 7 == 0:
+            value, place = _read_varint(data, place)
+        else:
+            size, place = _read_varint(data, place) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], place)
+            value, place = data[place : place + size], place + size
+        yield key >> 3, value, data[start:place]
+
+
+def _read_varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return value, place
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _bytes_field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(value)) + value

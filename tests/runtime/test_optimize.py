@@ -1,0 +1,147 @@
+"""`optimize=` where programs are compiled: every executable's module goes through the passes, whoever made it.
+
+The rewrite below makes a cosine of every sine: wrong, and therefore seen in the results.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen.passes.rewriting import REWRITES
+from hlograph.passes import rewrite, stablehlo
+
+X = np.linspace(0.0, 2.0, 7)
+
+
+@pytest.fixture(autouse=True)
+def cosine_for_sine():
+    @rewrite("stablehlo.sine", exact=True)
+    def cosine_for_sine(op):
+        """sin(x) becomes cos(x)."""
+        return stablehlo.cosine(op.operands[0])
+
+    yield
+    del REWRITES["cosine_for_sine"]
+
+
+def sine_graph():
+    x = pt.vector("x")
+    return [x], pt.sin(x)
+
+
+OPTIONS = {"optimize": ["cosine_for_sine"]}
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_function(policy):
+    assert_close(hlograph.function(*sine_graph(), policy=policy, **OPTIONS)(X), np.cos(X))
+    assert_close(hlograph.function(*sine_graph(), policy=policy)(X), np.sin(X))
+    assert_close(hlograph.function(*sine_graph(), policy=policy, optimize="none")(X), np.sin(X))
+
+
+def test_the_program_stays_as_it_is():
+    program = hlograph.emit_stablehlo(sine_graph(), dims={"x": (7,)})
+    text = program.text
+    assert_close(program.compile(**OPTIONS)(X), np.cos(X))
+    assert program.text == text
+    assert_close(program.compile()(X), np.sin(X))
+
+
+def test_inside_of_jax():
+    fn = hlograph.function(*sine_graph(), **OPTIONS)
+    with jax.enable_x64(True):
+        assert_close(jax.jit(lambda x: 2 * fn(x))(X), 2 * np.cos(X))
+        assert_close(jax.vmap(fn)(np.stack([X, X + 1])), np.cos(np.stack([X, X + 1])))
+
+
+def test_derivatives_go_through_the_passes_too():
+    x = pt.vector("x")
+    fn = hlograph.function([x], pt.cos(x).sum(), **OPTIONS)  # its derivative is -sin
+    with jax.enable_x64(True):
+        assert_close(jax.grad(fn)(X), -np.cos(X))
+
+
+def test_sizes_from_data():
+    x = pt.vector("x")
+    fn = hlograph.function([x], pt.sin(x[x > 1]), **OPTIONS)
+    assert_close(fn(X), np.cos(X[X > 1]))
+
+
+def test_pytensor_mode():
+    inputs, output = sine_graph()
+    assert_close(pytensor.function(inputs, output, mode=hlograph.Mode(**OPTIONS))(X), np.cos(X))
+    assert_close(pytensor.function(inputs, output, mode=hlograph.Mode())(X), np.sin(X))
+
+
+def test_lower_shows_what_is_compiled():
+    fn = hlograph.function(*sine_graph(), dims={"x": (7,)}, **OPTIONS)
+    text = fn.lower(X).compile().as_text()
+    assert "cosine" in text
+    assert "sine(" not in text.replace("cosine(", "")
+
+
+class TestJit:
+    def test_named_sizes(self):
+        fn = hlograph.jit(jnp.sin, dims={"x": ("n",)}, **OPTIONS)
+        assert_close(fn(X.astype(np.float32)), np.cos(X), 1e-6)
+
+    def test_static_shapes(self):
+        fn = hlograph.jit(jnp.sin, **OPTIONS)
+        assert_close(fn(X.astype(np.float32)), np.cos(X), 1e-6)
+        assert (fn.stats.calls, fn.stats.traces, fn.stats.jax_calls) == (1, 1, 0)
+
+    def test_where_passes_find_nothing_jax_runs_the_function(self):
+        fn = hlograph.jit(jnp.exp, **OPTIONS)
+        assert_close(fn(X.astype(np.float32)), np.exp(X), 1e-6)
+        assert (fn.stats.traces, fn.stats.jax_calls) == (0, 1)
+
+    def test_pytrees_in_any_order(self):
+        def function(parameters, x):
+            return {"sum": jnp.sin(parameters["b"]) + x, "same": (parameters["a"],)}
+
+        found = hlograph.jit(function, **OPTIONS)({"b": np.float32(2), "a": np.float32(3)}, x=np.float32(1))
+        assert_close(found["sum"], np.cos(2.0) + 1, 1e-6)
+        assert_close(found["same"][0], 3.0)
+
+    def test_static_arguments(self):
+        fn = hlograph.jit(lambda x, power: jnp.sin(x) ** power, static_argnames="power", **OPTIONS)
+        assert_close(fn(np.float32(1), power=2), np.cos(1.0) ** 2, 1e-6)
+        assert_close(fn(np.float32(1), power=3), np.cos(1.0) ** 3, 1e-6)
+
+    def test_side_effects_stay_with_jax(self):
+        seen = []
+
+        def function(x):
+            jax.debug.callback(seen.append, x.sum())
+            return jnp.sin(x)
+
+        fn = hlograph.jit(function, **OPTIONS)
+        assert_close(fn(X.astype(np.float32)), np.sin(X), 1e-6)
+        jax.effects_barrier()
+        assert len(seen) == 1
+        assert fn.stats.jax_calls == 1
+
+    def test_transformed_it_is_what_it_was(self):
+        fn = hlograph.jit(jnp.sin, **OPTIONS)
+        assert_close(jax.vmap(fn)(X.astype(np.float32)), np.sin(X), 1e-6)
+
+    def test_what_jax_raises(self):
+        def function(x):
+            return x + jnp.ones(3)
+
+        with pytest.raises(TypeError, match="incompatible shapes"):
+            hlograph.jit(function, **OPTIONS)(np.ones(4, np.float32))
+
+    def test_lower(self):
+        fn = hlograph.jit(lambda x, y: jnp.sin(x) + y, **OPTIONS)
+        assert "cosine" in fn.lower(np.ones(4, np.float32), y=np.float32(1)).compile().as_text()
+        plain = hlograph.jit(jnp.exp).lower(np.ones(4, np.float32))
+        assert "exponential" in plain.compile().as_text()
+
+
+def assert_close(found, want, rtol=1e-12):
+    np.testing.assert_allclose(np.asarray(found), want, rtol=rtol, atol=rtol)

@@ -1,0 +1,370 @@
+"""`lower`: JAX's `Lowered` in all that JAX has of it, the stages before it, and what each costs."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from jax.experimental import serialize_executable
+
+import hlograph
+from hlograph.codegen.errors import PassError
+from hlograph.codegen.mlir import dense_attr
+from hlograph.codegen.passes.rewriting import REWRITES
+from hlograph.passes import rewrite, stablehlo
+from hlograph.runtime import hlo
+from hlograph.runtime.costs import Cost, measure
+from hlograph.runtime.stages import Lowered, amount
+
+SDS = jax.ShapeDtypeStruct
+
+# A sum and a product of the same two arrays, the sum twice.
+TWICE = """
+module @twice {
+  func.func public @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
+      %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["n"]}) -> tensor<?xf32> {
+    %0 = stablehlo.add %x, %y : tensor<?xf32>
+    %1 = stablehlo.add %x, %y : tensor<?xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<?xf32>
+    return %2 : tensor<?xf32>
+  }
+}
+"""
+STATIC = TWICE.replace("?", "4").replace('"n"', '"4"')
+X, Y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+
+
+def lower(text: str, *args: object, passes: object = "none", **options: object) -> Lowered:
+    function = hlograph.Program.parse(text).compile(optimize=passes, **options)
+    return function.lower(*args)
+
+
+def lowered_by_jax(function: object, *args: object) -> jax.stages.Lowered:
+    return jax.jit(function).lower(*args)
+
+
+# ---- JAX's interface -------------------------------------------------------------------------------------------------
+
+
+def test_it_is_what_jax_lowered() -> None:
+    lowered = lower(STATIC, X, Y)
+    assert isinstance(lowered, jax.stages.Lowered)
+    assert lowered.out_info.shape == (4,)
+    assert lowered.out_info.dtype == np.float32
+    assert [leaf.shape for leaf in jax.tree.leaves(lowered.in_avals)] == [(4,), (4,)]
+    assert lowered.in_tree.num_leaves == 2
+    assert lowered.donate_argnums == ()
+    assert [each.shape for each in jax.tree.leaves(lowered.args_info, is_leaf=lambda x: hasattr(x, "shape"))] == [
+        (4,)
+    ] * 2
+    assert lowered.cost_analysis()["flops"] == 12  # three ops on four elements, before XLA
+    assert str(lowered.compiler_ir("stablehlo")) == lowered.as_text() == lowered.as_text("stablehlo")
+    assert "loc(" in lowered.as_text(debug_info=True)
+    assert lowered.as_text("hlo").startswith("HloModule")
+
+
+def test_what_it_compiles_to_is_jaxs() -> None:
+    executable = lower(STATIC, X, Y).compile()
+    assert isinstance(executable, jax.stages.Compiled)
+    np.testing.assert_array_equal(executable(X, Y), (X + Y) ** 2)
+    assert executable.as_text().count(" multiply(") == 1
+    assert executable.cost_analysis()["flops"] == 8
+    assert executable.memory_analysis().argument_size_in_bytes == 32
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(executable))
+    np.testing.assert_array_equal(again(X, Y), (X + Y) ** 2)
+
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+
+def test_exact_sizes() -> None:
+    lowered = lower(TWICE, X, Y)
+    program = hlograph.Program.parse(TWICE)
+    assert lowered.stages.names == ("emitted", "specialize", "lowered")
+    assert lowered.stages["specialize"].spec == "specialize{n=4}"
+    assert lowered.as_text(stage="emitted") == program.text
+    assert lowered.as_text("stablehlo", stage="specialize") == program.specialize({"n": 4}).text
+    assert lowered.as_text(stage="lowered") == lowered.as_text()
+
+
+def test_padded_sizes() -> None:
+    lowered = lower(TWICE, X, Y, policy="padded")
+    assert lowered.stages.names == ("emitted", "pad", "lowered")
+    assert lowered.stages["pad"].text == hlograph.Program.parse(TWICE).pad({"n": 16}).text
+
+
+def test_a_bound_for_one_size_and_another_exact() -> None:
+    x, y = pt.dvector("x"), pt.dvector("y")
+    function = hlograph.function([x, y], x.sum() * y, dims={"x": ("n",), "y": ("m",)}, policy={"n": 8, "m": "exact"})
+    lowered = function.lower(np.ones(5), np.ones(3))
+    assert lowered.stages.names[:3] == ("emitted", "specialize", "pad")
+    assert "tensor<8xf64>" in lowered.as_text()
+    assert "tensor<3xf64>" in lowered.as_text()
+
+
+def test_a_size_from_data() -> None:
+    x, mask = pt.dvector("x"), pt.vector("mask", dtype="bool")
+    function = hlograph.function([x, mask], x[mask], dims={"x": ("n",), "mask": ("n",)}, policy="exact")
+    assert "pad" in function.lower(np.ones(4), np.ones(4, bool)).stages.names
+
+
+def test_passes_that_change_something() -> None:
+    lowered = lower(STATIC, X, Y, passes=["canonicalize", "cse", "inline"])
+    assert lowered.stages.names == ("emitted", "cse", "lowered")
+    assert lowered.stages.unchanged == ("canonicalize", "inline")
+    assert [lowered.as_text(stage=name).count("stablehlo.add") for name in lowered.stages.names] == [2, 1, 1]
+    # What XLA gets is the last stage, called.
+    counts = lowered.stages["lowered"].op_counts
+    assert counts.pop("func.call") == 1
+    assert counts == lowered.stages["cse"].op_counts
+
+
+def test_library_calls_are_a_stage() -> None:
+    text = """func.func @main(%x: tensor<4x4xf64>) -> tensor<4x4xf64> {
+      %0 = stablehlo.cholesky %x, lower = true : tensor<4x4xf64>
+      return %0 : tensor<4x4xf64>
+    }"""
+    lowered = lower(text, np.eye(4))
+    assert lowered.stages.names == ("emitted", "device-linalg", "lowered")
+    assert "stablehlo.custom_call" in lowered.as_text(stage="device-linalg")
+
+
+def test_a_stage_that_is_not_there() -> None:
+    lowered = lower(STATIC, X, Y, passes=["canonicalize"])
+    with pytest.raises(
+        PassError, match="no stage 'canonicalize': the pass changed nothing; there are emitted, lowered"
+    ):
+        lowered.as_text(stage="canonicalize")
+    with pytest.raises(PassError, match="stage 'emitted' is StableHLO, and has no text in 'hlo'"):
+        lowered.as_text("hlo", stage="emitted")
+
+
+def test_locations_of_a_stage() -> None:
+    x = pt.dvector("x")
+    lowered = hlograph.function([x], pt.exp(x), dims={"x": (3,)}).lower(np.ones(3))
+    assert "loc(" in lowered.as_text(stage="emitted", debug_info=True)
+    assert "loc(" not in lowered.as_text(stage="emitted")
+
+
+def test_shared_variables() -> None:
+    x, scale = pt.dvector("x"), pytensor.shared(np.array([2.0, 3.0]), name="scale")
+    lowered = hlograph.function([x], x * scale).lower(np.ones(2))
+    assert lowered.stages.names[0] == "emitted"
+    assert lowered.cost().flops == 2
+
+
+# ---- costs -----------------------------------------------------------------------------------------------------------
+
+
+def test_costs_by_stage() -> None:
+    lowered = lower(TWICE, X, Y)
+    assert lowered.cost("emitted") is None  # its sizes are open
+    cost = lowered.cost()
+    assert cost == lowered.cost("specialize")
+    assert (cost.flops, cost.bytes_accessed, cost.temporary, cost.complete) == (8, 48, 0, True)
+    heading, *rows = lowered.table()
+    assert heading[:5] == ("stage", "ops", "flops", "bytes", "temporary")
+    assert [row[0] for row in rows] == ["emitted", "specialize", "lowered", "optimized HLO"]
+    assert rows[0][2:5] == ("", "", "")
+    assert rows[1][2:5] == ("8", "48 B", "0 B")
+
+
+def test_the_time_of_a_compile_is_that_of_the_first() -> None:
+    lowered = lower(STATIC, X, Y)
+    lowered.compile()
+    first = lowered._seconds
+    lowered.compile()  # JAX has kept the executable
+    assert lowered.cost().seconds == first > 0
+
+
+def test_costs_of_what_is_measured_alone() -> None:
+    lowered = lower(STATIC, X, Y, passes=["cse"])
+    assert [row[2] for row in lowered.table([])[1:]] == ["", "", ""]
+    assert [row[0] for row in lowered.table(["emitted"])[1:]] == ["emitted", "cse", "lowered"]
+    assert lowered.table(["emitted"])[1][2] != ""
+
+
+def test_what_has_open_sizes_is_not_measured() -> None:
+    with pytest.raises(PassError, match=r"twice has open sizes \(n\)"):
+        measure(hlograph.Program.parse(TWICE))
+
+
+@pytest.mark.parametrize("trips", [4, 50])
+def test_loops_count_as_often_as_they_run(trips: int) -> None:
+    def step(carry, scale):
+        return carry * scale + carry, None
+
+    cost = Cost.of(lowered_by_jax(lambda x, s: jax.lax.scan(step, x, s)[0], jnp.ones(1000), jnp.ones(trips)))
+    assert cost.complete
+    # A multiply and an add for each of 1,000 elements in each step; the counter and its bound are the rest.
+    assert cost.flops == pytest.approx(2 * 1000 * trips, rel=0.01)
+
+
+def test_loops_in_loops_and_branches() -> None:
+    def inner(x):
+        return jax.lax.fori_loop(0, 7, lambda _, carry: carry * 2 + carry, x)
+
+    nested = Cost.of(
+        lowered_by_jax(lambda x: jax.lax.fori_loop(0, 5, lambda _, carry: inner(carry), x), jnp.ones(1000))
+    )
+    assert nested.flops == pytest.approx(2 * 1000 * 7 * 5, rel=0.01)
+    branch = Cost.of(lowered_by_jax(lambda x, f: jax.lax.cond(f, inner, lambda x: x, x), jnp.ones(1000), True))
+    assert branch.flops == pytest.approx(2 * 1000 * 7, rel=0.01)
+
+
+def test_a_loop_that_runs_as_long_as_the_data_say_counts_once() -> None:
+    def halve(x):
+        return jax.lax.while_loop(lambda c: c.sum() > 1, lambda c: c * 0.5, x)
+
+    cost = Cost.of(lowered_by_jax(halve, jnp.ones(64)))
+    assert not cost.complete
+    assert cost.flops < 64 * 10
+
+
+HLO = """HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "/somewhere/f.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=4 end_line=4 column=12 end_column=80}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+
+%region_0.1 (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0), metadata={op_name="sum" stack_frame_id=1}
+  %b = f32[] parameter(1)
+  ROOT %add.1 = f32[] add(%a, %b), metadata={op_name="sum" stack_frame_id=1}
+}
+
+ENTRY %main.2 (x: f32[4]) -> (f32[], f32[4]) {
+  %x = f32[4]{0} parameter(0), metadata={op_name="x"}
+  %zero = f32[] constant(0), metadata={stack_frame_id=1}
+  %sum = f32[] reduce(%x, %zero), dimensions={0}, to_apply=%region_0.1
+  ROOT %tuple = (f32[], /*index=1*/f32[4]{0}) tuple(%sum, %x)
+}
+"""
+
+
+def test_instructions_of_hlo_text() -> None:
+    assert hlo.counts(HLO) == {"add": 1, "constant": 1, "reduce": 1, "tuple": 1}
+
+
+def test_hlo_text_without_the_places_in_files() -> None:
+    text = hlo.readable(HLO)
+    assert text.startswith("HloModule jit_f, is_scheduled=true\n\n%region_0.1")
+    assert "stack_frame_id" not in text
+    assert "f.py" not in text
+    assert 'metadata={op_name="sum"}' in text
+    assert "%zero = f32[] constant(0)\n" in text
+    assert hlo.counts(text) == hlo.counts(HLO)
+
+
+def test_an_entry_that_is_not_there() -> None:
+    (module,) = lowered_by_jax(jnp.sin, jnp.ones(3)).compile().runtime_executable().hlo_modules()
+    with pytest.raises(KeyError, match="nothing"):
+        hlo.with_entry(module.as_serialized_hlo_module_proto(), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (33_685_504, "33.7 MB"), (999_960, "1 MB"), (123_456_789, "123 MB")],
+)
+def test_amounts(number: int, text: str) -> None:
+    assert amount(number, "B") == text
+
+
+def test_stages_on_a_device_of_their_own() -> None:
+    device = jax.devices("cpu")[-1]
+    lowered = lower(STATIC, X, Y, device=device, passes=["cse"])
+    assert lowered.cost("emitted").flops == lowered.cost().flops == 8
+
+
+# ---- hlograph.jit ----------------------------------------------------------------------------------------------------
+
+
+def loss(params, x, y, *, scale, power):
+    return {"loss": (((x @ params["w"] + params["b"] - y) * scale) ** power).mean(), "rows": x.shape[0]}
+
+
+def test_lower_of_a_traced_function_takes_what_the_function_takes() -> None:
+    traced = hlograph.jit(loss, dims={"x": ("n", 3), "y": ("n",)}, static_argnames="power")
+    params = {"w": np.ones(3, np.float32), "b": np.float32(2)}
+    x, y = np.ones((5, 3), np.float32), np.zeros(5, np.float32)
+    lowered = traced.lower(params, x, y, scale=2.0, power=2)
+    assert lowered.stages.names[:2] == ("emitted", "specialize")
+    found = lowered.compile()(params, x, y, scale=2.0)  # as jax.jit's: without what is static
+    assert found.keys() == {"loss", "rows"}
+    np.testing.assert_allclose(found["loss"], (2 * (3 + 2)) ** 2, rtol=1e-6)
+    assert int(found["rows"]) == 5
+
+
+def test_lower_of_a_traced_function_takes_specs_and_static_places() -> None:
+    traced = hlograph.jit(lambda x, count: (x * count, x.sum()), dims={"x": ("n",)}, static_argnums=1)
+    lowered = traced.lower(SDS((4,), "float32"), 3)
+    product, total = lowered.compile()(X)
+    np.testing.assert_array_equal(product, X * 3)
+    assert float(total) == X.sum()
+    assert lowered.in_tree.num_leaves == 1
+
+
+def test_lower_of_a_traced_function_with_a_key() -> None:
+    traced = hlograph.jit(lambda key, x: (jax.random.normal(key, x.shape) + x, key), dims={"x": ("n",)})
+    key = jax.random.key(7)
+    for given in (key, SDS((), key.dtype)):
+        values, same = traced.lower(given, X).compile()(key, X)
+        np.testing.assert_array_equal(values, jax.random.normal(key, (4,)) + X)
+        assert same == key
+
+
+def test_a_padded_traced_function_has_the_bounds_shapes() -> None:
+    lowered = hlograph.jit(jnp.sum, dims={"a": ("n",)}, policy="padded").lower(X)
+    assert [leaf.shape for leaf in jax.tree.leaves(lowered.in_avals)] == [(16,), ()]
+    assert "pad" in lowered.stages.names
+
+
+def test_what_jax_runs_is_one_stage() -> None:
+    lowered = hlograph.jit(lambda x: x + 1).lower(X)
+    assert lowered.stages.names == ("lowered",)
+    assert "sink_reductions" in lowered.stages.unchanged
+    np.testing.assert_array_equal(lowered.compile()(X), X + 1)
+    assert [row[0] for row in lowered.table()[1:]] == ["lowered", "optimized HLO"]
+
+
+def test_passes_at_work_on_a_traced_function_without_named_sizes() -> None:
+    @rewrite("stablehlo.sine", name="sine_of_stages")
+    def sine_of_stages(op):
+        """sin(x) becomes cos(x - pi / 2), to be seen."""
+        half_pi = stablehlo.constant(dense_attr(np.full((4,), np.pi / 2, np.float32), op.context))
+        return stablehlo.cosine(stablehlo.subtract(op.operands[0], half_pi))
+
+    try:
+        lowered = hlograph.jit(jnp.sin, optimize=["sine_of_stages", "canonicalize"]).lower(X)
+        assert lowered.stages.names == ("emitted", "sine_of_stages", "lowered")
+        assert lowered.stages.unchanged == ("canonicalize",)
+    finally:
+        del REWRITES["sine_of_stages"]
+    np.testing.assert_allclose(lowered.compile()(X), np.sin(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("passes", ["default", ["roll_loops", "canonicalize"]])
+def test_the_last_stage_is_what_xla_gets(passes: object) -> None:
+    def unrolled(x):
+        for _ in range(40):
+            x = x * (0.5 * x - 0.25 * x * x)
+        return x.sum()
+
+    program = hlograph.emit_stablehlo(unrolled, SDS((100,), "float32"))
+    lowered = program.compile(optimize=passes).lower()
+    given = lowered.stages["lowered"].op_counts
+    assert given.pop("func.call") == 1
+    assert given == lowered.stages[-2].op_counts
+    assert lowered.stages["emitted"].op_counts == program.op_counts()

@@ -1,0 +1,193 @@
+"""`hlograph explain FILE --stages`: a program on its way to the compiler, a row for each stage of its module.
+
+In: a program and sizes. Out: a table of operations, flops, bytes and memory by stage, one stage's text, what changed
+from one stage to the next, or all of it as a page. The stages are those of `Function.lower`: what is shown is what XLA
+gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from .console import columns, format_dims, progress
+from .graphs import run_file
+
+if TYPE_CHECKING:
+    from .. import Program
+    from ..runtime.stages import Lowered
+
+__all__ = ["HLO", "SETS", "Measure", "View", "load_option", "lower", "measure", "stage_text", "table_text", "unified"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+Measure = Literal["all", "ends", "last", "none"]
+HLO = "hlo"
+SETS = ("default", "none")
+_CONTEXT = 3  # lines around a difference
+_NOTE = """\
+ops: operations of the module, those in loops once. flops, bytes: what the executable that XLA makes of the stage
+computes, reads and writes, by XLA's own count, loops as often as they run; temporary: its memory besides arguments and
+results; compile: how long XLA took, and pass: the pass. What XLA gets is the stage "lowered"."""
+
+
+def load_option(command: Command) -> Command:
+    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is looked at."""
+
+    def load(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
+        for file in files:
+            if not context.resilient_parsing:
+                run_file(Path(file))
+
+    return click.option(
+        "--load",
+        metavar="FILE.py",
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        callback=load,
+        help="For --stages: a file with rewrites of your own (see hlograph.passes).",
+    )(command)
+
+
+@dataclass(frozen=True)
+class View:
+    """What is asked for.
+
+    Attributes:
+        sizes: by name.
+        passes: those to run; none for the default ones.
+        reassociate: whether they may change rounding.
+        measure: which stages are compiled for their costs.
+        stage: the only stage to print.
+        diff: whether to print how it differs from the one before.
+    """
+
+    sizes: Mapping[str, int]
+    passes: Sequence[str] = ()
+    reassociate: bool = True
+    measure: Measure = "all"
+    stage: str | None = None
+    diff: bool = False
+
+
+def lower(program: Program, view: View, policy: Any) -> Lowered:
+    """The program lowered by JAX for the sizes, with its stages.
+
+    Raises:
+        click.UsageError: a size is missing.
+    """
+    missing = _missing(program, view.sizes, policy)
+    signature = program.signature
+    known = {root.name for root in signature.roots} | {count.name for count in signature.counts}
+    if missing and view.sizes.keys() <= known:  # `lower` says what is wrong with a name that no size has
+        options = " ".join(f"--size {name}=..." for name in missing)
+        raise click.UsageError(f"passes run where sizes are known; give {options}")
+    optimize: Any = view.passes or "default"
+    if any(name in SETS for name in view.passes):
+        if len(view.passes) > 1:
+            raise click.UsageError(f"--pass {' and --pass '.join(SETS)} stand alone")
+        (optimize,) = view.passes
+    with progress("lowering"):
+        function = program.compile(policy=policy, optimize=optimize, reassociate=view.reassociate)
+        lowered = function.lower(sizes=view.sizes)
+    with progress("running passes"):
+        _ = lowered.stages
+    return lowered
+
+
+def _missing(program: Program, sizes: Mapping[str, int], policy: Any) -> list[str]:
+    """Roots of which neither a size nor a bound is given, and which do not follow from others."""
+    from ..runtime.policy import dependent_roots
+
+    if isinstance(policy, int):
+        return []
+    follows = dependent_roots(program.signature)
+    return [root.name for root in program.signature.roots if root.name not in sizes and root.name not in follows]
+
+
+def measure(lowered: Lowered, which: Measure) -> list[str]:
+    """Compiles stages for their costs, and says what is under way.
+
+    Returns:
+        The names of those that were compiled.
+    """
+    names = list(lowered.stages.names)
+    if which == "none":
+        return []
+    if which == "last":
+        names = names[-1:]
+    if which == "ends":
+        first = next(stage.name for stage in lowered.stages if stage.program().signature.is_static)
+        names = list(dict.fromkeys([first, names[-1]]))
+    for number, name in enumerate(names, start=1):
+        with progress(f"compiling {name} ({number} of {len(names)})"):
+            lowered.cost(name)
+    return names
+
+
+def table_text(lowered: Lowered, which: Measure) -> str:
+    """The table and what its numbers are."""
+    rows = lowered.table(measure(lowered, which))
+    if which == "none":
+        rows = [(name, ops, *rest[4:]) for name, ops, *rest in rows]
+    lines = [columns(rows, indent="  ")]
+    if lowered.stages.unchanged:
+        lines.append(f"changed nothing: {', '.join(lowered.stages.unchanged)}")
+    return "\n".join([*lines, *([] if which == "none" else ["", _NOTE])])
+
+
+def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
+    """The text of one stage, the optimized HLO for `hlo`, or how a stage differs from the one before.
+
+    Raises:
+        PassError: there is no such stage.
+        click.UsageError: the difference to nothing, or of HLO, is asked for.
+    """
+    if name == HLO:
+        if diff:
+            raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is none of them")
+        from ..runtime.hlo import readable
+
+        with progress("compiling"):
+            return readable(lowered.compile().as_text() or "")
+    stages = lowered.stages
+    stage = stages[name]
+    if not diff:
+        return stage.text
+    place = list(stages).index(stage)
+    if place == 0:
+        raise click.UsageError(f"--diff: {stage.name} is the first stage; there is none before it")
+    return "".join(f"{line}\n" for line in unified(stages[place - 1], stage))
+
+
+def unified(before: Any, after: Any) -> Iterator[str]:
+    """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
+    from ..codegen.passes.stages import align
+
+    yield f"--- {before.name}"
+    yield f"+++ {after.name}"
+    blocks = align(before.short_text(), after.short_text())
+    for number, (tag, old, new) in enumerate(blocks):
+        if tag == "equal":
+            head = new[:_CONTEXT] if number else []
+            tail = new[-_CONTEXT:] if number < len(blocks) - 1 else []
+            if len(new) <= len(head) + len(tail):
+                head, tail = new, []
+            yield from (f" {line}" for line in head)
+            if len(new) > len(head) + len(tail):
+                yield "..."
+            yield from (f" {line}" for line in tail)
+        else:
+            yield from (f"-{line}" for line in old)
+            yield from (f"+{line}" for line in new)
+
+
+def heading(program: Program, sizes: Mapping[str, int]) -> str:
+    """`main (n = 512)`."""
+    given = [f"{name} = {size}" for name, size in sizes.items()]
+    return f"{program.name} {format_dims(given)}" if given else program.name
