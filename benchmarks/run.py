@@ -40,6 +40,9 @@ BENCHMARKS = (
     "lengths",
     "padded",
     "rewriting",
+    "simplify",
+    "loops",
+    "unrolled",
 )
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
