@@ -8,7 +8,7 @@ memory then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -66,6 +66,8 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         if not counting:
             added.append(constant(np.array(0, np.int32), op.context))
 
+    advance = partial(_advance, region, rows, reductions, starts, kept, _falls(region, gone))
+
     def step(extra: list[ir.Value], known: dict[ir.Value, ir.Value], returned: list[ir.Value]) -> Sequence[ir.Value]:
         counter = number = known[loop.body.arguments[loop.counter]] if counting else extra[-1]
         written = {value: _written(region.stacks[value], known) for value in gone}
@@ -74,20 +76,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
             held = extra[len(added) - len(late) - (not counting) :]
             stacks = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
             number = stablehlo.subtract(counter, scalar(1, counter))
-        places: dict[tuple[int, int], ir.Value] = {}
-        part = Part(region.nodes, stacks, rows, lambda lifted: _place(region, gone, number, lifted, places), _width)
-        following: list[ir.Value] = []
-        carries = iter(extra)
-        for reduction, start in zip(reductions, starts, strict=True):
-            own = [next(carries) for _ in start]
-            before = _before(reduction, part, number) if reduction.counts else None
-            following += reduction.update(own, Progress(part, before, _falls(region, gone)))
-        for value in kept:
-            lifted = replace(region.lifted[value], offset=0)
-            place = _place(region, gone, number, lifted, places)
-            zero = scalar(0, place)
-            indices = [place if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
-            following.append(stablehlo.dynamic_update_slice(next(carries), part.of(value), indices))
+        following = advance(extra, stacks, number)
         if late:
             first = stablehlo.compare(counter, scalar(0, counter), direction("EQ", op.context))
             # What the first step writes into a stack is written over by the second, or behind the loop.
@@ -107,7 +96,12 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
     finals.extend(list(new.results)[len(keep) :])
     if late:
         held = finals[len(added) - len(late) - (not counting) :]
-        finals = _last(region, reductions, kept, starts, finals, dict(zip(late, held, strict=False)), rows, new)
+        after = list(op.block.operations)
+        place = next(number for number, operation in enumerate(after) if operation.operation == new) + 1
+        with ir.InsertionPoint(after[place]), op.location:
+            last = constant(np.array(loop.trip_count - 1, np.int32), op.context)
+            rows_of_last = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
+            finals = advance(finals, rows_of_last, last)
     results = iter(finals)
     for reduction, start in zip(reductions, starts, strict=True):
         carries = [next(results) for _ in start]
@@ -116,7 +110,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
             for old, value in zip(reduction.op.results, reduction.finish(carries), strict=True):
                 old.replace_all_uses_with(value)
     for value in kept:
-        value.replace_all_uses_with(_withpieces(region, value, next(results), rows))
+        value.replace_all_uses_with(_with_pieces(region, value, next(results), rows))
     return [op, *ops]
 
 
@@ -155,37 +149,43 @@ def _for_all(flag: ir.Value, like: ir.Value) -> ir.Value:
     return spread(flag, static_shape(like))
 
 
-def _last(
+def _advance(
     region: Region,
-    reductions: Sequence[Accumulation],
-    kept: Sequence[ir.Value],
-    starts: Sequence[Sequence[ir.Value]],
-    finals: Sequence[ir.Value],
-    held: dict[ir.Value, ir.Value],
     rows: Rows,
-    new: ir.Operation,
+    reductions: Sequence[Accumulation],
+    starts: Sequence[Sequence[ir.Value]],
+    kept: Sequence[ir.Value],
+    falls: bool,
+    carries: Sequence[ir.Value],
+    stacks: Mapping[ir.Value, Callable[[], ir.Value]],
+    number: ir.Value,
 ) -> list[ir.Value]:
-    """Takes in what the last step has made, behind the loop."""
+    """Takes one step's part in.
+
+    Args:
+        region, rows, reductions, starts, kept, falls: what is the same at every step.
+        carries: the accumulators and the thinner stacks.
+        stacks: make the step's parts of what was stacked.
+        number: the step's number.
+    """
     following: list[ir.Value] = []
-    carries = iter(finals)
-    after = list(new.block.operations)
-    place = next(number for number, operation in enumerate(after) if operation.operation == new) + 1
-    with ir.InsertionPoint(after[place]), new.location:
-        number = constant(np.array(region.loop.trip_count - 1, np.int32), new.context)
-        places: dict[tuple[int, int], ir.Value] = {}
-        stacks = {value: partial(_itself, row) for value, row in held.items()}
-        gone = set(held)
-        part = Part(region.nodes, stacks, rows, lambda lifted: _place(region, gone, number, lifted, places), _width)
-        for reduction, start in zip(reductions, starts, strict=True):
-            own = [next(carries) for _ in start]
-            before = _before(reduction, part, number) if reduction.counts else None
-            following += reduction.update(own, Progress(part, before, _falls(region, gone)))
-        for value in kept:
-            lifted = replace(region.lifted[value], offset=0)
-            place_ = _place(region, gone, number, lifted, places)
-            zero = scalar(0, place_)
-            indices = [place_ if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
-            following.append(stablehlo.dynamic_update_slice(next(carries), part.of(value), indices))
+    given = iter(carries)
+    places: dict[tuple[int, int], ir.Value] = {}
+
+    def place(lifted: Lifted) -> ir.Value:
+        return _place(region.loop.trip_count, falls, number, lifted, places)
+
+    part = Part(region.nodes, stacks, rows, place, _width)
+    for reduction, start in zip(reductions, starts, strict=True):
+        own = [next(given) for _ in start]
+        before = _before(reduction, part, number) if reduction.counts else None
+        following += reduction.update(own, Progress(part, before, falls))
+    for value in kept:
+        lifted = replace(region.lifted[value], offset=0)
+        start_ = place(lifted)
+        zero = scalar(0, start_)
+        indices = [start_ if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
+        following.append(stablehlo.dynamic_update_slice(next(given), part.of(value), indices))
     return following
 
 
@@ -230,18 +230,14 @@ def _width(lifted: Lifted) -> int:
 
 
 def _place(
-    region: Region,
-    gone: set[ir.Value],
-    number: ir.Value,
-    lifted: Lifted,
-    places: dict[tuple[int, int], ir.Value],
+    steps: int, falls: bool, number: ir.Value, lifted: Lifted, places: dict[tuple[int, int], ir.Value]
 ) -> ir.Value:
     """Where a step's part begins: offset + place * width."""
     key = (lifted.width, lifted.offset)
     if key not in places:
         place = number
-        if _falls(region, gone):
-            place = stablehlo.subtract(scalar(region.loop.trip_count - 1, number), number)
+        if falls:
+            place = stablehlo.subtract(scalar(steps - 1, number), number)
         if lifted.width != 1:
             place = stablehlo.multiply(place, scalar(lifted.width, number))
         if lifted.offset:
@@ -293,7 +289,7 @@ def _piece(region: Region, rows: Rows, sizes: Sequence[int], width: int, piece: 
     return Part(region.nodes, {}, rows, start, size, piece)
 
 
-def _withpieces(region: Region, value: ir.Value, steps_part: ir.Value, rows: Rows) -> ir.Value:
+def _with_pieces(region: Region, value: ir.Value, steps_part: ir.Value, rows: Rows) -> ir.Value:
     """A stack that was kept, with the pieces of the axis that are no step's."""
     lifted, node = region.lifted[value], region.nodes[value]
     if static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width:
