@@ -14,7 +14,7 @@ from ...merge import inline_calls, walk
 from ...mlir import ir
 from ..report import Report
 from ..rewriting import reassociates
-from . import reads, saved
+from . import reads, saved, writes
 from .sink import sink
 
 _HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
@@ -33,6 +33,9 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     if "func.call" in names:
         inline_calls(copy, all_of_them=False)
     mlir.run_pipeline(copy, "canonicalize,cse,symbol-dce")
+    if "stablehlo.scatter" in names:
+        writes.run(copy)
+        mlir.run_pipeline(copy, "canonicalize")
     reads.run(copy, report, reassociate)
     saved.run(copy, report, reassociate, before_sinking=True)
     mlir.run_pipeline(copy, "canonicalize")

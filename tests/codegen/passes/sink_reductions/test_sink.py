@@ -62,7 +62,8 @@ def carried(program: Program) -> list[tuple[int, ...]]:
 
 def stacks(program: Program) -> int:
     """How many arrays the program's loops write step by step."""
-    return program.op_counts().get("stablehlo.dynamic_update_slice", 0)
+    counts = program.op_counts()
+    return counts.get("stablehlo.dynamic_update_slice", 0) + counts.get("stablehlo.scatter", 0)
 
 
 def sunk(program: Program, reassociate: bool = True) -> tuple[Program, Report]:
@@ -88,7 +89,20 @@ def softmax_sum(y: Any) -> Any:
     return jnp.exp(y - y.max(0)).sum(0)
 
 
+def written(h: Any, place: Callable[[Any], Any] = lambda i: i) -> Any:
+    """The states of a loop that writes them by index."""
+
+    def step(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        h, ys = state
+        h = jnp.tanh(h) * 1.5 + 0.1
+        return h, ys.at[place(i)].set(h)
+
+    return lax.fori_loop(0, STEPS, step, (h, jnp.zeros((STEPS, *h.shape), h.dtype)))[1]
+
+
 SUNK: dict[str, Callable[[Any, Any], Any]] = {
+    "written by index": lambda h, d: ((written(h) - d) ** 2).sum(),
+    "written by index, from the end": lambda h, d: (written(h, lambda i: STEPS - 1 - i) * d).sum(0),
     "sum": lambda h, d: stacked(h).sum(),
     "sum over time": lambda h, d: stacked(h).sum(0),
     "squared error": lambda h, d: jnp.mean((stacked(h) - d) ** 2),
@@ -242,6 +256,14 @@ def test_what_stays_and_why(name):
     after, report = sunk(before)
     assert reason in report.text
     assert after.text == before.text
+
+
+@pytest.mark.parametrize("place", [lambda i: i + 1, lambda i: i // 2], ids=["beyond the end", "twice"])
+def test_rows_that_are_not_all_written_once(place):
+    before = lowered(lambda h: written(h, place).sum(0), STATE)
+    after, report = sunk(before)
+    assert not report.rewritten
+    compare(before, after, STATE)
 
 
 def test_a_loop_of_no_steps():
