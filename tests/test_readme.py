@@ -44,6 +44,23 @@ def test_jax_pytensor_and_one_compile_for_every_length(tmp_path, monkeypatch, ca
     assert "nonzero_0  computed from data" in printed
 
 
+def test_loops(capsys):
+    import jax
+    import jax.numpy as jnp
+
+    import hlograph
+
+    namespace: dict = {"jax": jax, "jnp": jnp, "hlograph": hlograph}
+    block = blocks()[4]
+    exec(compile(block, "README.md", "exec"), namespace)
+    bytes_, *table = capsys.readouterr().out.splitlines()
+    said = [int(number.replace(",", "")) for number in re.search(r"# ([\d,]+), not ([\d,]+)", block).groups()]
+    written = jax.jit(namespace["simulated"]).lower(*(namespace[name] for name in ("h", "w", "data"))).compile()
+    assert written.memory_analysis().temp_size_in_bytes > 100 * int(bytes_)
+    np.testing.assert_allclose([int(bytes_), written.memory_analysis().temp_size_in_bytes], said, rtol=0.1)
+    assert any(line.startswith("sink_reductions") for line in table)
+
+
 def test_the_rule_for_a_users_op_works():
     import pytensor.tensor as pt
     from pytensor.graph.basic import Apply
@@ -58,7 +75,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    exec(compile(blocks()[4], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
+    exec(compile(blocks()[5], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
