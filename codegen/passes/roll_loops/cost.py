@@ -27,6 +27,9 @@ Array = np.ndarray[Any, Any]
 KERNEL, LOOP, REDUCE, SINGLE = 16, 400, 60, 4
 # A loop in the body of another one must save so much more.
 AGAIN = 8
+# What is left must be less than this share of the function, unless so many ops go: straight-line code that reads the
+# rows of stacks one by one compiles, and runs, worse than it did.
+LEFT, PLENTY = 0.25, 1500
 # Bytes of a carried array that no longer stay in a core's own cache; and ops whose compilation outweighs that.
 LONG, MANY = 1 << 18, 4096
 
@@ -78,6 +81,18 @@ def choose(plans: List[Plan], again: bool = False) -> list[str]:
             f"({_units(plans[worst])} units of cost go, {_units(plans[worst]) - int(gains[worst])} come: "
             "loops, and values to cut apart or to join)"
         )
+    removed = sum(
+        plan.run.period * (plan.run.count - 1)
+        for plan, is_chosen in zip(plans, chosen.tolist(), strict=True)
+        if is_chosen
+    )
+    total = len(plans[0].run.sequence.ops) if plans else 0
+    if removed < min((1 - LEFT) * total, PLENTY):
+        for number in np.flatnonzero(chosen).tolist():
+            reasons[number] = (
+                f"{_block(plans[number])}, but what repeats in the function is no more than {removed} of {total} "
+                "ops, and what is left would read its values one by one"
+            )
     return reasons
 
 
