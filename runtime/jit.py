@@ -26,7 +26,7 @@ from jax import tree_util
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
 from ..codegen.jax_compat import trace_state, x64_flag
 from ..codegen.passes import parse_spec
-from ..codegen.passes.optimize import Optimize, resolve
+from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
 from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, signature_of, trace
@@ -312,7 +312,7 @@ class Jit:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
         if jaxpr.effects:
             return False
-        return self._passes != resolve("default") or _is_long(jaxpr.jaxpr)
+        return tuple(parse_spec(spec)[0] for spec in self._passes) != DEFAULT or _is_long(jaxpr.jaxpr)
 
     def _trace(self, call: _Call, specs: dict[str, Any]) -> Traced:
         self._traces += 1

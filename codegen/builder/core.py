@@ -487,6 +487,9 @@ class Builder:
 
     def dims_of(self, tensor: Tensor, what: str) -> Dims:
         """The dimensions that an integer vector stands for (see `dim_of`)."""
+        literal = tensor.literal
+        if tensor.sizes is None and literal is not None and literal.ndim == 1 and literal.dtype.kind in "iu":
+            return tuple(map(int, literal))  # of any length; longer ones are not kept as sizes
         if not isinstance(tensor.sizes, tuple):
             raise DataDependentSizeError(
                 f"{what} is computed from data{self._at()}; sizes must follow from input sizes and integer inputs. "

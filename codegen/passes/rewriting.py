@@ -190,4 +190,6 @@ def _values(made: Any) -> list[ir.Value]:
         return [made]
     if isinstance(made, ir.OpView | ir.Operation):
         return list(made.results)
+    if not hasattr(made, "__iter__"):
+        raise PassError(f"a rewrite returned {made!r}; it returns values, or None to leave the op as it is")
     return [value for item in made for value in _values(item)]

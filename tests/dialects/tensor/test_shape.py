@@ -299,6 +299,16 @@ def test_split():
     check_lowering([x, cube, matrix, k], outputs, numbers(7), CUBE, numbers(2, 3), 2)
 
 
+def test_the_gradient_of_a_long_stack():
+    """Split into more pieces than a vector of sizes is kept for."""
+    x = pt.dmatrix("x")
+    values = np.random.default_rng(0).normal(size=(20, 2))
+    gradient = pytensor.grad((pt.stack([x[i] * i for i in range(20)]) ** 2).sum(), x)
+    expected = 2 * np.arange(20.0)[:, None] ** 2 * values
+    for dims in (None, {"x": (20, 2)}):
+        np.testing.assert_allclose(hlograph.function([x], gradient, dims=dims)(values), expected, rtol=1e-12)
+
+
 def test_join_and_split_refuse():
     refused(ArgumentShapeError, r"X_1|matrix_1 == other_1.*join, axis 1", [matrix, other],
             pt.concatenate([matrix, other]), numbers(3, 3), numbers(3, 2))  # fmt: skip
