@@ -11,7 +11,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -314,6 +314,44 @@ def replace_body(module: ir.Module, other: ir.Module) -> None:
         operation.operation.erase()
     for operation in other.body.operations:
         operation.operation.clone(ip=ir.InsertionPoint(module.body))
+
+
+def erase_unused(module: ir.Module, pure: Collection[str] = ()) -> None:
+    """Erases ops that nothing uses, in functions and in the blocks of their ops.
+
+    MLIR's `cse` erases only those that are the last of a chain.
+
+    Args:
+        module: the module.
+        pure: functions without side effects; other calls stay, and so do custom calls.
+    """
+    erased = True
+    while erased:  # an op may stand before what it uses: the passes that call this move ops and leave dead ones behind
+        forget_operations(module)
+        found = [_erase_unused(function.operation, pure) for function in module.body.operations]
+        erased = any(found)
+
+
+def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
+    erased = False
+    for region in parent.regions:
+        for block in region.blocks:
+            # No handle of what an op holds may be there when it is erased; of the ops themselves there is one each.
+            for operation in reversed(list(block.operations)[:-1]):
+                op = operation.operation
+                used = any(next(iter(result.uses), None) is not None for result in op.results)
+                if used or not op.results or _has_effects(op, pure):
+                    erased |= bool(len(op.regions)) and _erase_unused(op, pure)
+                else:
+                    op.erase()
+                    erased = True
+    return erased
+
+
+def _has_effects(op: ir.Operation, pure: Collection[str]) -> bool:
+    if op.name == "func.call":
+        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in pure
+    return op.name in ("stablehlo.custom_call", "stablehlo.rng")
 
 
 def verify(module: ir.Module, what: str) -> None:

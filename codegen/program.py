@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jax.export import Exported
 
     from ..runtime.ahead import AheadFunction, Topology
+    from ..runtime.cpu_plan import CpuArgument
     from ..runtime.function import Function
     from ..runtime.policy import PolicyArgument
     from .emit import Graph
@@ -333,6 +334,8 @@ class Program:
         policy: PolicyArgument = "auto",
         optimize: Optimize = "default",
         reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Literal["jax", "numpy"] = "jax",
     ) -> Function: ...
 
     @overload
@@ -354,6 +357,8 @@ class Program:
         policy: PolicyArgument = "auto",
         optimize: Optimize = "default",
         reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Literal["jax", "numpy"] = "jax",
     ) -> Function | AheadFunction:
         """A callable that compiles the program for the sizes that it meets, and runs it.
 
@@ -368,6 +373,9 @@ class Program:
             optimize: passes over each executable's module before it is compiled: "default", "none", or a list; see
                 `Program.optimize` and docs/passes.md.
             reassociate: False keeps every bit of the results of what `optimize` does.
+            cpu: how executables for CPU are made: "auto", "jax", "sync", "direct", "plain" or a `hlograph.CpuOptions`;
+                see `hlograph.function`.
+            outputs: "jax" or "numpy", the arrays that calls return.
 
         Raises:
             ValueError: both `device` and `topology`.
@@ -382,7 +390,14 @@ class Program:
         from ..runtime.function import Function
 
         return Function(
-            self, device=device, cache_size=cache_size, policy=policy, optimize=optimize, reassociate=reassociate
+            self,
+            device=device,
+            cache_size=cache_size,
+            policy=policy,
+            optimize=optimize,
+            reassociate=reassociate,
+            cpu=cpu,
+            outputs=outputs,
         )
 
     def to_jax_export(

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hlograph.codegen import merge, mlir
 from hlograph.codegen.passes.report import Report
+from hlograph.codegen.passes.sink_reductions import reads, saved
 from hlograph.codegen.program import Program
 
 
@@ -103,3 +105,27 @@ def close(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
     finite = np.abs(expected[np.isfinite(expected)])
     atol = rtol * float(finite.max()) if finite.size else 0.0
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def with_less_saved(program: Program) -> tuple[Program, Program, Report]:
+    """What loops save for later loops, without the rest of `sink_reductions`.
+
+    Returns:
+        The program with its calls inlined, the same after `reads` and `saved`, and what these say.
+    """
+    module = program.copy_module()
+    merge.inline_calls(module)
+    mlir.run_pipeline(module, "canonicalize,cse,symbol-dce")
+    before = Program.parse(str(module))
+    report = Report("sink_reductions", True)
+    reads.run(module, report, True)
+    saved.run(module, report, True)
+    mlir.verify(module, "the result")
+    mlir.run_pipeline(module, "cse")
+    return before, Program.parse(str(module)), report
+
+
+def within_roundings(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether all is equal within 64 roundings of the largest finite magnitude, or of 1."""
+    largest = float(np.max(np.abs(np.where(np.isfinite(expected), expected, 0)), initial=1.0))
+    return np.allclose(found, expected, rtol=0, atol=64 * np.finfo(expected.dtype).eps * largest, equal_nan=True)

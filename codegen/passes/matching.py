@@ -89,6 +89,14 @@ def constant(value: ir.Value) -> Array | None:
         return None
 
 
+def unspread(value: ir.Value) -> ir.Value:
+    """What a value was before it was broadcast or reshaped."""
+    op = owner(value)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        value, op = op.operands[0], owner(op.operands[0])
+    return value
+
+
 def is_constant(value: ir.Value, number: complex) -> bool:
     """Whether all elements of a value are known to be this number."""
     found = constant(value)
@@ -249,13 +257,13 @@ def clone_block(
     known = dict(values)
     for operation in list(block.operations)[:-1]:
         copy = operation.operation.clone(ip=ir.InsertionPoint.current)
-        _replace_operands(copy, known)
+        replace_operands(copy, known)
         known.update(zip(operation.operation.results, copy.results, strict=True))
     terminator = list(block.operations)[-1].operation
     return [known.get(value, value) for value in terminator.operands], known
 
 
-def _replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+def replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
     """In an op and all that it holds."""
     for place, operand in enumerate(op.operands):
         if operand in values:
@@ -263,7 +271,7 @@ def _replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> 
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                _replace_operands(inner.operation, values)
+                replace_operands(inner.operation, values)
 
 
 def rebuild_while(

@@ -146,10 +146,14 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
         return
     applied = report.rewritten.total()
     # The driver also drops ops without a use: that alone is no reason to change a module.
-    before: Any = module.operation.clone(ip=False)
+    before = mlir.clone_module(module)
     token = _MEMORY.set({"reassociate": reassociate})
     try:
         mlir.apply_rewrites(module, patterns)
+        mlir.verify(module, f"the result of pass {report.pass_name!r}")
+    except BaseException:
+        mlir.replace_body(module, before)
+        raise
     finally:
         _MEMORY.reset(token)
     if report.rewritten.total() == applied:

@@ -216,3 +216,73 @@ module @unknown_end {
     return %s : tensor<f32>
   }
 }
+
+// -----
+
+// What a reduction of pairs over other axes leaves is no single thinner stack.
+// CHECK-LABEL: module @pairs
+// CHECK: dynamic_update_slice
+// WHY: stablehlo.while {{.*}}: left alone: stack 2: the whole stack is needed: a reduction of several arrays over other axes gives several results
+module @pairs {
+  func.func @main(%h0: tensor<4xf32>, %t: tensor<8x4xf32>) -> (tensor<f32>, tensor<f32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %m:2 = stablehlo.reduce(%r#2 init: %zero), (%t init: %zero) across dimensions = [1] : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%u: tensor<f32>, %v: tensor<f32>) {
+      %p = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %x = stablehlo.select %p, %a, %b : tensor<i1>, tensor<f32>
+      %y = stablehlo.select %p, %u, %v : tensor<i1>, tensor<f32>
+      stablehlo.return %x, %y : tensor<f32>, tensor<f32>
+    }
+    %s = stablehlo.reduce(%m#0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    %q = stablehlo.reduce(%m#1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    return %s, %q : tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+// A scatter that adds to the rows does not write them.
+// CHECK-LABEL: module @added
+// CHECK: stablehlo.scatter
+// WHY: stablehlo.scatter {{.*}}: left alone: it combines what it writes with what is there
+module @added {
+  func.func @main(%h0: tensor<4xf32>) -> tensor<f32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c8 = stablehlo.constant dense<8> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
+    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.tanh %h : tensor<4xf32>
+      %place = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
+      %ys1 = "stablehlo.scatter"(%ys, %place, %h1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+      ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+        %sum = stablehlo.add %old, %new : tensor<f32>
+        stablehlo.return %sum : tensor<f32>
+      }) : (tensor<8x4xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<8x4xf32>
+      %i1 = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
+    }
+    %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}

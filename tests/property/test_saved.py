@@ -19,10 +19,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from rewritten_runs import with_less_saved, within_roundings
 
-from hlograph.codegen import merge, mlir
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.passes.sink_reductions import reads, saved, saved_costs
+from hlograph.codegen.passes.sink_reductions import saved_costs
 from hlograph.codegen.program import Program
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240")) // 12
@@ -126,26 +125,6 @@ def function_of(recipe: Recipe) -> Callable[..., Any]:
     return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True)
 
 
-def rewritten(program: Program) -> tuple[Program, Program, Report]:
-    """The program with its calls inlined, and after `reads` and `saved`."""
-    module = program.copy_module()
-    merge.inline_calls(module)
-    mlir.run_pipeline(module, "canonicalize,cse,symbol-dce")
-    before = Program.parse(str(module))
-    report = Report("sink_reductions", True)
-    reads.run(module, report, True)
-    saved.run(module, report, True)
-    mlir.verify(module, "the result")
-    return before, Program.parse(str(module)), report
-
-
-def close(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal within 64 roundings of the largest element."""
-    finite = np.where(np.isfinite(b), b, 0)
-    scale = float(np.max(np.abs(finite), initial=1.0))
-    return np.allclose(a, b, rtol=0, atol=64 * np.finfo(b.dtype).eps * scale, equal_nan=True)
-
-
 @settings(max_examples=PROGRAMS, deadline=None, derandomize="HLOGRAPH_SEED" not in os.environ)
 @given(recipes, st.sampled_from(["float32", "float64"]), st.integers(0, 99), st.booleans(), st.booleans())
 def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large: bool, sinks: bool):
@@ -158,11 +137,11 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
     with jax.enable_x64(True):
         text = jax.jit(function_of(recipe), keep_unused=True).lower(*arrays).as_text()
     with mock.patch.object(saved_costs, "_LARGE", 0 if large else saved_costs._LARGE):
-        before, after, _ = rewritten(Program.parse(text))
+        before, after, _ = with_less_saved(Program.parse(text))
         if sinks:
             after = before.run_passes(["sink_reductions"])
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
-        assert close(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
+        assert within_roundings(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
     results = [program.compile(optimize="none")(*arrays) for program in (after, before)]
     for a, b in zip(*map(jax.tree.leaves, results), strict=True):
-        assert close(np.asarray(a), np.asarray(b))
+        assert within_roundings(np.asarray(a), np.asarray(b))

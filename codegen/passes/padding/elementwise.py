@@ -18,22 +18,14 @@ from ...builder.sizes import VALUE
 from ...builder.tensor import BOOL
 from ...dims import Dim, maximum, minimum
 from ...mlir import ir
+from ..elementwise import CHLO, STABLEHLO
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
 from .ranges import propagate
 
-_STABLEHLO = """
-abs add and atan2 bitcast_convert cbrt ceil clamp compare complex convert cosine count_leading_zeros divide
-exponential exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not
-or popcnt power real reduce_precision remainder round_nearest_afz round_nearest_even rsqrt select shift_left
-shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh xor
-"""
-_CHLO = """acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf
-is_neg_inf is_pos_inf lgamma mulhi next_after polygamma sinh square tan zeta constant_like"""
-
-NAMES = [f"stablehlo.{name}" for name in _STABLEHLO.split()] + [f"chlo.{name}" for name in _CHLO.split()]
+NAMES = (*sorted(STABLEHLO), *sorted(CHLO))
 
 # How the builder calls what it knows of sizes.
 _SIZES: dict[str, Callable[..., Tensor]] = {

@@ -22,7 +22,6 @@ reductions of a block get a leading axis, which may make XLA add in another orde
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from ... import mlir
 from ...mlir import ir
@@ -43,7 +42,7 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     """The pass; option `reassociate`."""
     exact = not reassociates(options, "roll_loops")
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
-    copy = cast(ir.Module, module.operation.clone(ip=False).opview)
+    copy = mlir.clone_module(module)
     mlir.run_pipeline(copy, "cse")
     functions = [
         operation.operation
@@ -62,6 +61,7 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
         changed |= roll_bodies(rolled or function, lambda body: _roll(body, exact, pure, report, True), TRIGGERS)
     if changed:
         mlir.run_pipeline(copy, "cse")
+        mlir.verify(copy, "what roll_loops made")
         mlir.replace_body(module, copy)
 
 

@@ -34,7 +34,7 @@ LEFT, PLENTY = 0.25, 1500
 LONG, MANY = 1 << 18, 4096
 
 _FUSED = {
-    *(f"stablehlo.{name}" for name in vectorize.ELEMENTWISE),
+    *vectorize.ELEMENTWISE,
     "stablehlo.broadcast_in_dim",
     "stablehlo.reshape",
     "stablehlo.slice",

@@ -13,32 +13,14 @@ from typing import Any
 
 from ... import mlir
 from ...mlir import ir
+from ..elementwise import STABLEHLO
 from ..matching import clone_block, dtype_of
 from . import build
 
 Rule = Callable[[ir.Operation, list[ir.Value], list[bool], int], ir.Value]
 
-ELEMENTWISE = frozenset(
-    {
-        *("abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "complex", "convert", "cosine"),
-        *("count_leading_zeros", "divide", "exponential", "exponential_minus_one", "floor", "imag", "is_finite", "log"),
-        *(
-            "log_plus_one",
-            "logistic",
-            "maximum",
-            "minimum",
-            "multiply",
-            "negate",
-            "not",
-            "or",
-            "popcnt",
-            "power",
-            "real",
-        ),
-        *("reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "shift_left"),
-        *("shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor"),
-    }
-)
+# A leading axis could be taken for the one that a bitcast makes or joins.
+ELEMENTWISE = STABLEHLO - {"stablehlo.bitcast_convert"}
 
 
 def can(op: ir.Operation, moving: Sequence[bool], exact: bool) -> bool:
@@ -49,7 +31,14 @@ def can(op: ir.Operation, moving: Sequence[bool], exact: bool) -> bool:
         return len(op.regions) == 0 and len(op.results) == 1 and len(same) == 1 and not name.startswith("constant")
     if dialect != "stablehlo":
         return False
-    if name in ELEMENTWISE or name in ("broadcast_in_dim", "reshape", "transpose", "concatenate", "reverse", "slice"):
+    if op.name in ELEMENTWISE or name in (
+        "broadcast_in_dim",
+        "reshape",
+        "transpose",
+        "concatenate",
+        "reverse",
+        "slice",
+    ):
         return True
     if name == "pad":
         return not moving[1]

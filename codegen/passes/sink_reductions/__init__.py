@@ -29,12 +29,12 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     names = {op.name for op in walk(module)}
     if "stablehlo.while" not in names:
         return
-    copy = ir.Module.parse(mlir.to_bytecode(module), module.context)
+    copy = mlir.clone_module(module)
     if "func.call" in names:
         inline_calls(copy, all_of_them=False)
     mlir.run_pipeline(copy, "canonicalize,cse,symbol-dce")
     if "stablehlo.scatter" in names:
-        writes.run(copy)
+        writes.run(copy, report)
         mlir.run_pipeline(copy, "canonicalize")
     reads.run(copy, report, reassociate)
     saved.run(copy, report, reassociate, before_sinking=True)
@@ -45,6 +45,7 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     if report.rewritten:
         saved.run(copy, report, reassociate)
         mlir.run_pipeline(copy, "cse")
+        mlir.verify(copy, "what sink_reductions made")
         mlir.replace_body(module, copy)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...mlir import ir, stablehlo
 from ..matching import constant as constant_of
-from ..matching import dtype_of, integers, static_shape
+from ..matching import dtype_of, integers, static_shape, unspread
 from .lift import Lifted, Node
 from .steps import Part, constant, scalar, spread
 
@@ -217,11 +217,11 @@ class SquaredDeviations(Accumulation):
     """`sum((x - mean(x))**2)`; the carries are mean, sum of squares, and whether an element was infinite or NaN.
 
     Attributes:
-        mean: the mean that the two passes would take, with one value for each result.
+        mean: makes the mean that the two passes would take: a sum by a number.
         between: the ops from the values to the sum.
     """
 
-    mean: ir.Value = field(kw_only=True)
+    mean: ir.Operation = field(kw_only=True)
     between: tuple[ir.Operation, ...] = ()
 
     counts = True
@@ -272,9 +272,9 @@ class SquaredDeviations(Accumulation):
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
         _, squares, odd = carries
-        mean = stablehlo.reshape(squares.type, self.mean)
+        total = unspread(self.mean.operands[0])  # finite where the mean is
         lost = stablehlo.select(odd, scalar_like(np.nan, squares), scalar_like(np.inf, squares))
-        fine = stablehlo.and_(stablehlo.is_finite(mean), stablehlo.not_(odd))
+        fine = stablehlo.and_(stablehlo.is_finite(total), stablehlo.not_(odd))
         return [stablehlo.select(fine, squares, lost)]
 
 

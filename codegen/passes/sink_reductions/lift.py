@@ -18,18 +18,9 @@ from math import prod
 
 from ... import mlir
 from ...mlir import ir
+from ..elementwise import CHLO, STABLEHLO
 from ..matching import integers, owner, require, shape_of, static_shape
-from .saved_costs import ELEMENTWISE
 
-# What CHLO's elementwise ops are called; StableHLO's are those that have a cost.
-_CHLO = frozenset(
-    f"chlo.{name}"
-    for name in (
-        *("acos", "acosh", "asin", "asin_acos_kernel", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh"),
-        *("digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after"),
-        *("polygamma", "sinh", "square", "tan", "zeta"),
-    )
-)
 _SCALARS = {"stablehlo.select": (0,), "stablehlo.clamp": (0, 2)}
 
 
@@ -65,7 +56,7 @@ class Node:
 
 def elementwise(op: ir.Operation) -> bool:
     """Whether an op computes each element of its result from the operands' elements at the same place."""
-    return len(op.results) == 1 and not op.regions and (op.name in ELEMENTWISE or op.name in _CHLO)
+    return len(op.results) == 1 and not op.regions and (op.name in STABLEHLO or op.name in CHLO)
 
 
 def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -174,6 +165,7 @@ def _concatenate(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
 
 def _reduce(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     """Over other axes."""
+    require(len(op.results) == 1, "a reduction of several arrays over other axes gives several results")
     node = reduced(op, known)
     dimensions = integers(op, "dimensions")
     require(node.lifted.axis not in dimensions, "it reduces the steps' axis")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...mlir import ir
-from ..matching import constant, dtype_of, integers, is_constant, owner, reduction, static_shape
+from ..matching import constant, dtype_of, integers, is_constant, owner, reduction, static_shape, unspread
 from ..report import Refused
 from .accumulate import Exponentials, SquaredDeviations
 from .lift import Lifted, Node
@@ -47,7 +47,7 @@ def is_difference(
         value, base = op.operands
         if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
             return False
-        found = Difference(value, _unspread(base), op, "difference", (op,))
+        found = Difference(value, unspread(base), op, "difference", (op,))
     elif (op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and op.operands[0] in differences) or (
         op.name == "chlo.square" and op.operands[0] in differences
     ):
@@ -63,14 +63,6 @@ def is_difference(
 def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
     kind = kind if difference.kind == "difference" else "other"
     return Difference(difference.value, difference.base, op, kind, (*difference.through, op))
-
-
-def _unspread(value: ir.Value) -> ir.Value:
-    """What a value was before it was broadcast."""
-    op = owner(value)
-    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
-        value, op = op.operands[0], owner(op.operands[0])
-    return value
 
 
 def _summed(
@@ -146,14 +138,14 @@ def deviations(
     mean = owner(found.base)
     if mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
         return None
-    total, number = _unspread(mean.operands[0]), constant(mean.operands[1])
+    total, number = unspread(mean.operands[0]), constant(mean.operands[1])
     if number is None or number.ndim:
         return None
     count = prod(static_shape(found.value)[axis] for axis in integers(op, "dimensions"))
     share = float(number) if mean.name == "stablehlo.divide" else 1 / float(number) if number else 0.0
     if share != count or not _reduces(total, found, op, "stablehlo.add") or not _spread_alike(found, op, total):
         return None
-    return SquaredDeviations(op, _node(op, found, lifted), mean=found.base, between=found.through)
+    return SquaredDeviations(op, _node(op, found, lifted), mean=mean, between=found.through)
 
 
 def exponentials(
@@ -169,11 +161,11 @@ def exponentials(
         test = owner(select.operands[0])
         if test is None or test.name != "stablehlo.is_finite" or test.operands[0] != select.operands[1]:
             return None
-        base, guarded = _unspread(select.operands[1]), True
+        base, guarded = unspread(select.operands[1]), True
     low = owner(base)
     if low is not None and low.name == "stablehlo.maximum":
         bounds = [value for value in low.operands if is_constant(value, float("-inf"))]
-        base = next((_unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
+        base = next((unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
     if not _reduces(base, found, op, "stablehlo.maximum") or not _spread_alike(found, op, base):
         return None
     start = owner(base)

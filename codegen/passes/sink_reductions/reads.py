@@ -25,12 +25,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ...mlir import ir
+from ..elementwise import STABLEHLO
 from ..loops import Loop, returned_by
 from ..matching import owner, require, static_shape, users
 from ..report import Refused, Report
 from .reads_rows import Rows, separable
 from .saved_carries import drop_dead_carries, loops_by_depth
-from .saved_costs import ELEMENTWISE, bytes_of, cost, elements_of, store
+from .saved_costs import bytes_of, cost, elements_of, store
 
 _MOST = 64  # ops that are moved for one array
 
@@ -170,7 +171,7 @@ def _readers(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operati
                 slices.append(inner)
             loops.append(op)
             continue
-        if op.block == definer.block and (op.name in ELEMENTWISE or op.name == "stablehlo.reduce"):
+        if op.block == definer.block and (op.name in STABLEHLO or op.name == "stablehlo.reduce"):
             others = True
             continue
         parent = op.parent.operation if op.parent is not None else None

@@ -18,8 +18,8 @@ import numpy as np
 
 from ... import mlir
 from ...mlir import ir, stablehlo
+from ..elementwise import STABLEHLO
 from ..matching import attributes_of, constant, integers, owner, static_shape
-from .saved_costs import ELEMENTWISE
 
 # Operands that may be scalars where the result is not.
 _SCALARS = {"stablehlo.select": (0,), "stablehlo.clamp": (0, 2)}
@@ -35,7 +35,7 @@ def separable(op: ir.Operation) -> bool:
         return found is not None and found.ndim == 0 and found.dtype.kind != "c"
     if op.name == "stablehlo.bitcast_convert":
         return static_shape(op.results[0]) == static_shape(op.operands[0])
-    return op.name in _SHAPED or op.name in ELEMENTWISE
+    return op.name in _SHAPED or op.name in STABLEHLO
 
 
 class Rows:

@@ -16,6 +16,7 @@ from math import prod
 import numpy as np
 
 from ...mlir import ir, stablehlo
+from ..elementwise import STABLEHLO
 from ..loops import Affine, Stack
 from ..matching import dtype_of, integers, owner, rebuild_while, static_shape
 from ..report import Report
@@ -24,7 +25,7 @@ from .lift import Lifted, Node, hoist, joins_steps
 from .plan import Plan, carry_number, pieces_of
 from .reads_rows import Rows
 from .region import Region
-from .saved_costs import ELEMENTWISE, MOVING
+from .saved_costs import MOVING
 from .steps import Part, apart, constant, scalar, spread
 
 
@@ -116,7 +117,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
 
 # What XLA:CPU computes again in each fusion that uses it, at several nanoseconds an element.
 _RECOMPUTED = frozenset(("stablehlo.sine", "stablehlo.cosine", "stablehlo.tan"))
-_CHEAP = ELEMENTWISE - {f"stablehlo.{name}" for name in ("exponential", "tanh", "logistic", "log", "sqrt", "rsqrt")}
+_CHEAP = STABLEHLO - {f"stablehlo.{name}" for name in ("exponential", "tanh", "logistic", "log", "sqrt", "rsqrt")}
 
 
 def _is_late(region: Region, gone: set[ir.Value], carries: int) -> bool:

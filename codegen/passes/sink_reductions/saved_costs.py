@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from ...mlir import ir
+from ..elementwise import STABLEHLO
 from ..matching import dtype_of, shape_of
 
 # For each byte of an array: writing it and reading it again; reading it where it is stored anyway.
@@ -24,39 +25,8 @@ _ARITHMETIC = (50, 100)
 _MOVEMENT = (60, 120)
 _EXPENSIVE = (25_000, 25_000)
 
+# What is not arithmetic.
 _COSTS: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(
-        (
-            *(
-                "abs",
-                "add",
-                "and",
-                "bitcast_convert",
-                "ceil",
-                "clamp",
-                "compare",
-                "complex",
-                "convert",
-                "divide",
-                "floor",
-            ),
-            *(
-                "imag",
-                "is_finite",
-                "maximum",
-                "minimum",
-                "multiply",
-                "negate",
-                "not",
-                "or",
-                "real",
-                "round_nearest_afz",
-            ),
-            *("round_nearest_even", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign"),
-            *("rsqrt", "sqrt", "subtract", "xor"),
-        ),
-        _ARITHMETIC,
-    ),
     "exponential": (350, 1500),
     "tanh": (360, 1100),
     "logistic": (570, 1750),
@@ -70,13 +40,10 @@ _COSTS: dict[str, tuple[int, int]] = {
     "tan": (18_000, 22_000),
     "remainder": (18_000, 18_000),
     "atan2": (21_000, 21_000),
-    "popcnt": _ARITHMETIC,
-    "count_leading_zeros": _ARITHMETIC,
 }
 # What only arranges elements.
 _MOVING = ("broadcast_in_dim", "concatenate", "iota", "pad", "reshape", "reverse", "slice", "transpose")
 
-ELEMENTWISE = frozenset(f"stablehlo.{name}" for name in _COSTS)
 MOVING = frozenset(f"stablehlo.{name}" for name in _MOVING)
 
 
@@ -117,12 +84,12 @@ def cost(op: ir.Operation) -> int | None:
     wide = dtype_of(result).itemsize > 4
     if op.name in MOVING:
         return _MOVEMENT[wide] * elements_of(result)
-    if op.name not in ELEMENTWISE:
+    if op.name not in STABLEHLO:
         return None
     if op.name == "stablehlo.bitcast_convert" and shape_of(result) != shape_of(op.operands[0]):
         return None
     kind = dtype_of(op.operands[0]).kind
-    costs = _COSTS[name]
+    costs = _COSTS.get(name, _ARITHMETIC)
     if kind == "c" and costs not in (_ARITHMETIC,):
         costs = _EXPENSIVE
     if name in ("power", "remainder") and kind in "iu":

@@ -13,10 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ...mlir import ir
+from ..elementwise import STABLEHLO
 from ..loops import Affine, Loop, Read, Stack
 from ..matching import integers, owner, require, shape_of, users
 from ..report import Refused
-from .saved_costs import ELEMENTWISE
 
 _MOST = 64  # ops between a stack and its reductions
 
@@ -196,7 +196,7 @@ def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
             return False
         if op.name == "stablehlo.reduce" and axis in integers(op, "dimensions"):
             continue
-        if op.name not in ELEMENTWISE:
+        if op.name not in STABLEHLO:
             return False
         if op.results[0] not in seen:
             seen.add(op.results[0])

@@ -13,14 +13,14 @@ from __future__ import annotations
 from ... import mlir
 from ...mlir import ir, stablehlo
 from ..loops import Loop, returned_by
-from ..matching import owner, require, shape_of, static_shape
-from ..report import Refused
+from ..matching import require, shape_of, static_shape, unspread
+from ..report import Refused, Report
 from .saved_carries import loops_by_depth
 from .steps import scalar
 
 
-def run(module: ir.Module) -> None:
-    """Rewrites the scatters of all loops."""
+def run(module: ir.Module, report: Report) -> None:
+    """Rewrites the scatters of all loops; says of the others why they stay."""
     for op in loops_by_depth(module):
         body = op.regions[1].blocks[0]
         scatters = [inner.operation for inner in body.operations if inner.operation.name == "stablehlo.scatter"]
@@ -33,7 +33,8 @@ def run(module: ir.Module) -> None:
         for scatter in scatters:
             try:
                 axis, index = _row(scatter, loop)
-            except Refused:
+            except Refused as refusal:
+                report.refused(scatter, str(refusal))
                 continue
             _replace(scatter, axis, index)
 
@@ -59,10 +60,7 @@ def _row(scatter: ir.Operation, loop: Loop) -> tuple[int, ir.Value]:
         and static_shape(updates) == (*shape[: axes[0]], *shape[axes[0] + 1 :]),
         "it writes another window than one row",
     )
-    index = indices
-    made = owner(index)
-    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
-        index, made = made.operands[0], owner(made.operands[0])
+    index = unspread(indices)
     place = loop.affine(index) if shape_of(index) == () else None
     require(place is not None, "its place is not an affine function of the step")
     assert place is not None

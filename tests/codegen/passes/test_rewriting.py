@@ -14,6 +14,7 @@ import hlograph
 from hlograph import passes
 from hlograph.codegen import mlir
 from hlograph.codegen.passes import rewriting
+from hlograph.codegen.passes import run as run_in_place
 from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 from hlograph.passes import Refused, defining, require, rewrite, single_use, stablehlo
@@ -176,6 +177,32 @@ def test_invalid_results_are_found():
 
     with pytest.raises(PassError, match="does not dominate this use"):
         run(TEXT, "backwards")
+
+
+@pytest.mark.parametrize("failure", ["raises", "interrupted", "invalid"])
+def test_a_failure_leaves_the_module_untouched(failure):
+    """Also where other ops have been rewritten before it."""
+    done = []
+
+    @rewrite("stablehlo.negate", "stablehlo.add")
+    def first_one_then_none(op):
+        if not done:
+            done.append(op.name)
+            return stablehlo.sine(op.operands[0])
+        if failure != "invalid":
+            raise {"raises": ValueError, "interrupted": KeyboardInterrupt}[failure]
+        following = next(iter(op.results[0].uses), None)
+        require(following is not None, "no use")
+        return stablehlo.abs(following.owner.results[0])
+
+    module = Program.parse(TEXT).copy_module()
+    before = str(module)
+    expected = {"raises": ValueError, "interrupted": KeyboardInterrupt, "invalid": PassError}[failure]
+    with pytest.raises(expected):
+        run_in_place(module, "first_one_then_none")
+    assert done
+    assert str(module) == before
+    assert module.operation.verify()
 
 
 def test_nothing_applies():

@@ -15,7 +15,11 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+from hlograph.codegen import passes
+from hlograph.codegen.mlir import ir
+from hlograph.codegen.passes.roll_loops.emit import Emitter
 from hlograph.codegen.program import Program
+from hlograph.errors import PassError
 
 RNG = np.random.default_rng(0)
 
@@ -220,3 +224,24 @@ def test_functions_without_a_body_stay() -> None:
         "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     )
     assert str(program.run_passes(["roll_loops"])) == str(program)
+
+
+@pytest.mark.parametrize("what", ["raises", "makes an invalid op"])
+def test_a_pass_that_fails_leaves_the_module_untouched(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Emitter.function
+
+    def broken(self: Emitter, old: Any) -> Any:
+        new = made(self, old)
+        if what == "raises":
+            raise ZeroDivisionError
+        with old.context:
+            new.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
+        return new
+
+    monkeypatch.setattr(Emitter, "function", broken)
+    module = lowered("powers", 60, "float32")[0].copy_module()
+    before = str(module)
+    with pytest.raises(ZeroDivisionError if what == "raises" else PassError):
+        passes.run(module, "roll_loops")
+    assert str(module) == before
+    assert module.operation.verify()

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from rewritten_runs import with_less_saved, within_roundings
 
 from hlograph.codegen import merge, mlir
 from hlograph.codegen.passes.report import Report
@@ -23,40 +24,20 @@ from hlograph.codegen.program import Program
 STEPS, ROWS, COLUMNS = 5, 2, 3
 
 
-def rewritten(program: Program) -> tuple[Program, Program, Report]:
-    """The program with its calls inlined, the same after `reads` and `saved`, and what these say."""
-    module = program.copy_module()
-    merge.inline_calls(module)
-    mlir.run_pipeline(module, "canonicalize,cse,symbol-dce")
-    before = Program.parse(str(module))
-    report = Report("sink_reductions", True)
-    reads.run(module, report, True)
-    saved.run(module, report, True)
-    mlir.verify(module, "the result")
-    mlir.run_pipeline(module, "cse")
-    return before, Program.parse(str(module)), report
-
-
 def lowered(function: Callable[..., Any], *arrays: Any) -> Program:
     with jax.enable_x64(True):
         return Program.parse(jax.jit(function, keep_unused=True).lower(*arrays).as_text())
 
 
-def close(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal within 64 roundings of the largest element."""
-    largest = np.max(np.abs(np.where(np.isfinite(b), b, 0)), initial=1.0)
-    return np.allclose(a, b, rtol=0, atol=64 * np.finfo(b.dtype).eps * float(largest), equal_nan=True)
-
-
 def check(program: Program, *arrays: Any, pjrt: bool = False) -> tuple[Program, Report]:
     """The program after the passes, which gives the same numbers."""
-    before, after, report = rewritten(program)
+    before, after, report = with_less_saved(program)
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         np.testing.assert_array_equal(a, b)
     if pjrt:
         results = [p.compile(optimize="none")(*arrays) for p in (after, before)]
         for a, b in zip(*([np.asarray(leaf) for leaf in jax.tree.leaves(result)] for result in results), strict=True):
-            assert close(a, b)
+            assert within_roundings(a, b)
     return after, report
 
 
@@ -145,7 +126,7 @@ def test_a_training_step(name: str, dtype: str):
     arrays = jax.tree.leaves(p)
     after, report = check(program, *arrays, pjrt=True)
     assert report.rewritten
-    assert len(stacks(after)) == most < len(stacks(rewritten(program)[0]))
+    assert len(stacks(after)) == most < len(stacks(with_less_saved(program)[0]))
 
 
 # The same when the loss's sum has moved into the loop too, which leaves no `ys`; rnn, gru and lstm keep their state.
@@ -158,9 +139,9 @@ def test_a_training_step_with_its_sum_in_the_loop(name: str):
     program = lowered(training(CELLS[name][0]), p)
     after = program.run_passes(["sink_reductions"])
     assert len(stacks(after)) == SUNK[name]
-    before = rewritten(program)[0]
+    before = with_less_saved(program)[0]
     for a, b in zip(after.interpret(*jax.tree.leaves(p)), before.interpret(*jax.tree.leaves(p)), strict=True):
-        assert close(a, b)
+        assert within_roundings(a, b)
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 from jax import lax
 
+from hlograph.codegen import passes
 from hlograph.codegen.merge import walk
 from hlograph.codegen.passes.report import Report
+from hlograph.codegen.passes.sink_reductions import accumulate
 from hlograph.codegen.program import Program
+from hlograph.errors import PassError
 
 STEPS = 6
 STATE = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
@@ -89,6 +92,19 @@ def softmax_sum(y: Any) -> Any:
     return jnp.exp(y - y.max(0)).sum(0)
 
 
+def spread(x: Any, y: Any) -> Any:
+    """A result of a reduction over time, for every step."""
+    return lax.broadcast_in_dim(x, y.shape, tuple(range(1, y.ndim)))
+
+
+def variance_spread_first(y: Any) -> Any:
+    return ((y - spread(y.sum(0), y) / y.shape[0]) ** 2).sum(0)
+
+
+def softmax_sum_spread_first(y: Any) -> Any:
+    return jnp.exp(y - jnp.maximum(spread(y.max(0), y), -jnp.inf)).sum(0)
+
+
 def written(h: Any, place: Callable[[Any], Any] = lambda i: i) -> Any:
     """The states of a loop that writes them by index."""
 
@@ -128,6 +144,9 @@ SUNK: dict[str, Callable[[Any, Any], Any]] = {
     "logsumexp": lambda h, d: jax.nn.logsumexp(stacked(h) * d, axis=0),
     "logsumexp of all": lambda h, d: jax.nn.logsumexp(stacked(h) * d),
     "sum relative to the greatest": lambda h, d: softmax_sum(stacked(h)),
+    "variance, the sum spread before it is divided": lambda h, d: variance_spread_first(stacked(h) * d),
+    "unrolled with a rest: variance, the sum spread": lambda h, d: variance_spread_first(stacked(h, unroll=4)),
+    "logsumexp, the greatest spread": lambda h, d: jnp.log(softmax_sum_spread_first(stacked(h) * d)),
     "a sine in several sums": lambda h, d: (
         lambda y: (jnp.sin(y).sum(0), y.var(0), jax.nn.logsumexp(y, axis=0), y.sum())
     )(lax.scan(lambda h, _: ((g := jnp.sin(h)), g), h, None, length=STEPS)[1]),
@@ -156,6 +175,8 @@ ROUNDED: dict[str, Callable[[Any], Any]] = {
     "logsumexp": lambda y: jax.nn.logsumexp(y, axis=0),
     "logsumexp of all": lambda y: jax.nn.logsumexp(y),
     "sum relative to the greatest": softmax_sum,
+    "variance, the sum spread before it is divided": variance_spread_first,
+    "sum relative to the greatest, which is spread": softmax_sum_spread_first,
 }
 
 
@@ -237,6 +258,10 @@ STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda h, d: (lambda s, ys: (ys * s).sum())(*lax.scan(lambda h, _: (h * 2, h), h, None, length=STEPS)),
         "combines it with another result of the loop",
     ),
+    "chosen from another axis": (
+        lambda h, d: stacked(h).argmax(1).sum(0),
+        "a reduction of several arrays over other axes gives several results",
+    ),
     "steps shifted": (lambda h, d: (stacked(h)[1:] - stacked(h)[:-1]).max(), "takes a part of the steps"),
     "a while without a known end": (
         lambda h, d: lax.while_loop(
@@ -258,11 +283,73 @@ def test_what_stays_and_why(name):
     assert after.text == before.text
 
 
-@pytest.mark.parametrize("place", [lambda i: i + 1, lambda i: i // 2], ids=["beyond the end", "twice"])
-def test_rows_that_are_not_all_written_once(place):
+@pytest.mark.parametrize("divided", ["before", "after"])
+@pytest.mark.parametrize("turned", ["transposed", "spread along other axes"])
+def test_a_mean_that_meets_other_elements(turned, divided):
+    """The deviations are not from the mean of the same elements: the stack stays."""
+
+    def function(h: Any) -> Any:
+        y = stacked(h)
+        mean = y.sum(0).T if turned == "transposed" else y.sum(0)
+        mean = spread(mean / STEPS, y) if divided == "before" else spread(mean, y) / STEPS
+        return ((y - mean) ** 2).sum(0)
+
+    state = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3) ** 2
+    program = lowered(function, state)
+    if turned != "transposed":
+        spreads = "dims = [1, 2] : (tensor<3x3xf32>) -> tensor<6x3x3xf32>"
+        assert program.text.count(spreads) == 1
+        program = Program.parse(program.text.replace(spreads, spreads.replace("[1, 2]", "[2, 1]")))
+    after, report = sunk(program)
+    assert "it is compared with a reduction of itself in a way that is not known" in report.text
+    assert after.text == program.text
+    y, h = [], state.astype(np.float64)
+    for _ in range(STEPS):
+        h = np.tanh(h) * 1.5 + 0.1
+        y.append(h)
+    deviations = np.array(y) - np.mean(y, axis=0).T
+    np.testing.assert_allclose(after.interpret(state)[0], (deviations**2).sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["variance", "variance, the sum spread before it is divided"])
+def test_a_mean_that_overflows(name):
+    """Every element is finite; the two passes find an infinite sum, and so infinite deviations."""
+    before = lowered(lambda xs: ROUNDED[name](sums(xs)), np.ones((STEPS, 2, 2), np.float32))
+    after, report = sunk(before)
+    assert report.rewritten, report.text
+    xs = np.full((STEPS, 2, 2), 3e38, np.float32)
+    xs[:, 1] = [1, 2]
+    compare(before, after, xs)
+    assert np.isinf(np.asarray(after.interpret(xs)[0])[0]).all()
+
+
+@pytest.mark.parametrize("name", ["one spread before, one after", "both spread"])
+def test_two_forms_of_one_variance(name):
+    """Both go, with one sum for both means."""
+
+    def function(h: Any) -> Any:
+        y = stacked(h)
+        return variance_spread_first(y), variance_spread_first(y) if name == "both spread" else y.var(0)
+
+    before = lowered(function, STATE)
+    after, report = sunk(before)
+    assert stacks(after) == 0, report.text
+    compare(before, after, STATE)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        (lambda i: i + 1, "its place may be outside of the array"),
+        (lambda i: i // 2, "its place is not an affine function of the step"),
+    ],
+    ids=["beyond the end", "twice"],
+)
+def test_rows_that_are_not_all_written_once(place, reason):
     before = lowered(lambda h: written(h, place).sum(0), STATE)
     after, report = sunk(before)
     assert not report.rewritten
+    assert reason in report.text
     compare(before, after, STATE)
 
 
@@ -298,3 +385,23 @@ def test_loops_in_called_functions():
     after, _ = sunk(before)
     assert (STEPS, 2, 3) not in carried(after)
     compare(before, after, STATE)
+
+
+class Broken(Exception):
+    """Raised in the middle of a pass."""
+
+
+@pytest.mark.parametrize("what", ["raises", "makes an invalid op"])
+def test_a_pass_that_fails_leaves_the_module_untouched(what, monkeypatch):
+    def finish(self: Any, carries: Any) -> Any:
+        if what == "raises":
+            raise Broken
+        return [carries[2]] * len(self.op.results)  # booleans, where numbers are used
+
+    monkeypatch.setattr(accumulate.SquaredDeviations, "finish", finish)
+    module = lowered(lambda h: stacked(h).var(0), STATE).copy_module()
+    before = str(module)
+    with pytest.raises(Broken if what == "raises" else PassError):
+        passes.run(module, "sink_reductions")
+    assert str(module) == before
+    assert module.operation.verify()

@@ -1,6 +1,6 @@
 // What a loop has to save: the module stays as it is, and the reason is said.
 //
-// RUN: %hlograph opt %s --split-input-file --explain sink_reductions 2> %t.err | filecheck %s
+// RUN: %hlograph opt %s --split-input-file --pass sink_reductions --explain sink_reductions 2> %t.err | filecheck %s
 // RUN: filecheck %s --check-prefix=WHY < %t.err
 
 // In a small array a stack costs less than an exponential.

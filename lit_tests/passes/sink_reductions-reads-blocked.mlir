@@ -1,6 +1,6 @@
 // What keeps elementwise work out of the loop that reads it: the module stays as it is, and the reason is said.
 //
-// RUN: %hlograph opt %s --split-input-file --explain sink_reductions 2> %t.err | filecheck %s
+// RUN: %hlograph opt %s --split-input-file --pass sink_reductions --explain sink_reductions 2> %t.err | filecheck %s
 // RUN: filecheck %s --check-prefix=WHY < %t.err
 
 // CHECK-LABEL: module @whole

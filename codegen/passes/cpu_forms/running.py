@@ -1,0 +1,86 @@
+"""running_loop: a running sum, product, maximum or minimum is a loop that carries it.
+
+    before  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = [1000], padding = [[999, 0]]}> ({ add })
+    after   %acc, %c = stablehlo.while(%i, %acc, %out)       eight steps in one turn
+              do: %v = dynamic_slice %x, %i;  %acc1 = add %acc, %v;  %out1 = dynamic_update_slice %out, %acc1, %i
+
+In: a `reduce_window` with a window as long as the one axis that it runs along, forwards (what `cumsum` is) or backwards
+(its gradient). Preconditions: static shapes, one array, an init that leaves values as they are. Arrays of several axes
+go through all the others at once, one step a turn. Rounding: elements are added in order, as NumPy does; XLA's form
+adds them in blocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...builder.reduce import identity
+from ...mlir import ir, stablehlo
+from ..matching import constant, dtype_of, integers, reduction, require, static_shape
+from ..simplify.build import reshape
+from .build import loop, number, part, spread, unrolled_loop, written, zeros
+
+# Along fewer elements XLA's form is as fast.
+_LEAST = 32
+_UNROLL = 8
+
+_MONOIDS = ("add", "multiply", "maximum", "minimum", "and", "or")
+
+
+def running_loop(op: ir.Operation) -> ir.Value | None:
+    """A `reduce_window` over all that comes before is a loop with a running value."""
+    if len(op.operands) != 2:
+        return None
+    x, init = op.operands
+    shape, window = static_shape(x), integers(op, "window_dimensions")
+    along = [axis for axis, size in enumerate(window) if size != 1]
+    if len(along) != 1:
+        return None
+    axis = along[0]
+    size = shape[axis]
+    forward = _padding(op, len(shape), axis, size)
+    if forward is None or window[axis] != size:
+        return None
+    name = reduction(op)
+    monoid = name.partition(".")[2]
+    require(monoid in _MONOIDS, f"it combines elements by {name}")
+    found, dtype = constant(init), dtype_of(x)
+    require(dtype.kind in "fiub" and dtype.itemsize <= 8, f"elements are of {dtype}")
+    require(
+        found is not None and found.ndim == 0 and found == identity(monoid, dtype),  # type: ignore[arg-type]
+        f"it does not start from the value that {name} leaves others unchanged by",
+    )
+    require(size >= _LEAST, f"{size} elements are fewer than {_LEAST}, for which XLA's form is as fast")
+    require(np.prod(shape, dtype=np.int64) < 2**31 and all(shape), "it has no elements, or more than an int32 counts")
+    line = [1 if k == axis else each for k, each in enumerate(shape)]
+    zero = number(0, x)
+
+    def step(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
+        running, out = carries
+        place = index if forward else stablehlo.subtract(number(size - 1, x), index)
+        starts = [place if k == axis else zero for k in range(len(shape))]
+        combined = ir.Operation.create(name, results=[running.type], operands=[running, part(x, starts, line)])
+        return [combined.results[0], written(out, combined.results[0], starts)]
+
+    first = spread(reshape(init, []), line, [])
+    one_line = int(np.prod(line)) == 1
+    carries = [first, zeros(x, shape)]
+    if one_line:
+        return unrolled_loop(size, _UNROLL, carries, step)[1]
+    return loop(0, size, 1, carries, step)[1]
+
+
+def _padding(op: ir.Operation, rank: int, axis: int, size: int) -> bool | None:
+    """Whether the window holds what comes before (True) or behind (False) an element; None for anything else."""
+    for name in ("window_strides", "base_dilations", "window_dilations"):
+        if any(each != 1 for each in integers(op, name)):
+            return None
+    if "padding" not in op.attributes:
+        return None
+    amounts = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(rank, 2)
+    for forward in (True, False):
+        wanted = np.zeros((rank, 2), np.int64)
+        wanted[axis, 0 if forward else 1] = size - 1
+        if (amounts == wanted).all():
+            return forward
+    return None

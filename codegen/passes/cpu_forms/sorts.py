@@ -1,0 +1,207 @@
+"""rank_sort: a short sort counts for each element how many come before it.
+
+    before  %s = "stablehlo.sort"(%x) ({ compare LT })                            : tensor<16xf64>
+    after   %b = compare LT of all pairs;  %rank = reduce(add) of %b              : tensor<16xi32>
+            %s = stablehlo.while(%i, %s)    do: %s[%rank[%i]] = %x[%i]
+
+In: a `stablehlo.sort` of one array or several (an argsort) along a short axis. XLA:CPU calls a comparator through a
+function pointer, 30 to 140 ns an element. Preconditions: static shapes, and a comparator that puts its values in a
+strict weak order: it is evaluated on values that include NaN, infinities and both zeros, since counts are a permutation
+only then. Equal elements stay in order, whether or not the sort must be stable. Rounding: none, elements are copied.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...mlir import ir, stablehlo
+from ..elementwise import STABLEHLO
+from ..matching import Array, attributes_of, constant, dtype_of, reduce_with, require, static_shape, text_attribute
+from ..report import Refused
+from ..simplify.build import reshape, transpose
+from .build import compare, constant_of, number, numbers, spread
+from .options import for_kernel
+from .scatters import put_rows
+
+# The longest axis; in a kernel there is no sort.
+_LONGEST, _LONGEST_KERNEL = 32, 128
+# Pairs that are compared in all.
+_MOST_PAIRS = 1 << 20
+
+
+def rank_sort(op: ir.Operation) -> list[ir.Value] | None:
+    """A sort of few elements puts each at the place that is the number of those before it."""
+    operands = list(op.operands)
+    shape, axis = static_shape(operands[0]), ir.IntegerAttr(op.attributes["dimension"]).value
+    size, count = shape[axis], math.prod(shape)
+    if size < 2 or not count:
+        return None
+    longest = _LONGEST_KERNEL if for_kernel() else _LONGEST
+    require(size <= longest, f"{size} elements are more than {longest}")
+    require(count * size <= _MOST_PAIRS, f"{count // size} times {size} elements are too many pairs")
+    block = op.regions[0].blocks[0]
+    require(all(dtype_of(each).kind in "fiub" for each in operands), "elements are neither numbers nor truth values")
+    _check_order(block)
+    order = [*(k for k in range(len(shape)) if k != axis), axis]
+    batch = count // size
+    flat = [reshape(transpose(each, order), (batch, size)) for each in operands]
+    places = _places(block, flat, batch, size)
+    rows = [reshape(each, (count,)) for each in flat]
+    sorted_rows = put_rows(rows, places, rows, lambda _, new: new, checked=False)
+    moved, back = [shape[k] for k in order], [int(k) for k in np.argsort(order)]
+    return [transpose(reshape(each, moved), back) for each in sorted_rows]
+
+
+def _places(block: ir.Block, flat: Sequence[ir.Value], batch: int, size: int) -> ir.Value:
+    """For each element, in one row of all batches, where it goes: int32."""
+    pairs = (batch, size, size)
+    # Element [b, i, j] says whether j comes before i: the comparator of j and i, or, for j < i, not that of i and j.
+    this, other = ([spread(each, pairs, (0, axis)) for each in flat] for axis in (1, 2))
+    before = _on_arrays(block, [value for pair in zip(other, this, strict=True) for value in pair], pairs)
+    behind = _on_arrays(block, [value for pair in zip(this, other, strict=True) for value in pair], pairs)
+    places = numbers(size, flat[0])
+    first = compare("LT", spread(places, pairs, (2,)), spread(places, pairs, (1,)))
+    chosen = stablehlo.select(first, stablehlo.not_(behind), before)
+    short = ir.IntegerType.get_signless(32, flat[0].context)
+    ones = stablehlo.convert(ir.RankedTensorType.get(list(pairs), short), chosen)
+    rank = reduce_with("stablehlo.add", ones, number(0, flat[0]), [2])
+    offsets = constant_of((np.arange(batch, dtype=np.int32) * size)[:, None] + np.zeros(size, np.int32), flat[0])
+    return reshape(stablehlo.add(rank, offsets) if batch > 1 else rank, (batch * size,))
+
+
+def _on_arrays(block: ir.Block, arguments: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
+    """What a region of elementwise ops on scalars gives for each element of arrays of one shape."""
+    known: dict[ir.Value, ir.Value] = dict(zip(block.arguments, arguments, strict=True))
+    *body, last = (inner.operation for inner in block.operations)
+    for inner in body:
+        if inner.name == "stablehlo.constant":
+            made = inner.clone(ip=ir.InsertionPoint.current)
+            known[inner.results[0]] = spread(made.results[0], shape, ())
+            continue
+        for value in inner.operands:
+            if value not in known:  # a constant from outside
+                known[value] = spread(value, shape, ())
+        kind = ir.RankedTensorType(inner.results[0].type).element_type
+        made = ir.Operation.create(
+            inner.name,
+            results=[ir.RankedTensorType.get(list(shape), kind)],
+            operands=[known[value] for value in inner.operands],
+            attributes=attributes_of(inner.attributes),
+        )
+        known[inner.results[0]] = made.results[0]
+    return known[last.operands[0]]
+
+
+# ---- whether a comparator is an order -------------------------------------------------------------------------------
+
+_FLOATS = (-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0, np.inf, np.nan, -np.nan)
+_MOST_OPS = 64
+
+_DIRECTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+}
+
+
+def _check_order(block: ir.Block) -> None:
+    """Refuses a comparator that is no strict weak order on special and ordinary values.
+
+    Comparisons tell values apart only by their order among each other and by what constants they are compared with, so
+    that two ordinary values of each sign, and those around the constants, stand for all.
+    """
+    body = [inner.operation for inner in block.operations]
+    require(len(body) <= _MOST_OPS, f"the comparator has {len(body)} ops")
+    arguments = list(block.arguments)
+    used = {value for inner in body for value in inner.operands}
+    keys = [k for k in range(0, len(arguments), 2) if arguments[k] in used or arguments[k + 1] in used]
+    require(len(keys) in (1, 2), f"the comparator looks at {len(keys)} arrays")
+    constants = [constant(value) for value in used]
+    tables = [_values(dtype_of(arguments[k]), constants) for k in keys]
+    rows = list(itertools.product(*(range(len(table)) for table in tables)))
+    picked = [table[[row[k] for row in rows]] for k, table in enumerate(tables)]
+    known: dict[ir.Value, Array] = {}
+    for k, column in zip(keys, picked, strict=True):
+        known[arguments[k]], known[arguments[k + 1]] = column[:, None], column[None, :]
+    with np.errstate(all="ignore"):
+        less = np.broadcast_to(_evaluated(body, known), (len(rows), len(rows)))
+    same = ~less & ~less.T
+    counts = less.astype(np.int64), same.astype(np.int64)
+    require(not less.diagonal().any() and not (less & less.T).any(), "the comparator puts two values before each other")
+    chained = all(not ((each @ each > 0) & (each == 0)).any() for each in counts)
+    require(chained, "the comparator is no order, for NaN or for other values (it must say where NaN comes)")
+
+
+def _values(dtype: np.dtype[Any], constants: Sequence[Array | None]) -> Array:
+    """What a comparator is tried on: special and ordinary values, and those around its own constants."""
+    own = [found.item() for found in constants if found is not None and found.dtype == dtype]
+    if dtype.kind == "f":
+        finite = [value for value in own if np.isfinite(value) and value != 0]
+        around = [each for value in finite for each in (value - abs(value) / 2, value, value + abs(value) / 2)]
+        return np.array([*_FLOATS, *around], dtype)
+    if dtype.kind == "b":
+        return np.array([False, True])
+    least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    around = [each for value in own for each in (value - 1, value, value + 1) if least <= each <= greatest]
+    return np.array(sorted({least, greatest, *range(max(least, -2), 4), *around}), dtype)
+
+
+def _evaluated(body: Sequence[ir.Operation], known: dict[ir.Value, Array]) -> Array:
+    for inner in body[:-1]:
+        if inner.name == "stablehlo.constant":
+            continue
+        rule = _RULES.get(inner.name)
+        require(rule is not None and inner.name in STABLEHLO, f"the comparator has {inner.name}")
+        assert rule is not None
+        known[inner.results[0]] = rule(inner, *(_known(value, known) for value in inner.operands))
+    return _known(body[-1].operands[0], known)
+
+
+def _known(value: ir.Value, known: Mapping[ir.Value, Array]) -> Array:
+    found = known.get(value)
+    if found is None:
+        found = constant(value)
+    if found is None:
+        raise Refused("the comparator reads a value from outside that is not constant")
+    return found
+
+
+def _compared(op: ir.Operation, lhs: Array, rhs: Array) -> Array:
+    match = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", text_attribute(op, "comparison_direction"))
+    if match is None:
+        raise Refused("the comparator compares in an unknown way")
+    if "TOTALORDER" in text_attribute(op, "compare_type"):
+        lhs, rhs = _total(lhs), _total(rhs)
+    found: Array = _DIRECTIONS[match[1]](lhs, rhs)
+    return found
+
+
+def _total(values: Array) -> Array:
+    """Integers in IEEE's total order: -NaN, -inf, ..., -0.0, 0.0, ..., inf, NaN."""
+    if values.dtype.kind != "f":
+        return values
+    kind = np.dtype(f"i{values.dtype.itemsize}")
+    bits = np.ascontiguousarray(values).reshape(values.shape).view(kind)
+    found: Array = np.where(bits < 0, bits ^ np.iinfo(kind).max, bits)
+    return found
+
+
+_RULES: Mapping[str, Callable[..., Array]] = {
+    "stablehlo.compare": _compared,
+    "stablehlo.and": lambda _, a, b: np.asarray(a & b),
+    "stablehlo.or": lambda _, a, b: np.asarray(a | b),
+    "stablehlo.xor": lambda _, a, b: np.asarray(a ^ b),
+    "stablehlo.not": lambda _, a: np.asarray(~a),
+    "stablehlo.select": lambda _, p, a, b: np.asarray(np.where(p, a, b)),
+    "stablehlo.negate": lambda _, a: np.asarray(-a),
+}

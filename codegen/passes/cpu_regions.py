@@ -1,0 +1,649 @@
+"""cpu-regions: what XLA:CPU can compile as one kernel becomes one.
+
+    before  %r = stablehlo.reduce(%x ...)           after   %0:2 = call @region(%x) {mhlo.frontend_attributes =
+            %l = stablehlo.log %r                                  {inlineable = "false", xla_cpu_small_call = "true"}}
+            %c = call @cholesky_cpu(%k)                     %c = stablehlo.custom_call @lapack_dpotrf_ffi(%k)
+            %y = ...                                        ...
+
+XLA:CPU runs a module as a list of kernels, one for each fusion, reduction, dot or step of a loop; a kernel of a small
+program computes for less time than it takes to start it. A call with this attribute is compiled into a single kernel,
+loops included, whatever the size of their carries. Decision to know: each op of a block gets a *stage*, the number of
+ops on the way to it that cannot be in a kernel (LAPACK calls, scatters, sorts, large dots); the ops of one stage are a
+region, which is convex because no way from a stage leads back to it. An op goes to the last stage that its users allow,
+so that what leads up to a late use opens no region of its own. A loop or branch that cannot be inside has regions in
+its blocks. Precondition: static shapes; other modules stay as they are. Rounding: XLA fuses other ops, so sums may be
+contracted elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import merge, mlir
+from ..errors import PassError
+from ..mlir import ir
+from ..signature import main_function
+from .elementwise import CHLO, STABLEHLO
+from .matching import replace_operands
+from .report import Report
+
+# What a kernel may hold. Any other op stays outside: XLA refuses most of those that need its runtime, but some end the
+# process, so an op is added here after random programs with it have run.
+_STABLEHLO = """
+    abs add and atan2 batch_norm_grad batch_norm_inference batch_norm_training bitcast_convert broadcast_in_dim case
+    cbrt ceil clamp compare complex concatenate constant convert cosine count_leading_zeros divide dot_general
+    dynamic_slice dynamic_update_slice exponential exponential_minus_one floor gather if imag iota is_finite log
+    log_plus_one logistic map maximum minimum multiply negate not optimization_barrier or pad popcnt power real reduce
+    reduce_precision reduce_window remainder reshape return reverse round_nearest_afz round_nearest_even rsqrt select
+    shift_left shift_right_arithmetic shift_right_logical sign sine slice sqrt subtract tan tanh transpose while xor
+"""
+_CHLO = """
+    acos acosh asin asinh atan atanh bessel_i1e conj constant cosh digamma erf erf_inv erfc is_inf is_neg_inf is_pos_inf
+    lgamma next_after polygamma sinh square tan zeta
+"""
+_INSIDE = frozenset(
+    f"{dialect}.{name}" for dialect, names in (("stablehlo", _STABLEHLO), ("chlo", _CHLO)) for name in names.split()
+)
+
+# Blocks of these may have regions of their own; those of others say how two elements are combined.
+_CONTROL = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
+
+# Ops that every region which needs them makes again: they cost nothing.
+_FREE = frozenset({"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"})
+
+# CHLO ops are written as so many StableHLO ops.
+_WEIGHTS = {"chlo.lgamma": 90, "chlo.digamma": 80, "chlo.polygamma": 400, "chlo.zeta": 300, "chlo.erf_inv": 60}
+
+# Multiplications of a dot that a kernel computes as fast as the library does.
+DOT = 1 << 13
+DOT_NARROW = 1 << 15  # few products to each sum
+DOT_TRANSPOSED = 1 << 11  # rows by rows, or columns by columns
+MATVEC = 1 << 18  # of a matrix and a vector
+MATVEC_COMPUTED = 1 << 10
+LARGE = 1 << 17  # elements from which XLA's threads and libraries help, which kernels of many ops rule out
+PLACES = 32  # of a kernel's code at which an op is computed
+LONG = 1 << 14  # elements that take several times as long as a kernel's start
+OPS = 300  # in one kernel: from there on, compile time grows faster than what is saved
+
+SMALL_CALL = '{inlineable = "false", xla_cpu_small_call = "true"}'
+
+
+def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
+    """The pass; `ops` is how many ops a region holds at most.
+
+    Raises:
+        PassError: an unknown option, or sizes that are not known.
+    """
+    limit = _limit(options)
+    merge.inline_calls(module, all_of_them=False)  # those that are to stay calls are calls in a kernel too
+    mlir.run_pipeline(module, "symbol-dce", name="cpu-regions")
+    form(module, limit, report)
+
+
+def _limit(options: Mapping[str, str]) -> int:
+    unknown = set(options) - {"ops"}
+    if unknown:
+        raise PassError(f"cpu-regions: unknown option {min(unknown)!r}; the only one is ops")
+    text = options.get("ops", str(OPS))
+    if not text.isdigit() or int(text) < 2:
+        raise PassError(f"cpu-regions: ops must be an integer of at least 2, got {text!r}")
+    return int(text)
+
+
+def form(module: ir.Module, limit: int, report: Report) -> None:
+    """Forms regions in the main function of a module, in place."""
+    main = main_function(module)
+    for op in merge.walk(module):
+        if not all(_is_static(value.type) for value in op.results):
+            # Sizes are computed from shapes; specialization must find that arithmetic where it was.
+            report.refused(op, "its sizes are not known: specialize the program first")
+            return
+    callees = _callees(module)
+    _form_block(_Former(module, limit, report, callees), main.regions[0].blocks[0])
+    if report.rewritten:
+        mlir.erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
+
+
+def work(module: ir.Module) -> int:
+    """Elements that a module computes outside of loops, dots that stay with the library not counted."""
+    total = 0
+    for function in module.body.operations:
+        for operation in function.operation.regions[0].blocks[0].operations:
+            op = operation.operation
+            if op.name in _FREE or op.name not in _INSIDE or op.name in _MOVES:
+                continue
+            if op.name == "stablehlo.dot_general":
+                dot = Dot.of(op)
+                total += min(dot.work, dot.limit)
+            else:
+                total += _elements(op) or 0
+    return total
+
+
+def largest(module: ir.Module) -> int:
+    """Elements of the largest array that an op computes or reads as a whole, those of dots not counted."""
+    skipped = _FREE | _MOVES | {"stablehlo.dot_general"}
+    found = (_elements(op) or 0 for op in merge.walk(module) if op.name in _INSIDE and op.name not in skipped)
+    return max(found, default=0)
+
+
+def library_work(module: ir.Module) -> int:
+    """Multiplications of dots and factorizations that stay with libraries, roughly; loops count once."""
+    total = 0
+    for op in merge.walk(module):
+        if op.name == "stablehlo.dot_general" and _elements(op) is not None:
+            dot = Dot.of(op)
+            total += dot.work if dot.work > dot.limit else 0
+        elif op.name == "stablehlo.custom_call" and "lapack" in str(op.attributes["call_target_name"]):
+            shape = ir.RankedTensorType(op.operands[0].type).shape if len(op.operands) else []
+            total += (_elements(op) or 0) * max(shape[-2:], default=0)
+    return total
+
+
+# ---- what an op costs ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function that stays one.
+
+    Attributes:
+        refusal: why a call of it cannot be inside of a kernel; "" where it can.
+        weight: see `weight`, divided among its calls.
+    """
+
+    refusal: str
+    weight: int
+
+
+Callees = Mapping[str, Callee]
+
+
+def _callees(module: ir.Module) -> Callees:
+    """The functions that are called, with those that they call."""
+    functions = {merge.symbol_of(op.operation): op.operation for op in module.body.operations}
+    calls = Counter(_callee(op) for op in merge.walk(module) if op.name == "func.call")
+    found: dict[str, Callee] = {}
+
+    def look(symbol: str) -> Callee:
+        if symbol not in found:
+            body = [inner.operation for inner in functions[symbol].regions[0].blocks[0].operations][:-1]
+            for op in body:
+                if op.name == "func.call":
+                    look(_callee(op))
+            why = next(filter(None, (refusal(op, found) for op in body)), "")
+            found[symbol] = Callee(why, -(-sum(weight(op, found) for op in body) // calls[symbol]))
+        return found[symbol]
+
+    for symbol in calls:
+        look(symbol)
+    return found
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def refusal(op: ir.Operation, callees: Callees | None = None) -> str:
+    """Why an op cannot be inside of a kernel, or is better outside; "" where it can."""
+    if op.name == "func.call":
+        return (callees or {})[_callee(op)].refusal
+    if op.name not in _INSIDE:
+        return f"XLA:CPU compiles no {op.name} inside of a kernel"
+    largest = _elements(op)
+    if largest is None:
+        return "it has a token, a tuple or an array of unknown size; of sizes, the pass specialize makes known ones"
+    if any(0 in ir.RankedTensorType(value.type).shape for value in (*op.results, *op.operands)):
+        return "XLA:CPU may end the process over an array without elements inside of a kernel"
+    if op.name == "stablehlo.dot_general":
+        dot = Dot.of(op)
+        if dot.work > dot.limit:
+            return f"a dot of {dot.work:,} multiplications is faster in XLA's library (up to {dot.limit:,} are not)"
+    for region in op.regions if op.name in _CONTROL else ():
+        for block in region.blocks:
+            inner = [operation.operation for operation in block.operations]
+            found = next(filter(None, (refusal(each, callees) for each in inner)), "")
+            if found or _repeated(inner):
+                return found or _REPEATED
+    if largest > LONG and op.name not in _FREE and op.name not in _MOVES:
+        return f"{largest:,} elements take much longer than a kernel to start"
+    return ""
+
+
+def _elements(op: ir.Operation) -> int | None:
+    """Elements of the largest array that an op reads or writes; None where one is no array, or its size is unknown."""
+    types = [value.type for value in (*op.results, *op.operands)]
+    if not all(isinstance(type_, ir.RankedTensorType) and type_.has_static_shape for type_ in types):
+        return None
+    return max((math.prod(ir.RankedTensorType(type_).shape) for type_ in types), default=0)
+
+
+def _repeated(ops: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """Ops of a block whose elements a kernel would compute at more than `PLACES` places of its code.
+
+    Inside of a kernel XLA writes out what an element is made of. Two uses at the same index share that; uses at other
+    indices (a slice, a reverse, a transpose, ...) do not, and `sin(a) + reverse(a)` repeated doubles it each time. What
+    such an op is made of is repeated likewise, up to what is in memory: results of reductions, dots and loops.
+    """
+    known = set(ops)
+    places: dict[ir.Value, set[int]] = {}
+    numbers: dict[tuple[int, int], int] = {}
+    found: set[ir.Operation] = set()
+    for number, op in enumerate(reversed(ops)):
+        own: set[int] = set()
+        for value in op.results:
+            own |= places.get(value, set())
+            if any(use.owner.operation not in known for use in value.uses):
+                own.add(0)
+        own = own or {0}
+        if len(own) > PLACES:
+            found.add(op)
+        if op.name in _IN_MEMORY or op.regions:
+            own = {0}
+        elif op.name not in _AT_THE_SAME_INDEX and len(own) <= PLACES:
+            own = {numbers.setdefault((number, place), len(numbers) + 1) for place in own}
+        for operand in op.operands:
+            places.setdefault(operand, set()).update(own)
+    return found
+
+
+_AT_THE_SAME_INDEX = STABLEHLO | CHLO
+_IN_MEMORY = frozenset({"stablehlo.dot_general", "func.call"})
+_REPEATED = "a kernel would compute it again at each of too many places"
+
+
+def _is_static(type_: ir.Type) -> bool:
+    """Whether a type is no array of unknown size."""
+    return not isinstance(type_, ir.RankedTensorType) or type_.has_static_shape
+
+
+# A large array that one of these reads or writes a part of is not work.
+_MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in ("dynamic_slice", "dynamic_update_slice", "slice", "gather", "while", "return", "case", "if")
+)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """What a dot costs inside of a kernel.
+
+    Attributes:
+        work: number of multiplications.
+        limit: so many of them take no longer inside than in the library.
+    """
+
+    work: int
+    limit: int
+
+    @staticmethod
+    def of(op: ir.Operation) -> Dot:
+        """Reads a `stablehlo.dot_general`."""
+        numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+        shapes = [ir.RankedTensorType(value.type).shape for value in op.operands]
+        contracted = math.prod(shapes[0][axis] for axis in numbers.lhs_contracting_dimensions)
+        batch = math.prod(shapes[0][axis] for axis in numbers.lhs_batching_dimensions)
+        work = math.prod(ir.RankedTensorType(op.results[0].type).shape) * contracted
+        sizes = [math.prod(shape) for shape in shapes]
+        if contracted == 1:  # elementwise
+            return Dot(work, LARGE)
+        if batch * contracted in sizes:
+            matrix = op.operands[int(sizes[0] == batch * contracted)]
+            # A matrix that is computed inside is computed in the dot's innermost loop.
+            return Dot(work, MATVEC if _is_given(matrix) else MATVEC_COMPUTED)
+        rows = list(numbers.lhs_contracting_dimensions) == [len(shapes[0]) - 1]
+        columns = list(numbers.rhs_contracting_dimensions) == [len(numbers.rhs_batching_dimensions)]
+        if not (rows and columns):
+            return Dot(work, DOT_TRANSPOSED)
+        return Dot(work, DOT_NARROW if contracted <= 16 else DOT)
+
+
+def _is_given(value: ir.Value) -> bool:
+    """Whether a value is an argument or a constant, also one with another shape."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        if op.name not in ("stablehlo.reshape", "stablehlo.constant"):
+            return False
+        if op.name == "stablehlo.constant":
+            return True
+        value = op.operands[0]
+    return True
+
+
+def weight(op: ir.Operation, callees: Callees | None = None) -> int:
+    """How many ops XLA compiles for one, what it holds included; 0 for what costs nothing."""
+    if op.name == "func.call":
+        return (callees or {})[_callee(op)].weight
+    own = 0 if op.name in _FREE or op.name.endswith(".return") else _WEIGHTS.get(op.name, 1)
+    blocks = [block for region in op.regions for block in region.blocks]
+    return own + sum(weight(inner.operation, callees) for block in blocks for inner in block)
+
+
+# ---- stages ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Item:
+    """An op of a block.
+
+    Attributes:
+        op: the op.
+        reads: values that it reads, those inside of its own regions not included.
+        refusal: why it is in no region; "" where it can be.
+        weight: see `weight`.
+        stage: the number of ops outside on the way to it.
+    """
+
+    op: ir.Operation
+    reads: list[ir.Value]
+    refusal: str
+    weight: int
+    stage: int = 0
+
+    @property
+    def free(self) -> bool:
+        """Whether regions make it again; where it stands, it is for ops outside."""
+        return self.op.name in _FREE
+
+    @property
+    def outside(self) -> bool:
+        """Whether it is in no region."""
+        return bool(self.refusal) or self.free
+
+
+@dataclass
+class _Former:
+    """What forming regions in one block after the other needs."""
+
+    module: ir.Module
+    limit: int
+    report: Report
+    callees: Callees
+    count: int = 0
+
+    def symbol(self) -> str:
+        """A name for the next region."""
+        self.count += 1
+        return merge.free_symbol(self.module, f"region_{self.count}")
+
+
+def _form_block(former: _Former, block: ir.Block) -> None:
+    """Forms the regions of a block, and those of the blocks of ops that cannot be in one."""
+    items: list[_Item] = []
+    numbers: dict[ir.Operation, int] = {}
+    for operation in list(block.operations)[:-1]:
+        op = operation.operation
+        size = weight(op, former.callees)
+        why = refusal(op, former.callees) or (f"{size} ops are too many for one kernel" if size > former.limit else "")
+        numbers[op] = len(items)
+        items.append(_Item(op, list(_reads(op)), why, size))
+    terminator = list(block.operations)[-1].operation
+    for op in _repeated([item.op for item in items if not item.refusal]):
+        items[numbers[op]].refusal = _REPEATED
+    _find_stages(items)
+    for item in items:
+        if item.refusal:
+            former.report.refused(item.op, item.refusal)
+            for region in item.op.regions if item.op.name in _CONTROL else ():
+                for inner in region.blocks:
+                    _form_block(former, inner)
+    stages = max((item.stage for item in items), default=0) + 1
+    groups = [group for stage in range(stages) for group in _groups(items, stage, former.limit)]
+    regions = [group for group in groups if not group[0].outside]
+    if not any(_pays(group) for group in regions):
+        former.report.refused(terminator, "no two ops that could be one kernel")
+        return
+    for item in (item for group in groups for item in group):
+        item.op.move_before(terminator)
+    # The last one first: what it makes again itself, the others need not return.
+    outlined = _free_for_regions(items, block)
+    following = terminator
+    for group in reversed(groups):
+        if not group[0].outside:
+            _outline(former, group, outlined, items, numbers, block, following)
+        following = group[0].op
+
+
+def _free_for_regions(items: Sequence[_Item], block: ir.Block) -> set[ir.Operation]:
+    """Ops that cost nothing and that regions alone use, which make them again."""
+    found: set[ir.Operation] = set()
+    inside = {item.op for item in items if not item.outside}
+    for item in reversed(items):
+        users = (_top(use.owner.operation, block) for value in item.op.results for use in value.uses)
+        if item.free and not item.refusal and all(user in inside or user in found for user in users):
+            found.add(item.op)
+    return found
+
+
+def _pays(group: Sequence[_Item]) -> bool:
+    """Whether a region is more than the one kernel that XLA makes of it anyway."""
+    return len(group) > 1 or group[0].op.name in _CONTROL
+
+
+def _reads(op: ir.Operation) -> Iterator[ir.Value]:
+    """Values that an op, or an op inside, reads from outside."""
+    yield from dict.fromkeys(op.operands)
+    inside: set[ir.Value] = set()
+    for region in op.regions:
+        for block in region.blocks:
+            inside.update(block.arguments)
+            for operation in block.operations:
+                yield from (value for value in _reads(operation.operation) if value not in inside)
+                inside.update(operation.results)
+
+
+def _find_stages(items: Sequence[_Item]) -> None:
+    """Gives each op the last stage that its users allow.
+
+    Of each value it is known from which stage on a region can use it, and from which an op outside. The ops of a stage
+    that are outside come behind its region.
+    """
+    inside: dict[ir.Value, int] = {}
+    outside: dict[ir.Value, int] = {}
+    for item in items:
+        within = max((inside.get(value, 0) for value in item.reads), default=0)
+        without = max((outside.get(value, 0) for value in item.reads), default=0)
+        if not item.outside:
+            item.stage = without = within
+        elif item.refusal:
+            item.stage, within = without, without + 1
+        inside.update(dict.fromkeys(item.op.results, within))
+        outside.update(dict.fromkeys(item.op.results, without))
+    last = max((item.stage for item in items if not item.outside), default=0)
+    latest: dict[ir.Value, int] = {}
+    for item in reversed(items):
+        allowed = min((latest[value] for value in item.op.results if value in latest), default=last)
+        if not item.refusal:
+            item.stage = allowed
+        for value in item.reads:
+            latest[value] = min(latest.get(value, item.stage), item.stage)
+    # What regions make again is made outside as soon as it can be: there may be a use at any later stage.
+    made: dict[ir.Value, int] = {}
+    for item in items:
+        if item.free:
+            item.stage = max((made.get(value, 0) for value in item.reads), default=0)
+        made.update(dict.fromkeys(item.op.results, item.stage))
+
+
+def _groups(items: Sequence[_Item], stage: int, limit: int) -> Iterator[list[_Item]]:
+    """The ops of a stage in order: its regions, of at most `limit` ops each, and one by one what is outside."""
+    yield from _split([item for item in items if item.stage == stage and not item.outside], limit)
+    yield from ([item] for item in items if item.stage == stage and item.outside)
+
+
+def _split(items: Sequence[_Item], limit: int) -> Iterator[list[_Item]]:
+    """Regions of about equal size, cut where the least has to be handed over in memory."""
+    weights = list(itertools.accumulate(item.weight for item in items))
+    crossing = _crossing(items)
+    begin, done = 0, 0
+    while begin < len(items):
+        left = weights[-1] - done
+        count = -(-left // limit)
+        target = left / max(count, 1)
+        end = len(items)
+        if count > 1:
+            cuts = [
+                cut
+                for cut in range(begin + 1, len(items))
+                if 0.75 * target <= weights[cut - 1] - done <= min(1.25 * target, limit)
+            ]
+            first = next(
+                cut for cut in range(begin + 1, len(items) + 1) if cut == len(items) or weights[cut] - done > limit
+            )
+            end = min(cuts, key=crossing.__getitem__, default=first)
+        yield list(items[begin:end])
+        begin, done = end, weights[end - 1]
+
+
+def _crossing(items: Sequence[_Item]) -> list[int]:
+    """For each place between two ops, the elements of values that are made before it and used behind it."""
+    last: dict[ir.Value, int] = {}
+    for number, item in enumerate(items):
+        last.update(dict.fromkeys(item.reads, number))
+    change = [0] * (len(items) + 2)
+    for number, item in enumerate(items):
+        for value in item.op.results:
+            if last.get(value, number) > number:
+                size = math.prod(ir.RankedTensorType(value.type).shape)
+                change[number + 1] += size
+                change[last[value] + 1] -= size
+    return list(itertools.accumulate(change))
+
+
+# ---- outlining -------------------------------------------------------------------------------------------------------
+
+
+def _outline(
+    former: _Former,
+    group: Sequence[_Item],
+    outlined: set[ir.Operation],
+    items: Sequence[_Item],
+    numbers: Mapping[ir.Operation, int],
+    block: ir.Block,
+    following: ir.Operation,
+) -> None:
+    """Makes a function of a region's ops, calls it before the following op, and lets the others use its results.
+
+    The ops stay where they are, without a use but by each other.
+    """
+    own = {item.op for item in group}
+    again: dict[ir.Operation, None] = {}
+    inputs: dict[ir.Value, None] = {}
+
+    def need(value: ir.Value) -> None:
+        definer = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if definer in own or definer in again:
+            return
+        if definer is not None and definer.name == "stablehlo.constant":
+            again[definer] = None
+        elif definer is not None and definer.name in _FREE and definer in numbers:
+            again[definer] = None
+            for operand in items[numbers[definer]].reads:
+                need(operand)
+        else:
+            inputs[value] = None
+
+    for item in group:
+        for value in item.reads:
+            need(value)
+    outlined |= own
+    uses = {
+        value: [use for use in value.uses if _top(use.owner.operation, block) not in outlined]
+        for item in group
+        for value in item.op.results
+    }
+    outputs = [value for value, found in uses.items() if found]
+    if not outputs:
+        return
+    symbol = former.symbol()
+    with former.module.context, group[0].op.location:
+        types = [value.type for value in outputs]
+        if inputs:
+            types.append(ir.RankedTensorType.get([len(inputs)], ir.F64Type.get()))
+        function = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(symbol),
+                "sym_visibility": ir.StringAttr.get("private"),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get([value.type for value in inputs], types)),
+            },
+            regions=1,
+            ip=ir.InsertionPoint(former.module.body),
+        )
+        body = function.regions[0].blocks.append(
+            *[value.type for value in inputs], arg_locs=[function.location] * len(inputs)
+        )
+        with ir.InsertionPoint(body):
+            known = dict(zip(inputs, body.arguments, strict=True))
+            for op in sorted([*again, *own], key=lambda op: numbers.get(op, -1)):
+                copy = op.clone(ip=ir.InsertionPoint(body))
+                replace_operands(copy, known)
+                known.update(zip(op.results, copy.results, strict=True))
+            witness = [_witness(list(body.arguments))] if inputs else []
+            ir.Operation.create("func.return", operands=[*(known[value] for value in outputs), *witness])
+        call = ir.Operation.create(
+            "func.call",
+            results=types,
+            operands=list(inputs),
+            attributes={
+                "callee": ir.FlatSymbolRefAttr.get(symbol),
+                "mhlo.frontend_attributes": ir.Attribute.parse(SMALL_CALL),
+            },
+            ip=ir.InsertionPoint(following),
+        )
+    for old, new in zip(outputs, call.results, strict=False):
+        for use in uses[old]:
+            use.owner.operation.operands[use.operand_number] = new
+    former.report.applied(group[0].op, result=f"first of the {len(group)} ops of @{symbol}")
+
+
+def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
+    """One element of each argument, as a result of the region that nobody reads.
+
+    XLA ends the process when an argument of a kernel of many ops has lost its last use, as one behind a decided
+    `select` does when XLA simplifies. What a result is made of stays.
+    """
+    f64 = ir.F64Type.get(arguments[0].context)
+    parts = []
+    for value in arguments:
+        type_ = ir.RankedTensorType(value.type)
+        element, rank = type_.element_type, type_.rank
+        if rank:
+            value = _unary(
+                "stablehlo.slice",
+                value,
+                [1] * rank,
+                element,
+                start_indices=ir.DenseI64ArrayAttr.get([0] * rank),
+                limit_indices=ir.DenseI64ArrayAttr.get([1] * rank),
+                strides=ir.DenseI64ArrayAttr.get([1] * rank),
+            )
+        value = _unary("stablehlo.reshape", value, [1], element)
+        if isinstance(element, ir.ComplexType):
+            element = ir.ComplexType(element).element_type
+            value = _unary("stablehlo.real", value, [1], element)
+        parts.append(value if element == f64 else _unary("stablehlo.convert", value, [1], f64))
+    return ir.Operation.create(
+        "stablehlo.concatenate",
+        results=[ir.RankedTensorType.get([len(parts)], f64)],
+        operands=parts,
+        attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)},
+    ).results[0]
+
+
+def _unary(name: str, value: ir.Value, shape: Sequence[int], element: ir.Type, **attributes: ir.Attribute) -> ir.Value:
+    type_ = ir.RankedTensorType.get(list(shape), element)
+    return ir.Operation.create(name, results=[type_], operands=[value], attributes=attributes).results[0]
+
+
+def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The op of a block that an op is, or lies in."""
+    while op.block != block:
+        parent = op.parent
+        assert parent is not None, "an op outside of the block"
+        op = parent.operation
+    return op

@@ -1,0 +1,412 @@
+"""cpu-regions: what is put into one kernel, what stays outside and why, and that XLA compiles and runs the result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from rewritten_runs import as_arrays, close
+
+import hlograph
+from hlograph.codegen.passes import cpu_regions
+from hlograph.codegen.passes.report import Report
+from hlograph.codegen.program import Program
+from hlograph.errors import PassError
+
+REGIONS = hlograph.CpuOptions(forms=False, math=False)
+X = np.linspace(-1.5, 2.0, 8)
+
+
+@dataclass(frozen=True)
+class Formed:
+    """A module after the pass.
+
+    Attributes:
+        text: the module's.
+        notes: what was said of each op.
+        regions: for each call of a region in order, the names of the ops in it.
+        outside: names of the main function's other ops, in order.
+    """
+
+    text: str
+    notes: str
+    regions: tuple[tuple[str, ...], ...]
+    outside: tuple[str, ...]
+
+
+def formed(text: str, spec: str = "cpu-regions") -> Formed:
+    """A module's text, after the pass."""
+    reports: list[Report] = []
+    after = Program.parse(text).run_passes([spec], reports=reports).text
+    functions = dict(re.findall(r"func\.func (?:\w+ )?@(\w+)\((.*?)\n  }\n", after, re.DOTALL))
+    called = re.findall(r"call @(region_\w+)", "".join(functions.values()))
+    ops = {name: tuple(re.findall(r"= \"?((?:stablehlo|chlo)\.\w+)", body)) for name, body in functions.items()}
+    return Formed(after, "".join(report.text for report in reports), tuple(ops[name] for name in called), ops["main"])
+
+
+def lowered(function, *arrays) -> str:
+    with jax.enable_x64(True):
+        return jax.jit(function, keep_unused=True).lower(*arrays).as_text()
+
+
+def check(text: str, arrays: Sequence[np.ndarray], expected: Sequence[np.ndarray] | None = None) -> None:
+    """The plan gives what the interpreter, or else NumPy, gives; XLA has taken the plan, with a region in it."""
+    program = Program.parse(text)
+    fn = program.compile(cpu=REGIONS, outputs="numpy")
+    wanted = program.interpret(*arrays) if expected is None else expected
+    for found, one in zip(as_arrays(fn(*arrays)), wanted, strict=True):
+        close(found, np.asarray(one), 1e-12)
+    assert fn.stats.retries == 0
+    assert formed(text).regions
+
+
+def module(*lines: str, result: str = "%r", size: int = 8) -> str:
+    """A module from x and y to the result, all of one type."""
+    body = "\n".join(lines).replace("VECTOR", f"tensor<{size}xf64>")
+    vector = f"tensor<{size}xf64>"
+    main = f"func.func @main(%x: {vector}, %y: {vector}) -> {vector}"
+    return f"module {{ {main} {{\n{body}\nreturn {result} : {vector}\n}} }}"
+
+
+BEFORE = "%a = stablehlo.exponential %x : VECTOR\n%b = stablehlo.multiply %a, %y : VECTOR"
+AFTER = "%d = stablehlo.tanh %c : VECTOR\n%r = stablehlo.add %d, %b : VECTOR"
+ADDED = """({ ^bb0(%p: tensor<f64>, %q: tensor<f64>):
+  %s = stablehlo.add %p, %q : tensor<f64>
+  stablehlo.return %s : tensor<f64> })"""
+
+# What stays outside: its lines, from %b to %c, and what NumPy gives for c.
+OUTSIDE = {
+    "stablehlo.scatter": (
+        "%i = stablehlo.constant dense<3> : tensor<1xi32>\n%u = stablehlo.constant dense<2.0> : tensor<f64>\n"
+        '%c = "stablehlo.scatter"(%b, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<'
+        "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> "
+        f"{ADDED} : (VECTOR, tensor<1xi32>, tensor<f64>) -> VECTOR",
+        lambda b: b + 2.0 * (np.arange(8) == 3),
+    ),
+    "stablehlo.sort": (
+        '%c = "stablehlo.sort"(%b) <{dimension = 0 : i64}> ({ ^bb0(%p: tensor<f64>, %q: tensor<f64>): '
+        "%s = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>\n"
+        "stablehlo.return %s : tensor<i1> }) : (VECTOR) -> VECTOR",
+        np.sort,
+    ),
+    "stablehlo.fft": (
+        "%f = stablehlo.fft %b, type = RFFT, length = [8] : (VECTOR) -> tensor<5xcomplex<f64>>\n"
+        "%c = stablehlo.fft %f, type = IRFFT, length = [8] : (tensor<5xcomplex<f64>>) -> VECTOR",
+        lambda b: b,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_xla_needs_its_runtime_for_stays_outside(name):
+    lines, function = OUTSIDE[name]
+    text = module(BEFORE, lines, AFTER)
+    found = formed(text)
+    assert name in found.outside
+    assert f"XLA:CPU compiles no {name} inside of a kernel" in found.notes
+    assert not any(name in region for region in found.regions)
+    assert len(found.regions) == 2
+    b = np.exp(X) * X[::-1]
+    check(text, [X, X[::-1].copy()], [np.tanh(function(b)) + b])
+
+
+def test_a_custom_call_stays_outside():
+    a = np.cov(np.random.default_rng(0).normal(size=(3, 9)))
+    text = lowered(lambda a: jnp.tanh(lax.linalg.cholesky(a * 2 + 1)) * 3, a)
+    found = formed(text)
+    assert "stablehlo.custom_call" in found.outside
+    assert len(found.regions) == 2
+    check(text, [a], [np.tanh(np.linalg.cholesky(a * 2 + 1)) * 3])
+
+
+def test_an_op_that_is_not_known_to_be_safe_stays_outside():
+    text = module(
+        BEFORE,
+        "%s = stablehlo.constant dense<[5, 7]> : tensor<2xui64>",
+        "%n, %g = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> "
+        "(tensor<2xui64>, tensor<8xui64>)",
+        "%h = stablehlo.convert %g : (tensor<8xui64>) -> VECTOR\n%c = stablehlo.multiply %h, %b : VECTOR",
+        AFTER,
+    )
+    assert "stablehlo.rng_bit_generator" in formed(text).outside
+
+
+def test_tokens_tuples_and_unknown_sizes_stay_outside():
+    text = module(
+        BEFORE,
+        "%t = stablehlo.create_token : !stablehlo.token",
+        "%c, %u = stablehlo.optimization_barrier %b, %t : VECTOR, !stablehlo.token",
+        AFTER,
+    )
+    found = formed(text)
+    assert {"stablehlo.create_token", "stablehlo.optimization_barrier"} <= set(found.outside)
+    assert "it has a token" in found.notes
+    check(text, [X, X], [np.tanh(np.exp(X) * X) + np.exp(X) * X])
+
+
+def dots(rows: int, inner: int, columns: int) -> str:
+    return lowered(
+        lambda x, y: jnp.tanh((jnp.tanh(x) + 1) @ (y * 2)) + 1, np.zeros((rows, inner)), np.zeros((inner, columns))
+    )
+
+
+def test_a_large_dot_is_left_to_the_library():
+    side = round((2 * cpu_regions.DOT) ** (1 / 3)) + 1
+    found = formed(dots(side, side, side))
+    assert "stablehlo.dot_general" in found.outside
+    assert "is faster in XLA's library" in found.notes
+    assert found.regions
+    small = formed(dots(4, 5, 6))
+    assert "stablehlo.dot_general" not in small.outside
+    assert len(small.regions) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4"])
+@pytest.mark.parametrize(
+    ("rows", "inner", "columns"), [(20, 20, 20), (40, 16, 40), (1, 300, 1), (60, 9, 1), (1, 9, 60)]
+)
+def test_the_largest_dots_inside_run(dtype, rows, inner, columns):
+    """Where XLA would call its library inside of a kernel, it would refuse, or have no such function."""
+    source = np.random.default_rng(0)
+    x, y = (source.integers(-3, 4, shape).astype(dtype) for shape in ((rows, inner), (inner, columns)))
+    text = lowered(lambda x, y: (x + 1) @ y * 2, x, y)
+    fn = Program.parse(text).compile(cpu=REGIONS, outputs="numpy")
+    np.testing.assert_array_equal(fn(x, y), (x + 1) @ y * 2)
+    assert fn.stats.retries == 0
+
+
+def test_large_arrays_are_left_to_threads():
+    text = lowered(lambda x: (jnp.exp(x) * 2).sum(), np.zeros(cpu_regions.LARGE))
+    found = formed(text)
+    assert found.regions == ()
+    assert f"{cpu_regions.LARGE:,} elements" in found.notes
+    # A part of one is not work.
+    text = lowered(lambda x: (jnp.exp(x[5:9]) * 2).sum(), np.zeros(cpu_regions.LARGE))
+    assert len(formed(text).regions) == 1
+
+
+def test_regions_hold_a_number_of_ops():
+    chain = [f"%v{i + 1} = stablehlo.tanh %v{i} : VECTOR" for i in range(10)]
+    text = module(*chain, result="%v10").replace("%x:", "%v0:")
+    (whole,) = formed(text).regions
+    assert whole.count("stablehlo.tanh") == 10
+    counts = [region.count("stablehlo.tanh") for region in formed(text, "cpu-regions{ops=4}").regions]
+    assert sum(counts) == 10
+    assert max(counts) <= 4
+    assert len(counts) <= 4
+    loop = lowered(lambda x: lax.fori_loop(0, 3, lambda i, x: jnp.tanh(jnp.sin(jnp.cos(x))) + 1, x), X)
+    found = formed(loop, "cpu-regions{ops=6}")
+    assert "stablehlo.while" in found.outside
+    assert re.search(r"\d+ ops are too many for one kernel", found.notes)
+    assert any("stablehlo.tanh" in region for region in found.regions)
+
+
+@pytest.mark.parametrize(
+    "spec", ["cpu-regions{op=3}", "cpu-regions{ops=x}", "cpu-regions{ops=1}", "cpu-regions{ops=-3}"]
+)
+def test_options(spec):
+    with pytest.raises(PassError, match=r"cpu-regions: (unknown option 'op'|ops must be an integer of at least 2)"):
+        Program.parse(module(BEFORE, "%r = stablehlo.add %a, %b : VECTOR")).run_passes([spec])
+
+
+def test_a_late_use_opens_no_region_of_its_own():
+    """What only the last stage reads is computed there, and what both read once."""
+
+    def function(x, y):
+        z = jnp.exp(x) * 2
+        return jnp.sort(z) + (jnp.tanh(y) * 3 + z)
+
+    found = formed(lowered(function, X, X))
+    first, last = found.regions
+    assert first.count("stablehlo.exponential") == 1
+    assert "stablehlo.tanh" not in first
+    assert last.count("stablehlo.tanh") == 1
+    assert "stablehlo.exponential" not in last
+
+
+KINDS = (lambda a, b: jnp.sort(a), lambda a, b: jnp.tanh(a + b), lambda a, b: a * b + 1)
+
+
+def random_outside(seed: int):
+    """A function in which sorts stand anywhere among other ops."""
+    source = np.random.default_rng(seed)
+    recipe = [(source.integers(3), *source.integers(0, 100, 2)) for _ in range(14)]
+
+    def function(x, y):
+        values = [x, y]
+        for kind, first, second in recipe:
+            a, b = values[first % len(values)], values[second % len(values)]
+            values.append(KINDS[kind](a, b))
+        return tuple(values[-4:])
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_regions_are_convex(seed):
+    """No region waits for itself: each value is defined before it is used, or MLIR refuses the module."""
+    y = np.random.default_rng(seed).normal(size=8)
+    text = lowered(random_outside(seed), X, y)
+    program = Program.parse(text)
+    formed(text, "cpu-regions{ops=3}")  # which verifies the result
+    fn = program.compile(cpu=REGIONS, outputs="numpy")
+    for found, expected in zip(fn(X, y), program.interpret(X, y), strict=True):
+        close(found, expected, 1e-12)
+
+
+def loop(x, y):
+    def body(i, c):
+        return jnp.tanh(jnp.sort(jnp.sin(c) * y) + 1) * i
+
+    return lax.fori_loop(0, 3, body, x).sum()
+
+
+def branch(x, y):
+    return lax.cond(x[0] < 0, lambda: jnp.tanh(jnp.sort(jnp.sin(x)) + y) * 2, lambda: jnp.cumsum(x) * y).sum() + y[0]
+
+
+@pytest.mark.parametrize(("function", "outside"), [(loop, "stablehlo.while"), (branch, "stablehlo.case")])
+def test_what_holds_an_op_outside_has_regions_in_its_blocks(function, outside):
+    text = lowered(function, X, X)
+    found = formed(text)
+    assert outside in found.outside
+    assert any("stablehlo.tanh" in region for region in found.regions)
+    check(text, [X, X[::-1].copy()])
+
+
+def test_what_combines_elements_has_no_region():
+    """A call there ends the process: `reduce_window` of an array that is too large for a kernel."""
+    combine = "%s = stablehlo.add %p, %q : tensor<f64>\n%t = stablehlo.maximum %s, %p : tensor<f64>"
+    size = cpu_regions.LARGE
+    text = module(
+        "%z = stablehlo.constant dense<0.0> : tensor<f64>",
+        '%r = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 2>, padding = dense<[[1, 0]]> : '
+        "tensor<1x2xi64>}> ({ ^bb0(%p: tensor<f64>, %q: tensor<f64>): " + combine + "\nstablehlo.return %t : "
+        "tensor<f64> }) : (VECTOR, tensor<f64>) -> VECTOR",
+        size=size,
+    )
+    assert formed(text).regions == ()
+    Program.parse(text).compile(cpu=REGIONS)(np.ones(size), np.ones(size))
+
+
+def test_an_array_without_elements_stays_outside():
+    """XLA divides by its size when it compiles some ops of a kernel, and the process ends."""
+    text = lowered(lambda x, e: (jnp.concatenate([e * 2, jnp.exp(x)]) * 3, e.sum() + x.sum()), X, np.zeros(0))
+    found = formed(text)
+    assert "an array without elements" in found.notes
+    assert "0x" not in "".join(re.findall(r"call @region\w+\(.*", found.text))
+    check(text, [X, np.zeros(0)])
+
+
+UNUSED = {
+    "decided select": lambda x, y: jnp.exp(-x * x).sum() + jnp.where(np.array(True), x, y).sum(),
+    "times nothing": lambda x, y: jnp.exp(-x * x).sum() + (y[:0] * 2).sum(),
+    "difference of sizes": lambda x, y: jnp.tanh(jnp.sin(x)).sum() + lax.fori_loop(0, 0, lambda i, c: c + y, x)[0],
+    "branch that is never taken": lambda x, y: lax.cond(np.array(True), lambda: jnp.exp(x), lambda: jnp.tanh(y)).sum(),
+    "results that are arguments": lambda x, y: (y, x, jnp.exp(x).sum(), y),
+    "results that are constants": lambda x, y: (np.ones(3), jnp.exp(x).sum() * jnp.tanh(y), np.ones(3), np.float64(2)),
+    "twice the same": lambda x, y: (jnp.exp(x) * y, jnp.exp(x) * y),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_an_argument_that_xla_finds_unused_does_not_end_the_process(name):
+    """XLA ends the process for a kernel of which an argument has lost its last use; a witness keeps one."""
+    text = lowered(UNUSED[name], X, X[::-1].copy())
+    check(text, [X, X[::-1].copy()])
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u4", "i8", "f2", "f4", "c8", "c16"])
+def test_arguments_of_every_dtype(dtype):
+    """A witness is taken of each; results have the dtype too."""
+    x = np.arange(8).astype(dtype)
+
+    def function(x, y):
+        return jnp.where(jnp.tanh(y) > 0, x, x[::-1]), (jnp.exp(y) * x.real.astype("f8")).sum()
+
+    text = lowered(function, x, X)
+    fn = Program.parse(text).compile(cpu=REGIONS, outputs="numpy")
+    first, second = fn(x, X)
+    np.testing.assert_array_equal(first, np.where(X > 0, x, x[::-1]))
+    np.testing.assert_allclose(second, np.sum(np.exp(X) * x.real.astype("f8")), rtol=1e-12)
+    assert fn.stats.retries == 0
+
+
+def test_one_op_is_no_region():
+    """XLA makes one kernel of it anyway."""
+    assert formed(module("%r = stablehlo.add %x, %y : VECTOR")).regions == ()
+    loop = lowered(lambda x: lax.fori_loop(0, 3, lambda i, c: c * 2, x), X)
+    assert len(formed(loop).regions) == 1
+
+
+def test_work_counts_what_is_computed():
+    def work(text: str) -> int:
+        return cpu_regions.work(Program.parse(text).copy_module())
+
+    assert work(module("%a = stablehlo.add %x, %y : VECTOR\n%r = stablehlo.tanh %a : VECTOR")) == 16
+    # A dot of 3 x 5 x 7 is 105 multiplications; what it reads is not counted again.
+    assert work(lowered(lambda x, y: x @ y, np.zeros((3, 5)), np.zeros((5, 7)))) == 105
+    # Constants, arrays of a loop and what is only moved cost nothing.
+    assert work(lowered(lambda x: lax.dynamic_slice(x, (2,), (3,)), X)) <= 8
+
+
+def test_what_a_kernel_would_compute_again_and_again_stays_outside():
+    """In one kernel each step would double the code of all steps before it."""
+
+    def steps(x):
+        for _ in range(20):
+            x = jnp.sin(x) + x[::-1] * 0.5
+        return jnp.tanh(x) * x
+
+    found = formed(lowered(steps, X))
+    assert "at each of too many places" in found.notes
+    assert found.outside.count("stablehlo.sine") == 14  # the last six have 32, 16, ..., 1 places, which are few enough
+    expected = X
+    for _ in range(20):
+        expected = np.sin(expected) + expected[::-1] * 0.5
+    check(lowered(steps, X), [X], [np.tanh(expected) * expected])
+
+
+def test_a_loop_that_would_be_computed_again_and_again_stays_outside():
+    def steps(x):
+        def body(i, x):
+            for _ in range(12):
+                x = jnp.sin(x) + x[::-1] * 0.5
+            return x * 0.1
+
+        return lax.fori_loop(0, 3, body, x)
+
+    assert "stablehlo.while" in formed(lowered(steps, X)).outside
+
+
+def test_calls_that_stay_calls_are_called_from_regions():
+    """Functions that are not to be inlined, as cpu-math makes them, in regions that are cut."""
+
+    def logs(x):
+        y = jnp.log(x)
+        for number in range(6):
+            y = jnp.log(y * y + number + 1) + y
+        return y, jnp.exp(y).sum()
+
+    x = np.linspace(0.5, 3.0, 200)
+    text = lowered(logs, x)
+    program = Program.parse(text).run_passes(["cpu-math{inline=0}", "cpu-regions{ops=60}"])
+    assert program.text.count("call @cpu_math.log") >= 7
+    assert program.text.count("call @region_") > 1
+    main = program.text.partition("func.func private")[0]
+    assert "cpu_math" not in main
+    y = np.log(x)
+    for number in range(6):
+        y = np.log(y * y + number + 1) + y
+    fn = Program.parse(text).compile(outputs="numpy")
+    for found, expected in zip(fn(x), (y, np.exp(y).sum()), strict=True):
+        close(found, expected, 1e-12)
+    assert fn.stats.retries == 0
+    for found, expected in zip(program.interpret(x), (y, np.exp(y).sum()), strict=True):
+        close(np.asarray(found), expected, 1e-12)
