@@ -23,6 +23,7 @@ _WHERE = {
     "Function": ".runtime.function",
     "Stats": ".runtime.stats",
     "Bucket": ".runtime.policy",
+    "CpuOptions": ".runtime.cpu_plan",
     "function": ".runtime.function",
     "jit": ".runtime.jit",
     "Mode": ".pytensor",
@@ -36,6 +37,7 @@ _WHERE = {
 __all__ = [
     "Bucket",
     "Context",
+    "CpuOptions",
     "Function",
     "HlographError",
     "Mode",

@@ -27,6 +27,13 @@ def find_device(device: Any) -> Any:
         raise HlographError(f"no device {device!r} is available: {error}") from None
 
 
+def default_device() -> Any:
+    """The `jax.Device` that JAX uses now where none is named."""
+    config: Any = jax.config
+    default = config.jax_default_device
+    return find_device(default) if default is not None else jax.devices()[0]
+
+
 def is_sharded(value: Any) -> bool:
     """Whether an argument lies on several devices: padding would move it, so its sizes are met exactly."""
     return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and len(value.devices()) > 1

@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import jax
@@ -29,16 +29,18 @@ from ..codegen.errors import (
     PaddingError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64
+from ..codegen.jax_compat import enable_x64, no_transformation, trace_state
 from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Argument, CheckSpec
+from . import cpu_plan, short_call
 from .arguments import check_count, check_type, find_sizes, key_data, narrowed, origin, shape_and_dtype
 from .call_path import X64, call_function, key_function
-from .callee import FunctionCall, Module, StaticModule
+from .callee import FunctionCall, Module
 from .checks import raise_failed
+from .cpu_plan import CpuArgument, CpuOptions
 from .derived import Derived
-from .devices import compile_options, find_device, is_sharded
+from .devices import find_device, is_sharded
 from .padded import Executable, PaddedCall
 from .policy import (
     PaddingRefusedWarning,
@@ -49,6 +51,7 @@ from .policy import (
     RecompilationWarning,
 )
 from .primitive import call, report
+from .runner import Numpy, Runner
 from .stages import Lowered
 from .stats import Counter, ExecutableStats, Stats
 
@@ -57,6 +60,15 @@ _KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
 
 
 Key = tuple[int, ...]
+Outputs = Literal["jax", "numpy"] | Numpy
+
+
+def check_outputs(outputs: Any) -> Outputs:
+    """Raises `ValueError` for what `outputs=` does not take."""
+    if isinstance(outputs, Numpy) or (isinstance(outputs, str) and outputs in ("jax", "numpy")):
+        return outputs  # type: ignore[return-value]
+    hint = "" if isinstance(outputs, str) else "; a graph's outputs are the second argument, without a keyword"
+    raise ValueError(f'outputs must be "jax" or "numpy", got {outputs!r}{hint}')
 
 
 @dataclass
@@ -65,19 +77,23 @@ class _Entry:
 
     Attributes:
         sizes: what it is for.
-        run: `jax.jit` of the specialized program, once that is made.
+        run: what runs the specialized program, once that is made.
+        runner: what knows how.
         checks: those of the specialized program: what the sizes decide is not among them.
         ready: whether it has been compiled.
         compiles: number of compilations.
         used: number of the last call that ran it; the least recently used one is dropped first.
+        records: what runs it in `jax.jit`'s place, by the arguments' types and places, see `short_call.py`.
     """
 
     sizes: Mapping[str, int]
     run: Any = None
+    runner: Runner | None = None
     checks: tuple[CheckSpec, ...] = ()
     ready: bool = False
     compiles: int = 0
     used: int = 0
+    records: dict[Any, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -89,6 +105,8 @@ class Function:
         device: the `jax.Device` it runs on, or None for JAX's default.
         policy: how each named size is met.
         passes: what each executable's module goes through before it is compiled.
+        cpu: what the plan of an executable for CPU may use, see `runtime/cpu_plan.py`.
+        outputs: "jax" or "numpy", the arrays that calls return.
         derived: its derivatives and batched versions, made when JAX asks for them.
     """
 
@@ -101,12 +119,18 @@ class Function:
         policy: PolicyArgument = "auto",
         optimize: Optimize = "default",
         reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Outputs = "jax",
     ) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
         held = object.__new__(Function)
-        held._set_up(program, device, cache_size, policy, resolve(optimize, reassociate))
+        passes = resolve(optimize, reassociate)
+        held._set_up(program, device, cache_size, policy, passes, CpuOptions.of(cpu), check_outputs(outputs))
         self.__dict__ = held.__dict__
+        if not held._adapts:
+            # One Python function less in every call: this one's class calls what was written for it.
+            self.__class__ = type("Function", (Function,), {"__call__": held._written, "__doc__": Function.__doc__})
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -121,7 +145,14 @@ class Function:
         return self
 
     def _set_up(
-        self, program: Program, device: Any, cache_size: int, policy: PolicyArgument, passes: tuple[str, ...]
+        self,
+        program: Program,
+        device: Any,
+        cache_size: int,
+        policy: PolicyArgument,
+        passes: tuple[str, ...],
+        cpu: CpuOptions,
+        outputs: Outputs,
     ) -> None:
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
@@ -137,6 +168,12 @@ class Function:
         self._single = len(signature.results) == 1
         self.policy = policy
         self.passes = passes
+        self.cpu = cpu
+        self.outputs = outputs
+        self._numpy = outputs if isinstance(outputs, Numpy) else Numpy() if outputs == "numpy" else None
+        self._runs_on = cpu_plan.choose_device(cpu, self.device, numpy=self._numpy is not None)
+        self._for_jax: Function | None = None
+        self._retries = Counter()
         self.derived = Derived(self)
         self._policies = Policies(policy, signature)
         self._data_sizes = signature.has_data_sizes
@@ -154,16 +191,23 @@ class Function:
         # What is 64 bits wide inside the module only is no business of JAX's.
         self._needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
-        self._run = call_function(
+        questions = None if self._numpy is not None else short_call.asked(signature)
+        self._short: short_call.ShortCall | None = None
+        if questions is not None:
+            self._short = short_call.ShortCall(signature, questions, self._lock, self._known, self._x64)
+        self._written = call_function(
             signature,
             entries=self._entries,
             count=self._calls.increment,
             slow=self._slow_call,
             traced=self._traced_call,
+            nested=self._nested_call,
             checked=self._checked,
             widened=self._widened if self._needs_x64 else None,
+            short=self._short,
         )
-        self._call = self._adapted_call if self._shared or self._key_arguments else self._run
+        self._adapts = bool(self._shared or self._key_arguments)
+        self._depth = 7 if self._adapts else 5  # from where a warning is given to the user's call
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -175,12 +219,13 @@ class Function:
             CompileError: the device's compiler refuses the program.
             Exception: what a failed check in the graph asks for.
         """
-        return self._call(args)
+        if self._adapts:  # shared variables and typed keys
+            args = (*args, *[container.get_value(borrow=True) for container in self._shared])
+            args = self._with_key_data(args)
+        return self._run(args)
 
-    def _adapted_call(self, args: Sequence[Any]) -> Any:
-        """A call that shared variables and typed keys are made ready for."""
-        args = (*args, *[container.get_value(borrow=True) for container in self._shared])
-        return self._run(self._with_key_data(args))
+    def _run(self, args: Sequence[Any]) -> Any:
+        return self._written(self, *args)
 
     def _with_key_data(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Typed PRNG keys as the integers that they consist of."""
@@ -206,10 +251,26 @@ class Function:
         key = self._careful_key(args)
         shapes, arrays = _convert(self._signature.arguments, args, narrow)
         values = {r.name: size for r, size in zip(self._signature.roots, key, strict=True) if r.axis is None}
-        callee = FunctionCall(self, self._places(values), narrow)
+        callee = FunctionCall(self._in_jax(), self._places(values), narrow)
         callee.sizes(shapes)
         results = report(callee, arrays, call(callee, arrays))
         return results[0] if self._single else tuple(results)
+
+    def _nested_call(self, entry: _Entry | PaddedCall, args: Sequence[Any], error: ValueError) -> Any:
+        """A call with arrays that failed, as it does while something else is traced: see `Runner.nested`."""
+        if not isinstance(entry, _Entry) or entry.runner is None or trace_state() == no_transformation():
+            raise error
+        with self._x64():
+            return entry.runner.nested(args)
+
+    def _in_jax(self) -> Function:
+        """This function for transformations, which calls with JAX's arrays and expects such."""
+        if self._numpy is None:
+            return self
+        with self._lock:
+            if self._for_jax is None:
+                self._for_jax = self.like(self.program)
+            return self._for_jax
 
     def _places(self, values: Mapping[str, int]) -> tuple[tuple[tuple[int, int | None], int], ...]:
         """Arguments' values that decide sizes, by argument and element: see `FunctionCall`."""
@@ -279,10 +340,10 @@ class Function:
         return self._needs_x64
 
     def executable(self, args: Sequence[Any]) -> Callable[..., Any] | None:
-        """JAX's call path for arguments that a call has had: for callers that check theirs themselves.
+        """What runs arguments that a call has had: for callers that check theirs themselves.
 
-        It takes arrays of these shapes and dtypes, in JAX's x64 mode if `needs_x64`; it returns one array, or a tuple,
-        and raises what a failed check asks for.
+        It takes arrays of these shapes and dtypes, where they are to be (with JAX arrays as results in JAX's x64 mode,
+        if `needs_x64`); it returns one result, or a tuple, and raises what a failed check asks for.
 
         Returns:
             None where there is more to a call than that: sizes are padded, or an argument's value decides a size; and
@@ -291,9 +352,9 @@ class Function:
         if self._data_sizes or any(root.axis is None for root in self._signature.roots):
             return None
         entry = self._entries.get(self._key(args))
-        if not isinstance(entry, _Entry) or not entry.ready:
+        if not isinstance(entry, _Entry) or not entry.ready or entry.runner is None:
             return None
-        run, checks = entry.run, entry.checks
+        run, checks = entry.runner.trusting, entry.checks
         return (lambda *arrays: self._checked(checks, run(*arrays))) if checks else run
 
     def like(self, program: Program) -> Function:
@@ -302,7 +363,14 @@ class Function:
         if isinstance(policy, Mapping):
             names = {root.name for root in program.signature.roots} | {c.name for c in program.signature.counts}
             policy = {name: choice for name, choice in policy.items() if name in names}
-        return Function(program, device=self.device, cache_size=self._cache_size, policy=policy, optimize=self.passes)
+        return Function(
+            program,
+            device=self.device,
+            cache_size=self._cache_size,
+            policy=policy,
+            optimize=self.passes,
+            cpu=self.cpu if self.cpu.client != "sync" else replace(self.cpu, client="jax"),
+        )
 
     def _widened(self, args: Sequence[Any]) -> Sequence[Any]:
         """JAX's arrays in the program's 64-bit types; from JAX without such types they come with 32."""
@@ -399,14 +467,13 @@ class Function:
         with entry.lock, self._x64():
             start = time.perf_counter()
             try:
-                if entry.run is None:
+                runner = entry.runner
+                if runner is None:
                     module = self.static_module(sizes)
                     entry.checks = module.checks
-                    entry.run = self._build(module, entry, sizes, values)
-                outputs = entry.run(*args)
-            except jax.errors.JaxRuntimeError as error:
-                self._forget(key, entry)
-                raise CompileError(f"compiling or first running {self.program.name} failed: {error}") from None
+                    runner = entry.runner = self._build(module, entry, sizes, values)
+                outputs = self._first_run(runner, args)
+                entry.run = runner.run
             except BaseException:
                 self._forget(key, entry)
                 raise
@@ -414,6 +481,10 @@ class Function:
                 self._compile_seconds += time.perf_counter() - start
                 entry.ready = not any(isinstance(x, jax.core.Tracer) for x in args)
         return entry, outputs
+
+    def _known(self, args: Sequence[Any]) -> _Entry | PaddedCall | None:
+        """What the cache has for arguments that a call has had."""
+        return self._entries.get(self._key(args))
 
     def _x64(self) -> Any:
         return enable_x64(True) if self._needs_x64 else nullcontext()
@@ -442,7 +513,7 @@ class Function:
         def go_on(name: str, count: int) -> PaddedCall:
             return self._second_stage(plan, sizes, name, count, number)
 
-        return PaddedCall(executable, self._signature, sizes, self.device, go_on)
+        return PaddedCall(executable, self._signature, sizes, self._runs_on, go_on)
 
     def _second_stage(self, plan: Plan, sizes: Mapping[str, int], name: str, count: int, number: int) -> PaddedCall:
         """The call that goes on where a size from data is known; it is met at a bucket of its own."""
@@ -456,35 +527,24 @@ class Function:
         """`jax.jit` of a padded program; the time of its first call is counted as compile time."""
         program = executable.program
         arguments = program.signature.arguments
-        module = Module(program, passes=self.passes)
-        callee = StaticModule(program, module)
-        alone = len(program.signature.results) == 1 and not program.signature.checks
 
-        def traced(*arrays: Any) -> Any:
-            shapes, converted = _convert(arguments, arrays)
-            for argument, shape in zip(arguments, shapes, strict=True):
+        def check(arrays: Sequence[Any]) -> None:
+            for argument, shape in zip(arguments, _shapes(arguments, arrays), strict=True):
                 if shape != argument.dims:
                     raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
-            self._compiles.increment()
-            executable.compiles += 1
-            outputs = call(callee, converted)
-            return outputs[0] if alone else tuple(outputs)
 
-        traced.__name__ = traced.__qualname__ = program.name
-        jitted = self._jit(traced, module.optimize())
+        runner = self._runner(Module(program, passes=self.passes), check, executable)
+        executable.runner = runner
         started = threading.Lock()
 
         def first(*arrays: Any) -> Any:
             with started:
                 start = time.perf_counter()
-                try:
-                    outputs = jitted(*arrays)
-                except jax.errors.JaxRuntimeError as error:
-                    raise CompileError(f"compiling or first running {program.name} failed: {error}") from None
+                outputs = self._first_run(runner, arrays)
                 if executable.run is first:
                     self._compile_seconds += time.perf_counter() - start
                     if not any(isinstance(x, jax.core.Tracer) for x in arrays):
-                        executable.run, executable.ready = jitted, True
+                        executable.run, executable.ready = runner.run, True
             return outputs
 
         return first
@@ -504,6 +564,8 @@ class Function:
         ):
             assert oldest_exact is not None
             del self._entries[oldest_exact]
+            if self._short is not None:
+                self._short.forget()
         else:
             del self._padded[oldest_padded]
             self._forget_padded_calls()
@@ -541,7 +603,7 @@ class Function:
             warnings.warn(
                 f"{self.program.name}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
                 PaddingRefusedWarning,
-                stacklevel=6,
+                stacklevel=self._depth,
             )
         return bool(names)
 
@@ -557,7 +619,7 @@ class Function:
                     f"{self.program.name}: size {name}{origin(self._signature, frozenset([name]))} has had "
                     f"{len(sizes)} values ({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
                     RecompilationWarning,
-                    stacklevel=6,
+                    stacklevel=self._depth,
                 )
 
     def _forget(self, key: Key, entry: _Entry) -> None:
@@ -566,35 +628,40 @@ class Function:
             if not entry.ready and self._entries.get(key) is entry:
                 del self._entries[key]
 
-    def _build(
-        self, module: Module, entry: _Entry, sizes: dict[str, int], values: dict[str, int]
-    ) -> Callable[..., Any]:
-        """`jax.jit` of the program as it was specialized for these sizes; it checks what it is traced with."""
+    def _build(self, module: Module, entry: _Entry, sizes: dict[str, int], values: dict[str, int]) -> Runner:
+        """What runs the program as it was specialized for these sizes; it checks what it is traced with."""
         signature = self._signature
-        callee = StaticModule(module.program, module)
-        alone = self._single and not module.checks
 
-        def traced(*arrays: Any) -> Any:
+        def check(arrays: Sequence[Any]) -> None:
             if len(arrays) != len(signature.arguments):
                 check_count(signature, len(arrays) - len(self._shared), len(self._shared))
-            shapes, converted = _convert(signature.arguments, arrays)
-            found = find_sizes(signature, shapes, values)
+            found = find_sizes(signature, _shapes(signature.arguments, arrays), values)
             if found != sizes:
                 raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
+
+        return self._runner(module, check, entry)
+
+    def _runner(self, module: Module, check: Callable[[Sequence[Any]], None], entry: _Entry | Executable) -> Runner:
+        def counted() -> None:
             self._compiles.increment()
             entry.compiles += 1
-            outputs = call(callee, converted)
-            return outputs[0] if alone else tuple(outputs)
 
-        traced.__name__ = traced.__qualname__ = self.program.name
-        return self._jit(traced, module.optimize())
+        return Runner(module, check, counted, self.cpu, self._runs_on, self._numpy)
 
-    def _jit(self, traced: Callable[..., Any], program: Program) -> Callable[..., Any]:
-        options = compile_options(program, self.device)
-        if self.device is None:
-            return jax.jit(traced, compiler_options=options)
-        sharding = jax.sharding.SingleDeviceSharding(self.device)
-        return jax.jit(traced, in_shardings=sharding, out_shardings=sharding, compiler_options=options)
+    def _first_run(self, runner: Runner, args: Sequence[Any]) -> Any:
+        """The first call of an executable.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        retried = runner.retried and runner.run != runner.first
+        try:
+            return runner.run(*args)
+        except jax.errors.JaxRuntimeError as error:
+            raise CompileError(f"compiling or first running {self.program.name} failed: {error}") from None
+        finally:
+            if runner.retried and not retried:
+                self._retries.increment()
 
     def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
         """The program for these arguments, on the function's device, ahead of time; see `AheadFunction.lower`.
@@ -620,13 +687,12 @@ class Function:
                 if isinstance(entry, PaddedCall):
                     entry.report()
             padded = list(self._padded.values())
-        described = [ExecutableStats("exact", str(Plan(entry.sizes, {})), entry.compiles) for entry in exact]
-        described += [
-            ExecutableStats(
-                "padded", str(x.plan), x.compiles, x.calls, 1 - x.live / x.calls if x.calls and x.plan.bounds else 0.0
-            )
-            for x in padded
+        described = [
+            ExecutableStats("exact", str(Plan(entry.sizes, {})), entry.compiles, plan=_notes(entry)) for entry in exact
         ]
+        for x in padded:
+            share = 1 - x.live / x.calls if x.calls and x.plan.bounds else 0.0
+            described.append(ExecutableStats("padded", str(x.plan), x.compiles, x.calls, share, _notes(x)))
         return Stats(
             calls=calls,
             compiles=self._compiles.value,
@@ -635,6 +701,7 @@ class Function:
             executables=len(exact) + len(padded),
             by_executable=tuple(described),
             refusals=self._policies.refusals,
+            retries=self._retries.value,
         )
 
     def clear_cache(self) -> None:
@@ -643,11 +710,28 @@ class Function:
             self._entries.clear()
             self._padded.clear()
             self._modules.clear()
+            if self._short is not None:
+                self._short.forget()
         for function in self.derived:
             function.clear_cache()
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
+
+
+def _notes(entry: _Entry | Executable) -> tuple[str, ...]:
+    """What was decided about an executable."""
+    return () if entry.runner is None else entry.runner.plan.notes
+
+
+def _shapes(arguments: Sequence[Argument], arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The arrays' shapes; their dtypes are checked."""
+    shapes = []
+    for argument, array in zip(arguments, arrays, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, array)
+        check_type(argument, dtype, weak=weak)
+        shapes.append(shape)
+    return shapes
 
 
 def _convert(
@@ -666,7 +750,8 @@ def _convert(
 
 def function(
     inputs: Any,
-    outputs: Any,
+    results: Any,
+    /,
     *,
     dims: Any = None,
     device: Any = None,
@@ -676,12 +761,14 @@ def function(
     policy: PolicyArgument = "auto",
     optimize: Optimize = "default",
     reassociate: bool = True,
+    cpu: CpuArgument = "auto",
+    outputs: Outputs = "jax",
 ) -> Function:
     """Emits and compiles in one.
 
     Args:
         inputs: the graph's inputs, in call order.
-        outputs: one output variable, or several.
+        results: one output variable, or several.
         dims: names or sizes for the axes of inputs, see `emit_stablehlo`.
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
@@ -694,14 +781,27 @@ def function(
         optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
             `["sink_reductions"]`; see docs/passes.md.
         reassociate: False keeps every bit of the results of what `optimize` does.
+        cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
+            of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
+            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/cpu.md.
+        outputs: "jax" or "numpy", the arrays that calls return.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
     """
     from ..codegen.emit import emit_stablehlo
 
-    program = emit_stablehlo((inputs, outputs), dims=dims, name=name, rewrite=rewrite)
-    return program.compile(device, cache_size=cache_size, policy=policy, optimize=optimize, reassociate=reassociate)
+    program = emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite)
+    return Function(
+        program,
+        device=device,
+        cache_size=cache_size,
+        policy=policy,
+        optimize=optimize,
+        reassociate=reassociate,
+        cpu=cpu,
+        outputs=outputs,
+    )
 
 
 __all__ = ["Function", "Stats", "function"]

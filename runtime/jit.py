@@ -24,7 +24,7 @@ import numpy as np
 from jax import tree_util
 
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
-from ..codegen.jax_compat import trace_state, x64_flag
+from ..codegen.jax_compat import no_transformation, trace_state, x64_flag
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
@@ -32,8 +32,9 @@ from ..codegen.program import Program
 from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, signature_of, trace
 from .ahead import AheadFunction
 from .arguments import find_sizes
+from .cpu_plan import CpuArgument, CpuOptions
 from .devices import find_device, platform_of
-from .function import DEFAULT_CACHE_SIZE, Function
+from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
 from .jit_lower import lower
 from .policy import PolicyArgument
 from .stages import Lowered
@@ -90,16 +91,6 @@ class _Call:
     function: Callable[[Sequence[Any]], Any]
 
 
-@functools.cache
-def _no_transformation() -> Any:
-    """JAX's state where no transformation is under way, as at the start of a thread."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(trace_state()))
-    thread.start()
-    thread.join()
-    return found[0]
-
-
 def _kind(value: Any) -> tuple[Any, ...]:
     """What tells flat arguments apart that need different programs; a Python number has its type alone."""
     return (
@@ -125,6 +116,8 @@ class Jit:
         cache_size: int,
         optimize: Optimize,
         reassociate: bool,
+        cpu: CpuArgument,
+        outputs: Outputs,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -135,6 +128,8 @@ class Jit:
         self._constraints = tuple(constraints)
         self._cache_size = cache_size
         self._passes = resolve(optimize, reassociate)
+        self._cpu = CpuOptions.of(cpu)
+        self._numpy = check_outputs(outputs) == "numpy"
         self._positions = _positions(self._signature)
         self._static = self._static_parameters(static_argnames, static_argnums)
         self._dims = self._check_dims(dims)
@@ -190,7 +185,7 @@ class Jit:
         except TypeError:  # a static argument without a hash: JAX says so
             return self._jax(*args, **kwargs)
         if plan is None:
-            if trace_state() != _no_transformation():
+            if trace_state() != no_transformation():
                 return self._jax(*args, **kwargs)  # for jax.grad, jax.vmap and jax.jit the function is what it was
             plan = self._plan(self._describe(tree, static), leaves)
             if len(self._plans) >= _KNOWN_CALLS:
@@ -209,7 +204,8 @@ class Jit:
         with self._lock:
             self._jax_calls += 1
         with nullcontext() if self._device is None else jax.default_device(self._device):
-            return self._jax(*args, **kwargs)
+            outputs = self._jax(*args, **kwargs)
+        return tree_util.tree_map(_to_numpy, outputs) if self._numpy else outputs
 
     def _split(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], _Static]:
         """The call with None (which has no leaf) for each static argument, and the static arguments."""
@@ -252,7 +248,7 @@ class Jit:
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return _Plan()
         named = any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape)
-        if not named and not self._passes:
+        if not named and not self._passes and not self._planned():
             return _Plan()
         found = self._find(call, specs)
         if isinstance(found, HlographError):
@@ -303,7 +299,8 @@ class Jit:
         except NotWanted:
             return None
         program = traced.program
-        if not program.optimize_own(self._passes):
+        changed = program.optimize_own(self._passes)
+        if not (changed or self._numpy or (self._planned() and "stablehlo.while" in program.op_counts())):
             return None
         self._traces += 1
         return traced, self._compile(program, ())
@@ -312,6 +309,8 @@ class Jit:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
         if jaxpr.effects:
             return False
+        if self._numpy and self._planned():
+            return True
         return tuple(parse_spec(spec)[0] for spec in self._passes) != DEFAULT or _is_long(jaxpr.jaxpr)
 
     def _trace(self, call: _Call, specs: dict[str, Any]) -> Traced:
@@ -335,8 +334,19 @@ class Jit:
     def _target(self) -> str | None:
         return None if self._device is None else platform_of(self._device)
 
+    def _planned(self) -> bool:
+        """Whether executables have a plan for CPU."""
+        return not self._cpu.plain and platform_of(self._device) == "cpu"
+
     def _compile(self, program: Program, passes: Sequence[str]) -> Function:
-        return program.compile(self._device, cache_size=self._cache_size, policy=self._policy, optimize=passes)
+        return program.compile(
+            self._device,
+            cache_size=self._cache_size,
+            policy=self._policy,
+            optimize=passes,
+            cpu=self._cpu,
+            outputs="numpy" if self._numpy else "jax",
+        )
 
     def _refuse(self, error: HlographError, named: bool) -> None:
         """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
@@ -412,6 +422,11 @@ class Jit:
 
     def __repr__(self) -> str:
         return f"<hlograph.jit {self._name}{self._signature}>"
+
+
+def _to_numpy(x: Any) -> Any:
+    """A result as a NumPy array; random keys, and what is traced, stay what they are."""
+    return x if is_key(x) or isinstance(x, jax.core.Tracer) else np.asarray(x)
 
 
 def _positions(signature: inspect.Signature) -> tuple[str, ...]:
@@ -498,6 +513,8 @@ def jit(
     cache_size: int = DEFAULT_CACHE_SIZE,
     optimize: Optimize = "default",
     reassociate: bool = True,
+    cpu: CpuArgument = "auto",
+    outputs: Outputs = "jax",
 ) -> Any:
     """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
 
@@ -521,6 +538,8 @@ def jit(
             `["sink_reductions"]`; see docs/passes.md. Where no size has a name and they find nothing to do, `jax.jit`
             runs the function.
         reassociate: False keeps every bit of the results of what `optimize` does.
+        cpu: how executables for CPU are made, see `hlograph.function`.
+        outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
 
     Raises:
         ValueError: dims or static arguments name what is no parameter.
@@ -540,4 +559,6 @@ def jit(
         cache_size,
         optimize,
         reassociate,
+        cpu,
+        outputs,
     )

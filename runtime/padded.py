@@ -24,6 +24,7 @@ from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
 from ..codegen.dims import Dim
 from ..codegen.errors import ArgumentShapeError, UnsupportedGraphError
+from ..codegen.jax_compat import no_transformation, trace_state
 from ..codegen.signature import CheckSpec, Signature
 from .arguments import check_constraints, find_sizes
 from .policy import Plan
@@ -38,7 +39,8 @@ class Executable:
     Attributes:
         plan: the sizes and bounds that it is for.
         program: the padded program.
-        run: `jax.jit` of it.
+        run: what runs it.
+        runner: what knows how.
         used: number of the call that last looked it up.
         ready: whether it has run.
         compiles: number of compilations.
@@ -49,6 +51,7 @@ class Executable:
     plan: Plan
     program: Any = None
     run: Any = None
+    runner: Any = None
     used: int = 0
     ready: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -140,7 +143,13 @@ class PaddedCall:
             if x.shape != live:
                 find_sizes(self._signature, [np.shape(x) for x in args], self._values())
             arrays[index] = pad(x, shape)
-        outputs = self.executable.run(*arrays, *self._live)
+        try:
+            outputs = self.executable.run(*arrays, *self._live)
+        except ValueError:
+            runner = self.executable.runner
+            if runner is None or trace_state() == no_transformation():
+                raise
+            outputs = runner.nested([*arrays, *self._live])
         if self._plain:
             return outputs
         if self.executable.pending:
@@ -336,6 +345,8 @@ def cut(x: Any, shape: Shape) -> Any:
     """The low corner of `x`."""
     if x.shape == shape:
         return x
+    if type(x) is np.ndarray:
+        return x[tuple(map(slice, shape))]
     if isinstance(x, jax.core.Tracer) or not in_host_memory(x):
         return _cutter()(x, shape)
     view = np.asarray(x)[tuple(map(slice, shape))]

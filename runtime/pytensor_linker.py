@@ -13,15 +13,13 @@ Importing this module imports PyTensor and JAX, and registers the mode.
 from __future__ import annotations
 
 import copyreg
-import itertools
 import os
 import re
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-import jax
 import numpy as np
 from pytensor.compile import Function as PyTensorFunction
 from pytensor.compile import FunctionMaker
@@ -42,15 +40,16 @@ from ..codegen.passes.optimize import Optimize
 from ..dialects.apply_graph import library
 from ..dialects.rewrites import EXCLUDED, Rewrite
 from . import pytensor_values as values
-from .devices import find_device
+from .cpu_plan import CpuArgument, CpuOptions, choose_device
+from .devices import default_device, find_device
 from .function import DEFAULT_CACHE_SIZE, Function
 from .policy import PolicyArgument
+from .runner import Numpy
 
 NAME = "STABLEHLO"
 SELECTION = "stablehlo"  # hlograph's selection of rewrites in PyTensor's database
 FORKED_SECONDS = 20.0  # for the first call in a forked process, which has no compile to wait for
 _MISSING = object()
-_STAGED = 1 << 16  # bytes of the largest argument that is copied for XLA; JAX copies larger ones as fast
 
 
 def rewriting(rewrite: Rewrite) -> RewriteDatabaseQuery:
@@ -72,7 +71,7 @@ class StableHLOLinker(LocalLinker):
     """Compiles a whole function graph as one StableHLO program.
 
     Args:
-        policy, device, cache_size, optimize, reassociate: see `hlograph.function`.
+        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`.
         outputs: "numpy" or "jax", the arrays that calls return.
         allow_gc: whether a call's arguments are forgotten when it returns; PyTensor's `config.allow_gc` by default.
         scheduler: PyTensor's; the emitter has an order of its own.
@@ -89,11 +88,12 @@ class StableHLOLinker(LocalLinker):
         cache_size: int = DEFAULT_CACHE_SIZE,
         optimize: Optimize = "default",
         reassociate: bool = True,
-        outputs: str = "numpy",
+        cpu: CpuArgument = "auto",
+        outputs: Literal["numpy", "jax"] = "numpy",
         allow_gc: bool | None = None,
         scheduler: Any = None,
     ) -> None:
-        if outputs not in ("numpy", "jax"):
+        if not isinstance(outputs, str) or outputs not in ("numpy", "jax"):
             raise ValueError(f'outputs must be "numpy" or "jax", got {outputs!r}')
         super().__init__(allow_gc=allow_gc, scheduler=scheduler)
         self.options: dict[str, Any] = {
@@ -102,6 +102,7 @@ class StableHLOLinker(LocalLinker):
             "cache_size": cache_size,
             "optimize": optimize,
             "reassociate": reassociate,
+            "cpu": CpuOptions.of(cpu),
         }
         self.outputs = outputs
         self.fgraph: Any = None
@@ -142,9 +143,8 @@ class Binding:
     """A function graph's program, and the containers that its arguments come from.
 
     A call takes the long way (`run`) until the program has an executable for its shapes; from then on calls with such
-    shapes take a route: the arguments are copied into memory that XLA reads in place and that JAX knows as arrays
-    already. For a few elements that takes a quarter of the time of handing over a NumPy array. The copies are used
-    again as soon as the results are there, so only functions that wait for them make any.
+    shapes take a route: straight to the executable, without its checks. How NumPy arrays get there and back is
+    `numpy_calls`' business; shared variables and their updates are on the device already.
 
     Args:
         linker: knows the graph and the options.
@@ -162,23 +162,28 @@ class Binding:
         used = [i for i, variable in enumerate(fgraph.inputs) if fgraph.clients[variable]]
         inputs, outputs = [fgraph.inputs[i] for i in used], list(fgraph.outputs)
         # Pinned, so that results are known to be in this process's memory or not.
-        self._device = find_device(linker.options["device"]) or _default_device()
+        self._device = find_device(linker.options["device"]) or default_device()
         self.on_cpu: bool = values.in_host_memory(self._device)
+        self._in_numpy = linker.outputs == "numpy"
+        # Calls that return keys alone need not wait for them.
+        arrays = [variable for variable in outputs if not isinstance(variable.type, RandomType)]
+        self._waits = self.on_cpu and self._in_numpy and bool(arrays)
+        if self._waits:
+            self._device = choose_device(linker.options["cpu"], self._device, numpy=True)
         self.function: Any = _nothing
         self._runs_forked = False
         if outputs:
             random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
             options: dict[str, Any] = {"rng_inputs": True} if random else {}
             program = emit_stablehlo((inputs, outputs), name=_identifier(fgraph.name), **options)
-            self.function = Function(program, **{**linker.options, "device": self._device})
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
-        self._in_numpy = linker.outputs == "numpy"
         generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if isinstance(v.type, RandomType)}
         self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
-        # Keys and JAX arrays are passed on before the run is over.
-        arrays = [variable for variable in outputs if not isinstance(variable.type, RandomType)]
-        self._waits = self.on_cpu and self._in_numpy and bool(arrays)
+        if outputs:
+            self.function = Function(
+                program, **{**linker.options, "device": self._device}, outputs=self._numpy() if self._waits else "jax"
+            )
         if not self.on_cpu:
             for i in self.updates.values():
                 values.read_from_device(fgraph.inputs[i])
@@ -186,6 +191,15 @@ class Binding:
         _bindings.add(self)
         self._cache_size = linker.options["cache_size"]
         self._allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc
+
+    def _numpy(self) -> Numpy:
+        """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
+        shared = [isinstance(argument, values.Shared) for argument in self.arguments.values()]
+        targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
+        return Numpy(
+            frozenset(number for number, flag in enumerate(shared) if flag),
+            frozenset(number for number, target in enumerate(targets) if isinstance(target, values.Shared)),
+        )
 
     def _argument(self, variable: Any, storage: list[Any]) -> values.Plain:
         if isinstance(variable.type, RandomType):
@@ -203,9 +217,9 @@ class Binding:
             return target.write
         if isinstance(variable.type, ScalarType):
             return lambda array: np.asarray(array)[()]
-        if number not in self.updates and not self._in_numpy:
+        if self._waits or (number not in self.updates and not self._in_numpy):
             return _unchanged
-        return values.from_cpu if self.on_cpu else values.from_device
+        return values.from_device
 
     # ---- the long way ------------------------------------------------------------------------------------------------
 
@@ -227,10 +241,10 @@ class Binding:
         found = self.function(*given)
         outputs = found if isinstance(found, tuple) else (found,)
         if self.results:
-            self._learn(given, outputs)
+            self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
 
-    def _learn(self, given: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _learn(self, given: Sequence[Any]) -> None:
         """After a call: the next one with such arguments takes a route, where there is one."""
         key = tuple([np.shape(x) for x, a in zip(given, self.arguments.values(), strict=True) if a.shaped])
         if key in self._routes:
@@ -239,24 +253,11 @@ class Binding:
         if run is not None:
             if len(self._routes) >= self._cache_size:
                 self._routes.clear()
-            plain = [x for x, a in zip(given, self.arguments.values(), strict=True) if type(a) is values.Plain]
-            finish = [
-                np.array if convert is values.from_cpu and values.is_small(output) else convert
-                for convert, output in zip(self.results, outputs, strict=True)
-            ]
-            self._routes[key] = (run, *finish, *itertools.chain.from_iterable(self._buffer(x) for x in plain))
+            self._routes[key] = run
 
     def forget_routes(self) -> None:
         """Every call takes the long way again."""
         self._routes.clear()
-
-    def _buffer(self, value: Any) -> tuple[Any, Any]:
-        """Memory for an argument, as a NumPy and as a JAX array; none for a large one, or where JAX needs a copy."""
-        if not (self._waits and isinstance(value, np.ndarray) and value.nbytes <= _STAGED):
-            return None, None
-        host = values.aligned(value.shape, value.dtype)
-        device = values.in_place(host, self._device)
-        return (None, None) if device is None else (host, device)
 
     # ---- the short way -----------------------------------------------------------------------------------------------
 
@@ -266,13 +267,9 @@ class Binding:
         def call():
             a0 = storage0[0]
             if type(a0) is not ndarray or a0.dtype is not dtype0: return run()
-            route = routes.get((a0.shape,))
-            if route is None: return run()
-            execute, h0, j0 = route
-            if h0 is None: j0 = a0
-            else: h0[...] = a0
-            r0 = execute(j0)
-            r0 = finish0(r0)
+            execute = routes.get((a0.shape,))
+            if execute is None: return run()
+            r0 = execute(a0)
             return [r0]
         """
         returned = ", ".join(f"r{i}" for i in range(len(self.results)))
@@ -342,13 +339,15 @@ class Binding:
             "call_in_x64": x64_caller(),
             **names,
         }
-        reads, guards, copies, passed = [], list(special), [], []
+        reads, guards, passed = [], list(special), []
         for i, argument in self.arguments.items():
             scope |= {f"argument{i}": argument, f"storage{i}": argument.storage}
             if i in stored:
                 reads.append(f"a{i} = storage{i}[0]")
             if isinstance(argument, values.Key):
                 guards.append(f"type(a{i}) is not KeyGenerator")
+                if self._waits:
+                    guards.append(f"type(a{i}.key) is not ndarray")
                 passed.append(f"a{i}.key")
             elif isinstance(argument, values.DeviceShared):
                 passed.append(f"argument{i}.read()")
@@ -358,26 +357,22 @@ class Binding:
             else:
                 scope[f"dtype{i}"] = argument.dtype
                 guards.append(f"type(a{i}) is not ndarray or a{i}.dtype is not dtype{i}")
-                copies += [f"if h{i} is None: j{i} = a{i}", f"else: h{i}[...] = a{i}"]
-                passed.append(f"j{i}")
-        finish = "".join(f"finish{i}, " for i in range(len(self.results)))
-        route = finish + "".join(f"h{i}, j{i}, " for i, a in self.arguments.items() if type(a) is values.Plain)
+                passed.append(f"a{i}")
         shapes = "".join(f"a{i}.shape, " for i, argument in self.arguments.items() if argument.shaped)
         operands = "".join(f"{value}, " for value in passed)
         execute = f"execute({operands})"
-        if self.results and self.function.needs_x64:
+        if self.results and self.function.needs_x64 and not self._waits:
             execute += f" if X64.value else call_in_x64(execute, ({operands}))"
+        scope |= {f"finish{i}": finish for i, finish in enumerate(self.results)}
         results = [f"r{i}" for i in range(len(self.results))]
         lines = [
             f"def call({parameters}):",
             *reads,
             *([f"if {' or '.join(guards)}: {otherwise}"] if guards else []),
-            f"route = routes.get(({shapes}))",
-            f"if route is None: {otherwise}",
-            f"execute, {route}= route",
-            *copies,
+            f"execute = routes.get(({shapes}))",
+            f"if execute is None: {otherwise}",
             f"{', '.join(results) or '()'} = {execute}",
-            *(f"{result} = finish{i}({result})" for i, result in enumerate(results)),
+            *(f"r{i} = finish{i}(r{i})" for i, finish in enumerate(self.results) if finish is not _unchanged),
             *end,
         ]
         exec("\n    ".join(lines), scope)
@@ -442,12 +437,6 @@ def _source(variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | N
     return generators.get(variable)
 
 
-def _default_device() -> Any:
-    config: Any = jax.config
-    default = config.jax_default_device
-    return find_device(default) if default is not None else jax.devices()[0]
-
-
 def _identifier(name: str | None) -> str:
     """A program's name from a function's."""
     return re.sub(r"\W+", "_", name or "") or "main"
@@ -493,8 +482,8 @@ class Mode(PyTensorMode):
         linker: a `StableHLOLinker`; by default one with the options below.
         optimizer: which of PyTensor's rewrites to apply; by default those that `rewrite` says.
         db: PyTensor's rewrite database.
-        policy, device, cache_size, optimize, reassociate: see `hlograph.function`. The device is JAX's default one at
-            the time of the compile; functions that are pickled take one by name.
+        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`. The device is JAX's default
+            one at the time of the compile; functions that are pickled take one by name.
         rewrite: True for hlograph's selection of PyTensor's rewrites ("stablehlo" in its database), "full" for all that
             PyTensor's own compiled modes apply, False for none.
         outputs: what calls return: "numpy", arrays that can be written to, or "jax", arrays on the device.
@@ -512,7 +501,8 @@ class Mode(PyTensorMode):
         rewrite: Rewrite = True,
         optimize: Optimize = "default",
         reassociate: bool = True,
-        outputs: str = "numpy",
+        cpu: CpuArgument = "auto",
+        outputs: Literal["numpy", "jax"] = "numpy",
     ) -> None:
         if linker is None:
             linker = StableHLOLinker(
@@ -521,6 +511,7 @@ class Mode(PyTensorMode):
                 cache_size=cache_size,
                 optimize=optimize,
                 reassociate=reassociate,
+                cpu=cpu,
                 outputs=outputs,
             )
         super().__init__(linker, rewriting(rewrite) if optimizer is None else optimizer, db)

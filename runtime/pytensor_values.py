@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from ctypes import c_char
 from typing import Any
 
 import jax
@@ -23,36 +22,9 @@ from pytensor.link.basic import Container
 
 from ..codegen.errors import ArgumentTypeError
 from ..codegen.jax_compat import enable_x64
-
-ALIGNMENT = 64  # bytes; XLA:CPU reads an array in place from there
-_COPIED = 4096  # bytes; fewer are copied faster than shared
-
+from .host_memory import ALIGNMENT, aligned, in_place, shared_memory
 
 # ---- results ----------------------------------------------------------------------------------------------------
-
-
-def shared_memory(array: jax.Array) -> np.ndarray[Any, Any]:
-    """A result's own memory on the CPU as a NumPy array that can be written to; it keeps the result alive.
-
-    Nothing else may hold the result: an executable's result shares its memory with no argument, constant or other
-    result.
-    """
-    seen = np.asarray(array)  # waits for the result; read-only
-    if not seen.size:
-        return np.empty(seen.shape, seen.dtype)
-    memory: Any = (c_char * seen.nbytes).from_address(array.unsafe_buffer_pointer())
-    memory.owner = array
-    return np.ndarray(seen.shape, seen.dtype, memory)
-
-
-def is_small(array: jax.Array) -> bool:
-    """Whether a copy of it takes less time than anything else."""
-    return array.nbytes < _COPIED
-
-
-def from_cpu(array: jax.Array) -> np.ndarray[Any, Any]:
-    """A result on the CPU as a NumPy array that can be written to."""
-    return np.array(array) if is_small(array) else shared_memory(array)
 
 
 def from_device(array: jax.Array) -> np.ndarray[Any, Any]:
@@ -66,22 +38,6 @@ def in_host_memory(device: Any) -> bool:
 
 
 # ---- arguments --------------------------------------------------------------------------------------------------
-
-
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An uninitialized array that XLA:CPU can use in place."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.empty(count + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + count].view(dtype).reshape(shape)
-
-
-def in_place(host: np.ndarray[Any, Any], device: Any) -> jax.Array | None:
-    """A JAX array on the memory of an aligned array; None where JAX copies."""
-    with enable_x64(True):
-        array = jax.device_put(host, device)
-    array.block_until_ready()
-    return array if not host.size or array.unsafe_buffer_pointer() == host.ctypes.data else None
 
 
 class Plain:

@@ -19,6 +19,7 @@ class ExecutableStats:
         calls: number of calls; 0 for exact ones, which are not counted apart.
         padding_share: the part of its calls' work that went into padding: 1 minus the mean of live sizes over bounds,
             multiplied over the padded sizes.
+        plan: how it was compiled for CPU, a line for each decision; none elsewhere, and before its first call.
     """
 
     policy: str
@@ -26,6 +27,7 @@ class ExecutableStats:
     compiles: int
     calls: int = 0
     padding_share: float = 0.0
+    plan: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Stats:
         executables: executables held now.
         by_executable: one entry for each of them, exact ones first.
         refusals: size name to the reason why it is not padded.
+        retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
     """
 
     calls: int = 0
@@ -49,6 +52,7 @@ class Stats:
     executables: int = 0
     by_executable: tuple[ExecutableStats, ...] = ()
     refusals: Mapping[str, str] = field(default_factory=dict)
+    retries: int = 0
 
     @property
     def padding_share(self) -> float:
@@ -67,6 +71,7 @@ class Stats:
             executables=sum(part.executables for part in parts),
             by_executable=tuple(entry for part in parts for entry in part.by_executable),
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
+            retries=sum(part.retries for part in parts),
         )
 
 

@@ -61,6 +61,18 @@ def test_loops(capsys):
     assert any(line.startswith("sink_reductions") for line in table)
 
 
+def test_small_models(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in (blocks()[0], blocks()[5]):
+        exec(compile(block, "README.md", "exec"), namespace)
+    assert "'client: synchronous'" in capsys.readouterr().out
+    value, gradient = namespace["small"](np.ones((5, 2)), np.ones(5), np.zeros(2))
+    assert type(gradient) is np.ndarray
+    np.testing.assert_allclose(value, 5 * np.log(0.5))
+    np.testing.assert_allclose(gradient, [2.5, 2.5])
+
+
 def test_the_rule_for_a_users_op_works():
     import pytensor.tensor as pt
     from pytensor.graph.basic import Apply
@@ -75,7 +87,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    exec(compile(blocks()[5], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
+    exec(compile(blocks()[6], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)

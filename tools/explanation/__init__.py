@@ -102,6 +102,7 @@ class Explanation:
         operations: how many operations on data there are.
         touched: how many of them see a size that is not static.
         stats: what the compiled function has done so far, if it was one.
+        plan: how a static program is compiled for CPU, a line for each decision; none on other devices.
         derived: the derivatives and batched versions that JAX's transformations have asked it for.
         blocks: the program's functions, loops and branches as graphs, `main` first.
     """
@@ -115,6 +116,7 @@ class Explanation:
     operations: int
     touched: int
     stats: Stats | None = None
+    plan: tuple[str, ...] = ()
     derived: tuple[DerivedFunction, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
 
@@ -193,6 +195,8 @@ class Explanation:
                     for refusal in self.refusals
                 ],
             )
+        if self.plan:
+            yield "plan for CPU", [(line,) for line in self.plan]
         if self.stats is not None:
             yield from _stats_section(self.stats)
         if self.derived:
@@ -259,9 +263,16 @@ def explain(
         operations=len(nodes),
         touched=sum(bool(node.names) for node in nodes),
         stats=function.stats if function is not None else None,
+        plan=_plan(program) if function is None and signature.is_static else (),
         derived=tuple(_derived(function)) if function is not None else (),
         blocks=tuple(facts.blocks),
     )
+
+
+def _plan(program: Program) -> tuple[str, ...]:
+    from ...runtime import cpu_plan
+
+    return cpu_plan.describe(program.optimize(), cpu_plan.CpuOptions())
 
 
 def _derived(function: Function) -> Iterator[DerivedFunction]:
@@ -466,3 +477,8 @@ def _stats_section(stats: Stats) -> Iterator[tuple[str, Rows]]:
             for entry in stats.by_executable
         ],
     )
+    plans: Rows = [(entry.sizes, line) for entry in stats.by_executable for line in entry.plan]
+    if plans:
+        yield "plan for CPU", plans
+    if stats.retries:
+        yield f"{count(stats.retries, 'plan')} refused by the compiler, compiled without", []

@@ -1,0 +1,259 @@
+"""How a static program is run on the CPU: which client, which kernels, which forms of ops, which compile options.
+
+In: a program that is about to be compiled for CPU, and what the user says (`cpu=`). Out: a `CpuPlan`: the module as XLA
+gets it, the options, the device, where results lie, and a line on each decision (`hlograph.explain`,
+`Function.stats`). Decision to know: everything is decided from the module alone, by the few numbers below and in the
+passes; a plan that XLA refuses is dropped for a plain compile, once, and counted.
+
+    synchronous client       NumPy arrays in and out           no hop to another thread: 8 to 40 us
+    one kernel               more than one op, at most OPS     1 us a kernel, 1.5 us a step of a loop
+    other forms of ops       where the passes find them        docs/cpu_forms.md, docs/cpu_math.md
+    one flat result          several small ones, NumPy out     1.6 us each
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..codegen import mlir
+from ..codegen.merge import walk
+from ..codegen.passes import cpu_regions, device_linalg, run
+from ..codegen.passes.loops import Loop
+from ..codegen.passes.pack_results import Place, pack_results
+from ..codegen.passes.report import Refused
+from ..codegen.program import Program
+from ..codegen.signature import main_function
+from .callee import Module, Shape
+from .devices import compile_options, platform_of
+from .sync_client import is_synchronous, synchronous_device
+
+OPS = 4000  # of a program: from there on the passes would cost more than is saved
+WORK = 1 << 22  # elements computed outside of loops: from there on kernels are long, and XLA's threads help
+
+LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and more, on threads and in other libraries
+MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
+
+# A library's kernels or XLA's threads would break up what is to be computed together; inside of a region XLA refuses
+# them.
+_ONE_KERNEL = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
+
+Client: TypeAlias = 'Literal["auto", "jax", "sync"]'
+CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
+
+
+@dataclass(frozen=True)
+class CpuOptions:
+    """What a plan for CPU may use; each remedy has its switch. `cpu="plain"` is all of them off.
+
+    Attributes:
+        client: "jax", JAX's own; "sync", a synchronous one; "auto", that one where NumPy arrays come back.
+        forms: other forms of ops (the pass `cpu-forms`).
+        math: vectorised logarithms and gamma functions (the pass `cpu-math`).
+        regions: kernels of many ops (the pass `cpu-regions`).
+        pack: one flat array for small results, where NumPy arrays come back.
+        vector_width: bits of a vector in kernels of many ops.
+        backend_level: LLVM's optimization level for them.
+        direct: calls of the compiled kernels without PJRT, on the synchronous client: an experiment, see
+            docs/direct_call.md.
+    """
+
+    client: Client = "auto"
+    forms: bool = True
+    math: bool = True
+    regions: bool = True
+    pack: bool = True
+    vector_width: int = 512
+    backend_level: int = 1
+    direct: bool = False
+
+    @staticmethod
+    def of(argument: CpuArgument) -> CpuOptions:
+        """The options that `cpu=` means.
+
+        Raises:
+            ValueError: it is nothing that `cpu=` takes.
+        """
+        if isinstance(argument, CpuOptions):
+            return argument
+        if argument == "plain":
+            return PLAIN
+        if isinstance(argument, str) and argument in ("auto", "jax", "sync"):
+            return CpuOptions(client=argument)
+        if argument == "direct":
+            return CpuOptions(direct=True)
+        close = difflib.get_close_matches(str(argument), ("auto", "jax", "sync", "direct", "plain"), 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        choices = '"auto", "jax", "sync", "direct", "plain" or hlograph.CpuOptions(...)'
+        raise ValueError(f"cpu must be {choices}, got {argument!r}{hint}")
+
+    def __post_init__(self) -> None:
+        if self.client not in ("auto", "jax", "sync"):
+            raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
+        if self.vector_width not in (128, 256, 512):
+            raise ValueError(f"CpuOptions: vector_width must be 128, 256 or 512, got {self.vector_width!r}")
+        if self.backend_level not in (0, 1, 2, 3):
+            raise ValueError(f"CpuOptions: backend_level must be 0, 1, 2 or 3, got {self.backend_level!r}")
+
+    @property
+    def plain(self) -> bool:
+        """Whether the module is compiled as it is."""
+        return not (self.forms or self.math or self.regions or self.pack or self.direct)
+
+
+PLAIN = CpuOptions("jax", forms=False, math=False, regions=False, pack=False)
+
+
+@dataclass(frozen=True)
+class CpuPlan:
+    """How one executable is compiled and run.
+
+    Attributes:
+        module: what is put into JAX's module.
+        options: compile options.
+        outputs: shape and dtype of what the executable returns; None for the program's own results.
+        places: where the results are among them, if they are packed.
+        direct: whether it may be called without PJRT.
+        notes: a line on each decision.
+    """
+
+    module: Module
+    options: Mapping[str, Any] | None = None
+    outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None = None
+    places: tuple[Place, ...] | None = None
+    direct: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def planned(self) -> bool:
+        """Whether there is anything to fall back from."""
+        return isinstance(self.module, PlannedModule)
+
+
+class PlannedModule(Module):
+    """A module that has been made ready for the CPU; `places` are those of the packed outputs."""
+
+    def __init__(self, module: Module, bytecode: bytes, count: int | None) -> None:
+        super().__init__(module.program, module.sizes)
+        self.checks = module.checks
+        self.places = module.places if count is None else tuple(range(count))
+        self._prepared["cpu"] = bytecode
+
+
+def choose_device(options: CpuOptions, device: Any, *, numpy: bool) -> Any:
+    """Where executables run: the synchronous client's device, or the one that was asked for.
+
+    Args:
+        options: what may be used.
+        device: the `jax.Device` that was asked for, or None for JAX's default.
+        numpy: NumPy arrays come back.
+    """
+    wanted = options.client == "sync" or (options.client == "auto" and numpy)
+    if not wanted or platform_of(device) != "cpu":
+        return device
+    return synchronous_device() or device
+
+
+def plan(
+    module: Module, options: CpuOptions, device: Any, *, numpy: bool, alone: Collection[int] = frozenset()
+) -> CpuPlan:
+    """The plan for a module.
+
+    Args:
+        module: with a static program.
+        options: what may be used.
+        device: the `jax.Device` that it is for, or None for JAX's default.
+        numpy: NumPy arrays come back.
+        alone: numbers of results that are not packed.
+    """
+    program = module.optimize()
+    plain = CpuPlan(module, compile_options(program, device))
+    if options.plain or not program.signature.is_static or platform_of(device) != "cpu":
+        return plain
+    notes = [f"client: {'synchronous' if is_synchronous(device) else 'JAX'}"]
+    counts = program.op_counts()
+    total = sum(counts.values())
+    if total > OPS:
+        why = f"{total:,} ops are too many for a plan (at most {OPS:,}): compiled as it is"
+        return replace(plain, notes=(*notes, why))
+    source = mlir.clone_bytes(program.to_bytecode())
+    with source.context:
+        if options.forms:
+            _note(notes, run(source, "cpu-forms"))
+        if not device_linalg.OPS.isdisjoint(counts):
+            run(source, "device-linalg{platform=cpu}")
+        compile_with = dict(plain.options or {})
+        if options.math:
+            # To JAX's client arithmetic is work for another thread, and a logarithm is none.
+            made = run(source, "cpu-math" if is_synchronous(device) else f"cpu-math{{elements={MATH_JAX:d}}}")
+            _note(notes, made)
+            if made.rewritten and cpu_regions.library_work(source) <= LIBRARY:
+                compile_with |= _ONE_KERNEL
+        outputs, places = None, None
+        if options.pack and numpy and len(module.places) > 1:
+            places = pack_results(source, module.places, alone)
+            outputs = _output_types(source)
+            if len(outputs) < len(places):
+                arrays = f"{len(outputs)} arrays" if len(outputs) > 1 else "one array"
+                notes.append(f"{len(places)} results come back in {arrays}")
+        if options.regions:
+            notes.append(_regions(source, options, compile_with))
+        mlir.verify(source, f"the plan for {program.name}")
+        direct = options.direct and numpy and is_synchronous(device)
+        if direct and _may_run_forever(source):
+            direct = False
+            notes.append("no direct call: a loop's number of steps depends on data, so it cannot be tried")
+        planned = PlannedModule(module, mlir.to_bytecode(source), None if outputs is None else len(outputs))
+    return CpuPlan(planned, compile_with or None, outputs, places, direct, tuple(notes))
+
+
+def describe(program: Program, options: CpuOptions, *, numpy: bool = False) -> tuple[str, ...]:
+    """What the plan for a static program would be, on the default device; () where that is no CPU."""
+    device = choose_device(options, None, numpy=numpy)
+    return plan(Module(program), options, device, numpy=numpy).notes
+
+
+def _note(notes: list[str], report: Any) -> None:
+    notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
+
+
+def _regions(source: Any, options: CpuOptions, compile_with: dict[str, Any]) -> str:
+    """Forms regions where they pay; a line on what was done."""
+    work, largest = cpu_regions.work(source), cpu_regions.largest(source)
+    if work > WORK:
+        return f"no regions: {work:,} elements are computed, and XLA's threads help"
+    library = cpu_regions.library_work(source)
+    if library > LIBRARY:
+        return f"no regions: {library:,} multiplications in libraries take much longer than what regions save"
+    if largest >= cpu_regions.LARGE:
+        return f"no regions: XLA's threads and libraries help with an array of {largest:,} elements"
+    count = sum(run(source, "cpu-regions").rewritten.values())
+    if not count:
+        return "no regions: nothing that one kernel would gain"
+    compile_with |= _ONE_KERNEL | {
+        "xla_cpu_prefer_vector_width": options.vector_width,
+        "xla_backend_optimization_level": options.backend_level,
+    }
+    return f"{count} region{'s' * (count > 1)} of one kernel each"
+
+
+def _may_run_forever(source: Any) -> bool:
+    """Whether a loop could go on for ever with other arguments than the user's."""
+    for op in walk(source):
+        if op.name == "stablehlo.while":
+            try:
+                Loop.of(op)
+            except Refused:
+                return True
+    return False
+
+
+def _output_types(source: Any) -> tuple[tuple[Shape, np.dtype[Any]], ...]:
+    ir = mlir.ir
+    results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
+    types = [ir.RankedTensorType(type_) for type_ in results]
+    return tuple((tuple(type_.shape), mlir.dtype_of(type_.element_type)) for type_ in types)

@@ -1,0 +1,267 @@
+"""The plan for CPU from outside: its arguments, what is done where XLA refuses it, and where there is none."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from jax import lax
+
+import hlograph
+from hlograph.codegen import mlir
+from hlograph.codegen.passes import cpu_regions
+from hlograph.codegen.program import Program
+from hlograph.errors import PassError
+from hlograph.runtime import cpu_plan
+
+SMALL_CALL = "xla_cpu_small_call"
+REGIONS = hlograph.CpuOptions(forms=False, math=False)
+X = np.linspace(0.1, 1.0, 8)
+
+
+def graph():
+    x = pt.dvector("x")
+    return [x], [pt.tanh(x * 2).sum(), pt.exp(x) - x]
+
+
+def value(x) -> tuple[np.ndarray, np.ndarray]:
+    return np.tanh(x * 2).sum(), np.exp(x) - x
+
+
+def agree(found, x=X) -> None:
+    for one, expected in zip(found, value(np.asarray(x)), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-12)
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cpu", ["auto", "jax", "sync", "plain", REGIONS, hlograph.CpuOptions(client="sync", pack=False)]
+)
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_every_choice_gives_the_same(cpu, outputs):
+    fn = hlograph.function(*graph(), cpu=cpu, outputs=outputs)
+    kind = np.ndarray if outputs == "numpy" else jax.Array
+    for size in (8, 8, 0, 3):
+        x = X[:size].copy()
+        results = fn(x)
+        assert all(isinstance(result, kind) for result in results)
+        agree(results, x)
+    assert fn.stats.retries == 0
+    if outputs == "jax":
+        assert {result.device for result in results} == {jax.devices("cpu")[0]}
+
+
+@pytest.mark.parametrize(
+    "make", [lambda **kw: hlograph.function(*graph(), **kw), lambda **kw: hlograph.jit(jnp.sin, **kw)]
+)
+def test_wrong_arguments_are_named(make):
+    with pytest.raises(ValueError, match="got 'plane'; did you mean 'plain'"):
+        make(cpu="plane")
+    with pytest.raises(ValueError, match=r'cpu must be "auto", .*, got 3'):
+        make(cpu=3)
+    with pytest.raises(ValueError, match="got 'nunpy'"):
+        make(outputs="nunpy")
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
+        hlograph.CpuOptions(client="gpu")
+    with pytest.raises(TypeError, match="region"):
+        hlograph.CpuOptions(region=False)
+
+
+@pytest.mark.parametrize("cpu", ["plain", "jax", "sync"])
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+@pytest.mark.parametrize(
+    ("text", "arrays"),
+    [
+        ("func.func @main() { return }", []),
+        ("func.func @main(%x: tensor<f64>) { return }", [np.array(1.0)]),
+        (
+            "func.func @main() -> tensor<2xf64> { %c = stablehlo.constant dense<2.0> : tensor<2xf64>\n"
+            "return %c : tensor<2xf64> }",
+            [],
+        ),
+        (
+            "func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> { %c = stablehlo.constant dense<2.0> : tensor<2xf64>\n"
+            "return %c : tensor<2xf64> }",
+            [np.ones(2)],
+        ),
+    ],
+    ids=["nothing", "an argument", "a result", "an argument without a use"],
+)
+def test_programs_without_arguments_or_results(cpu, outputs, text, arrays):
+    """No argument says where such an executable is."""
+    fn = Program.parse(f"module {{ {text} }}").compile(cpu=cpu, outputs=outputs)
+    found = fn(*arrays)
+    if "->" in text:
+        np.testing.assert_array_equal(found, [2.0, 2.0])
+    else:
+        assert found == ()
+
+
+# ---- what XLA refuses ------------------------------------------------------------------------------------------------
+
+
+def scattered(x):
+    """An op that no kernel can hold, among others."""
+    return (jnp.exp(x) * 2).at[jnp.array([1, 3])].add(x[:2] * x[2:4]) * x + 1
+
+
+def expected_scattered(x):
+    y = np.exp(x) * 2
+    y[[1, 3]] += x[:2] * x[2:4]
+    return y * x + 1
+
+
+@pytest.fixture
+def refused_plans(monkeypatch):
+    """Plans put a scatter into a kernel, which XLA refuses."""
+    monkeypatch.setattr(cpu_regions, "refusal", lambda *_: "")
+
+
+def scatter_program() -> Program:
+    with jax.enable_x64(True):
+        return Program.parse(jax.jit(scattered).lower(X).as_text())
+
+
+@pytest.mark.parametrize("client", ["jax", "sync"])
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_a_plan_that_xla_refuses_is_compiled_as_it_is(refused_plans, client, outputs):
+    fn = scatter_program().compile(cpu=hlograph.CpuOptions(client, forms=False, math=False), outputs=outputs)
+    for scale in (1.0, 2.0, 3.0):
+        np.testing.assert_allclose(fn(X * scale), expected_scattered(X * scale), rtol=1e-12)
+    assert fn.stats.retries == 1
+
+
+def test_the_retry_is_for_that_executable_only(refused_plans, monkeypatch):
+    fn = hlograph.jit(scattered, dims={"x": ("n",)}, cpu=REGIONS, policy="exact")
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(fn(X), expected_scattered(X), rtol=1e-12)
+        np.testing.assert_allclose(fn(X[:5].copy()), expected_scattered(X[:5]), rtol=1e-12)
+        monkeypatch.undo()
+        np.testing.assert_allclose(fn(X[:6].copy()), expected_scattered(X[:6]), rtol=1e-12)
+
+
+def test_a_refused_plan_is_not_hidden_where_xla_refuses_the_program_too(refused_plans):
+    text = scatter_program().text.replace("stablehlo.exponential %arg0", "stablehlo.custom_call @no_such_target(%arg0)")
+    text = text.replace(
+        "@no_such_target(%arg0) : tensor<8xf64>", "@no_such_target(%arg0) : (tensor<8xf64>) -> tensor<8xf64>"
+    )
+    with pytest.raises(hlograph.errors.CompileError, match="no_such_target"):
+        Program.parse(text).compile(cpu=REGIONS)(X)
+
+
+def test_a_plan_that_xla_takes_is_not_retried():
+    fn = scatter_program().compile(cpu=REGIONS, outputs="numpy")
+    np.testing.assert_allclose(fn(X), expected_scattered(X), rtol=1e-12)
+    assert fn.stats.retries == 0
+
+
+# ---- where there is no plan ------------------------------------------------------------------------------------------
+
+
+def plans(monkeypatch) -> list[cpu_plan.CpuPlan]:
+    """The plans that are made from now on."""
+    made = []
+    real = cpu_plan.plan
+
+    def noted(*args, **kwargs):
+        made.append(real(*args, **kwargs))
+        return made[-1]
+
+    monkeypatch.setattr(cpu_plan, "plan", noted)
+    return made
+
+
+def test_a_plan_has_regions(monkeypatch):
+    """The tests below look for something that is there."""
+    made = plans(monkeypatch)
+    agree(hlograph.function(*graph(), cpu=REGIONS)(X))
+    (plan,) = made
+    assert SMALL_CALL in str(mlir.clone_bytes(plan.module.bytecode("cpu")))
+    assert any("region" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
+def test_exported_programs_carry_nothing_of_it(platform):
+    fn = hlograph.function(*graph(), dims={"x": (8,)}, cpu=REGIONS)
+    agree(fn(X))
+    exported = fn.program.to_jax_export(platforms=[platform])
+    assert SMALL_CALL not in exported.mlir_module()
+
+
+def test_ahead_of_time_lowering_carries_nothing_of_it():
+    fn = hlograph.function(*graph(), dims={"x": (8,)}, cpu=REGIONS)
+    text = fn.lower(X).as_text()
+    assert SMALL_CALL not in text
+    assert "stablehlo.tanh" in text
+
+
+def test_what_jax_traces_carries_nothing_of_it():
+    fn = hlograph.function(*graph(), dims={"x": (8,)}, cpu=hlograph.CpuOptions(client="sync"), outputs="numpy")
+    agree(fn(X))
+    with jax.enable_x64(True):
+        jitted = jax.jit(lambda x: fn(x))
+        assert SMALL_CALL not in jitted.lower(X).as_text()
+        assert SMALL_CALL not in jitted.trace(X).lower(lowering_platforms=("cuda",)).as_text()
+        agree(jitted(X))
+        first = lax.map(lambda x: fn(x)[0], jnp.stack([X, 2 * X]))
+        np.testing.assert_allclose(first, [value(X)[0], value(2 * X)[0]], rtol=1e-12)
+        gradient = jax.grad(lambda x: fn(x)[0])(X)
+        np.testing.assert_allclose(gradient, 2 * (1 - np.tanh(2 * X) ** 2), rtol=1e-12)
+
+
+def test_large_programs_have_no_plan(monkeypatch):
+    made = plans(monkeypatch)
+    monkeypatch.setattr(cpu_plan, "OPS", 3)
+    agree(hlograph.function(*graph(), cpu=REGIONS)(X))
+    assert not made[0].planned
+    assert any("too many for a plan" in note for note in made[0].notes)
+
+
+def test_long_programs_have_no_regions(monkeypatch):
+    made = plans(monkeypatch)
+    monkeypatch.setattr(cpu_plan, "WORK", 8)
+    agree(hlograph.function(*graph(), cpu=REGIONS)(X))
+    assert any("XLA's threads help" in note for note in made[0].notes)
+
+
+# ---- while something else is traced ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_a_first_call_while_something_else_is_traced(outputs, policy):
+    fn = hlograph.function(*graph(), outputs=outputs, policy=policy)
+    found = jax.jit(lambda z: z + fn(X)[0])(0.0)
+    np.testing.assert_allclose(found, value(X)[0], rtol=1e-6)
+    agree(fn(X))
+
+
+def test_a_jitted_function_that_jax_runs_while_something_else_is_traced():
+    twice = hlograph.jit(lambda x: x * 2, cpu="plain", outputs="numpy")
+    assert type(twice(X)) is np.ndarray
+    np.testing.assert_allclose(jax.jit(lambda z: z + twice(X).sum())(1.0), 1 + 2 * X.sum(), rtol=1e-6)
+
+
+def test_a_pass_that_fails_leaves_a_plain_compile(monkeypatch):
+    def fail(*args):
+        raise PassError("the pass is broken")
+
+    monkeypatch.setattr(cpu_regions, "run", fail)
+    fn = hlograph.function(*graph(), outputs="numpy")
+    agree(fn(X))
+    assert fn.stats.retries == 1
+    assert "the pass is broken" in fn.stats.by_executable[0].plan[-1]
+
+
+@pytest.mark.parametrize("option", [{"vector_width": 100}, {"backend_level": 9}, {"client": "gpu"}])
+def test_options_that_cannot_be(option):
+    ((name, number),) = option.items()
+    with pytest.raises(ValueError, match=f"{name} must be .*{number}"):
+        hlograph.CpuOptions(**option)

@@ -1,0 +1,401 @@
+"""Kernels called without PJRT: the values, the bits, and what is refused.
+
+Values are compared with NumPy's, bits with those of the same executable run by PJRT.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental.xla_metadata import set_xla_metadata
+
+from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
+from hlograph.codegen.jax_compat import enable_x64
+from hlograph.runtime import direct_call, object_code
+from hlograph.runtime.cpu_executable import CpuExecutable, DirectCallRefused, Kernel
+from hlograph.runtime.direct_call import DirectCall
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+)
+
+ONE_KERNEL = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
+Y, SIGMA = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+
+
+@pytest.fixture(autouse=True)
+def _x64() -> Iterator[None]:
+    with enable_x64(True):
+        yield
+
+
+def small_call(function: Any) -> Any:
+    """The function as one kernel."""
+
+    def body(*arguments: Any) -> Any:
+        with set_xla_metadata(xla_cpu_small_call=None, inlineable=None):
+            return function(*arguments)
+
+    def outer(*arguments: Any) -> Any:
+        with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
+            return jax.jit(body)(*arguments)
+
+    return outer
+
+
+def compiled(function: Any, arguments: Any, *, one_kernel: bool = True, **options: Any) -> Any:
+    called = small_call(function) if one_kernel else function
+    jitted = jax.jit(called, keep_unused=True, compiler_options=ONE_KERNEL if one_kernel else None, **options)
+    return jitted.lower(*arguments).compile()
+
+
+def schools(mu: Any, log_tau: Any, theta: Any) -> Any:
+    tau = jnp.exp(log_tau)
+    return (-0.5 * ((Y - mu - tau * theta) / SIGMA) ** 2).sum() - jnp.log1p((tau / 5) ** 2)
+
+
+def schools_and_gradient(*arguments: Any) -> Any:
+    value, gradient = jax.value_and_grad(schools, argnums=(0, 1, 2))(*arguments)
+    return value, *gradient
+
+
+def schools_in_numpy(mu: Any, log_tau: Any, theta: Any) -> list[Any]:
+    tau = np.exp(log_tau)
+    error = (Y - mu - tau * theta) / SIGMA
+    slope = error / SIGMA
+    return [
+        -0.5 * (error @ error) - np.log1p((tau / 5) ** 2),
+        slope.sum(),
+        tau * (slope @ theta) - 2 * tau**2 / (25 + tau**2),
+        tau * slope,
+    ]
+
+
+SCHOOLS = [np.array(0.3), np.array(0.1), np.linspace(-1, 1, 8)]
+
+
+def test_values_are_numpys_for_new_arguments() -> None:
+    direct = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS)
+    random = np.random.default_rng(3)
+    for _ in range(5):
+        arguments = [random.normal(size=array.shape) for array in SCHOOLS]
+        arguments = [np.asarray(argument) for argument in arguments]
+        for found, expected in zip(direct(*arguments), schools_in_numpy(*arguments), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert direct.parameters == tuple((array.dtype, array.shape) for array in SCHOOLS)
+    assert [shape for _, shape in direct.results] == [(), (), (), (8,)]
+
+
+def test_without_64_bit_types_in_jax() -> None:
+    executable = compiled(schools_and_gradient, SCHOOLS)
+    with enable_x64(False):
+        results = DirectCall.of(executable, SCHOOLS)(*SCHOOLS)
+    assert [result.dtype for result in results] == [np.float64] * 4
+
+
+def walk(scale: Any, start: Any) -> Any:
+    return jax.lax.scan(lambda x, step: (x * scale + step, x), start, np.arange(40.0))
+
+
+def mixed(values: Any, positions: Any, mask: Any) -> Any:
+    return jnp.where(mask, values[positions], 0.5), positions.max(), mask.sum(dtype=jnp.int32), jnp.exp(1j * values)
+
+
+@pytest.mark.parametrize("one_kernel", [True, False], ids=["one kernel", "several"])
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (schools_and_gradient, SCHOOLS),
+        (walk, [np.array(0.9), np.array(1.0)]),
+        (mixed, [np.linspace(0, 1, 9), np.array([3, 1, 8, 8]), np.array([True, False, True, False])]),
+        (lambda x: (x.sum(0), jnp.tanh(x) @ x.T[:, :3]), [np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7)]),
+        (lambda x: (x, x, x[:0], jnp.arange(4.0)), [np.arange(3.0)]),
+    ],
+    ids=["densities", "loop", "dtypes", "matrices", "copies and constants"],
+)
+def test_bits_are_pjrts(function: Any, arguments: Any, one_kernel: bool) -> None:
+    executable = compiled(function, arguments, one_kernel=one_kernel)
+    try:
+        direct = DirectCall.of(executable, arguments)
+    except DirectCallRefused as refusal:
+        if one_kernel or "is no kernel" not in str(refusal):  # matrices: a library's functions
+            raise
+        pytest.skip(str(refusal))
+    random = np.random.default_rng(7)
+    for _ in range(4):
+        varied = [random.permutation(array.reshape(-1)).reshape(array.shape) for array in arguments]
+        for one, other in zip(direct(*varied), jax.tree.leaves(executable(*varied)), strict=True):
+            assert one.dtype == other.dtype
+            assert one.shape == other.shape
+            assert one.tobytes() == np.asarray(other).tobytes()
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        np.array([-5, 3, 2**31 - 1, -(2**31)], np.int32),
+        np.array([-(2**63), -1, 0, 7], np.int64),
+        np.array([2**64 - 1, 0, 5, 1], np.uint64),
+        np.array([-128, 127, 0, -1], np.int8),
+        np.array([65535, 0, 1, 2], np.uint16),
+        np.array([True, False, True, True]),
+        np.array([np.nan, -0.0, np.inf, 1e-310]),
+        np.array([1.5, -2, 65504, 6e-8], np.float16),
+        np.array([1 + 2j, -3j, 4, np.inf], np.complex64),
+        np.array([1 + 2j, -3j, 4, np.nan]),
+    ],
+    ids=lambda constant: constant.dtype.name,
+)
+def test_constants(constant: np.ndarray) -> None:
+    """Constants are buffers of the kernel, and read from the module."""
+    arguments = [np.array([3, 0, 2, 1])]
+    direct = DirectCall.of(compiled(lambda positions: jnp.asarray(constant)[positions], arguments), arguments)
+    assert direct(*arguments)[0].tobytes() == constant[[3, 0, 2, 1]].tobytes()
+
+
+def test_results_are_the_callers() -> None:
+    arguments = [np.arange(5.0)]
+    direct = DirectCall.of(compiled(lambda x: x + 1, arguments), arguments)
+    (first,) = direct(np.zeros(5))
+    (second,) = direct(np.ones(5))
+    np.testing.assert_array_equal(first, np.ones(5))
+    first[:] = 7
+    np.testing.assert_array_equal(second, 2 * np.ones(5))
+    np.testing.assert_array_equal(direct(np.ones(5))[0], 2 * np.ones(5))
+
+
+def test_arguments_of_any_layout_and_place() -> None:
+    arguments = [np.zeros((3, 4))]
+    direct = DirectCall.of(compiled(lambda x: jnp.cumsum(x, 1), arguments), arguments)
+    whole = np.random.default_rng(0).normal(size=(8, 12))
+    unaligned = np.frombuffer(b"\0" * 3 + whole[:3, :4].tobytes(), np.uint8)[3:].view(np.float64).reshape(3, 4)
+    for array in (whole[1:7:2, ::3], whole[:4, :3].T, unaligned, jnp.asarray(whole[:3, :4])):
+        np.testing.assert_allclose(direct(array)[0], np.cumsum(np.asarray(array), 1), rtol=1e-12)
+
+
+def test_subnormal_numbers_are_zero_inside_and_not_after() -> None:
+    tiny = float(np.finfo(np.float64).tiny)
+    arguments = [np.array([tiny, 1.0])]
+    executable = compiled(lambda x: x * 0.25, arguments)
+    direct = DirectCall.of(executable, arguments)
+    assert direct(*arguments)[0][0] == np.asarray(executable(*arguments))[0] == 0
+    assert np.array([tiny])[0] * 0.25 > 0
+
+
+def test_many_threads() -> None:
+    def steps(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 3000, lambda _, y: y * 1.0001 + 1e-3 * x, x)
+
+    arguments = [np.linspace(0, 1, 20)]
+    executable = compiled(steps, arguments)
+    direct = DirectCall.of(executable, arguments)
+    inputs = [np.linspace(0, k, 20) for k in range(40)]
+    expected = [np.asarray(executable(x)).tobytes() for x in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            assert [result.tobytes() for (result,) in pool.map(direct.run, inputs)] == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning")
+def test_forked_processes() -> None:
+    direct = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS)
+    expected = [result.tobytes() for result in direct(*SCHOOLS)]
+    child = os.fork()
+    if not child:
+        os._exit(0 if [result.tobytes() for result in direct(*SCHOOLS)] == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_code_constants_and_buffers_live_as_long_as_the_function() -> None:
+    executable = compiled(schools_and_gradient, SCHOOLS)
+    runs = [DirectCall.of(executable, SCHOOLS, trials=0).run for _ in range(3)]
+    del executable
+    jax.clear_caches()
+    gc.collect()
+    rubbish = [np.full(size, np.nan) for size in range(1, 400)]
+    for run in runs:
+        for found, expected in zip(run(*SCHOOLS), schools_in_numpy(*SCHOOLS), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len(rubbish) == 399
+
+
+def test_a_workspace_outlives_what_made_it() -> None:
+    space = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS, trials=0).workspace()
+    gc.collect()
+    for array, value in zip(space.arguments, SCHOOLS, strict=True):
+        array[...] = value
+    assert space.run(space.table) == 0
+    for found, expected in zip(space.results, schools_in_numpy(*SCHOOLS), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_no_memory_is_writable_and_executable() -> None:
+    def regions() -> list[str]:
+        with open("/proc/self/maps") as lines:
+            return [line for line in lines if "rwx" in line.split()[1]]
+
+    before = regions()
+    direct = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS)
+    assert regions() == before
+    assert direct(*SCHOOLS)
+
+
+# --- Refusals
+
+
+def test_arguments_of_other_types() -> None:
+    direct = DirectCall.of(compiled(lambda x: x + 1, [np.zeros(3)]), [np.zeros(3)])
+    with pytest.raises(ArgumentTypeError, match="argument 0 has dtype float32, compiled for float64"):
+        direct(np.zeros(3, np.float32))
+    with pytest.raises(ArgumentTypeError, match="dtype >f8"):
+        direct(np.zeros(3, ">f8"))
+    with pytest.raises(ArgumentShapeError, match=r"argument 0 has shape \(1,\), compiled for \(3,\)"):
+        direct(np.zeros(1))
+    np.testing.assert_array_equal(direct(np.zeros(3))[0], np.ones(3))  # their workspace is not lost
+
+
+class Differing:
+    """An executable of which PJRT computes something else than it says."""
+
+    def __init__(self, executable: Any, change: Any) -> None:
+        self.executable, self.change = executable, change
+
+    def runtime_executable(self) -> Any:
+        return self.executable.runtime_executable()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.change(*[np.array(leaf) for leaf in jax.tree.leaves(self.executable(*arguments))])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, y: (np.nextafter(x, 9), y),
+        lambda x, y: (-x if not x[0] else x, y),  # the sign of zero
+        lambda x, y: (x, y.astype(np.float32)),
+        lambda x, y: (y, x),
+        lambda x, y: (x,),
+    ],
+    ids=["last bit", "sign of zero", "dtype", "order", "number"],
+)
+def test_any_difference_to_pjrt(change: Any) -> None:
+    arguments = [np.array([0.0, 1, 2])]
+    executable = compiled(lambda x: (x * 3, x + 1), arguments)
+    DirectCall.of(Differing(executable, lambda x, y: (x, y)), arguments)
+    with pytest.raises(DirectCallRefused, match="PJRT"):
+        DirectCall.of(Differing(executable, change), arguments)
+
+
+def test_differences_that_only_random_inputs_show() -> None:
+    arguments = [np.array([1.0, 2])]
+    executable = compiled(lambda x: x * 3, arguments)
+
+    def clipped(x: np.ndarray) -> np.ndarray:
+        return np.clip(x, 3, 6)  # the arguments' results are in these bounds
+
+    DirectCall.of(Differing(executable, clipped), arguments, trials=0)
+    with pytest.raises(DirectCallRefused, match="random input"):
+        DirectCall.of(Differing(executable, clipped), arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (lambda x: jnp.sort(x), [np.arange(9.0)], "is no kernel"),
+        (lambda x: jnp.linalg.cholesky(x), [np.eye(3)], "is no kernel"),
+        (lambda x: jnp.exp(x).sum(0), [np.ones((3000, 1000))], "several threads|is no kernel"),
+        (lambda x: x * 2, [jnp.ones(3, jnp.bfloat16)], "element type 16"),
+    ],
+    ids=["sort", "custom call", "threads", "dtype"],
+)
+def test_what_is_no_kernel(function: Any, arguments: Any, message: str) -> None:
+    with pytest.raises(DirectCallRefused, match=message):
+        DirectCall.of(compiled(function, arguments, one_kernel=False), arguments, trials=0)
+
+
+def test_executables_from_the_cache_on_disk(tmp_path: Path) -> None:
+    """They come without the machine code when they are serialized again."""
+    lines = f"""
+        import jax, numpy as np
+        from hlograph.runtime.direct_call import DirectCall
+        jax.config.update("jax_compilation_cache_dir", {str(tmp_path)!r})
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        for _ in range(2):
+            compiled = jax.jit(lambda x: x + 1).lower(np.ones(3, np.float32)).compile()
+            print(DirectCall.of(compiled, [np.ones(3, np.float32)])(np.ones(3, np.float32)))
+            jax.clear_caches()
+    """
+    run = subprocess.run([sys.executable, "-c", dedent(lines)], capture_output=True, text=True, check=False)
+    assert run.stdout == "[array([2., 2., 2.], dtype=float32)]\n"
+    assert "DirectCallRefused: the executable has no machine code: it was loaded from JAX's cache" in run.stderr
+
+
+def test_donated_and_missing_arguments() -> None:
+    arguments = [np.ones(3), np.ones(3)]
+    with pytest.raises(DirectCallRefused, match="donated"):
+        DirectCall.of(compiled(lambda x, y: x + y, arguments, one_kernel=False, donate_argnums=0), arguments)
+    dropped = jax.jit(lambda x, y: x + 1).lower(*arguments).compile()
+    with pytest.raises(DirectCallRefused, match="keep_unused"):
+        DirectCall.of(dropped, arguments)
+
+
+def test_versions_that_were_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    executable = compiled(lambda x: x + 1, [np.ones(3)])
+    assert ".".join(metadata.version("jaxlib").split(".")[:2]) in direct_call.PROVEN
+    monkeypatch.setattr(metadata, "version", lambda name: "0.99.1")
+    with pytest.raises(DirectCallRefused, match=r"jaxlib 0\.99\.1"):
+        DirectCall.of(executable, [np.ones(3)])
+    np.testing.assert_array_equal(DirectCall.of(executable, [np.ones(3)], unproven=True)(np.ones(3))[0], 2 * np.ones(3))
+
+
+def test_functions_of_xlas_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = [np.array(2.0)]
+    executable = compiled(jnp.sin, arguments)
+    np.testing.assert_allclose(DirectCall.of(executable, arguments)(*arguments)[0], np.sin(2.0), rtol=1e-15)
+    monkeypatch.setattr(object_code, "OUTSIDE", frozenset())
+    with pytest.raises(DirectCallRefused, match="calls sin"):
+        DirectCall.of(executable, arguments)
+
+
+def test_nans_have_the_sign_that_pjrts_have() -> None:
+    """It differs between versions of one function in the same C library."""
+    arguments = [np.array([-1.0, 2, -np.inf, 0]), np.array([0.5, 0.5, 3, -2])]
+    DirectCall.of(compiled(lambda x, y: (jnp.log(x), jnp.power(x, y), jnp.sin(x / 0)), arguments), arguments)
+
+
+def test_broken_serializations_are_refused() -> None:
+    """Whatever a later version changes in the form, there is a refusal, never another error, and never a run."""
+    serialized = direct_call._serialized(compiled(schools_and_gradient, SCHOOLS).runtime_executable())
+    kernels = CpuExecutable.read(serialized).steps
+    assert [type(kernel) for kernel in kernels] == [Kernel]
+    with pytest.raises(DirectCallRefused, match=r"fields that are not known here: \[15\]"):
+        CpuExecutable.read(serialized + b"\x78\x01")
+    random = np.random.default_rng(11)
+    refused = 0
+    for trial in range(300):
+        broken = bytearray(serialized)
+        if trial % 2:
+            broken = broken[: random.integers(len(broken))]
+        else:
+            for at in random.integers(len(broken), size=3):
+                broken[at] = random.integers(256)
+        try:
+            object_code.ObjectCode(CpuExecutable.read(bytes(broken)).objects)
+        except DirectCallRefused:
+            refused += 1
+    assert refused >= 150  # all that are cut off, at least

@@ -1,0 +1,466 @@
+"""Calls with NumPy arrays in and out: against NumPy, at every place, from many threads."""
+
+import gc
+import math
+import sys
+import threading
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+from hlograph.codegen.jax_compat import direct_execution, enable_x64
+from hlograph.runtime import numpy_calls
+from hlograph.runtime.host_memory import aligned
+from hlograph.runtime.numpy_calls import COPIED, STAGED, Place, alone, numpy_call, packed
+from hlograph.runtime.sync_client import synchronous_device
+
+pytestmark = pytest.mark.skipif(synchronous_device() is None, reason="this jaxlib has no synchronous CPU client")
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+DTYPES = [np.dtype(name) for name in ("?", "i1", "i4", "i8", "u1", "u4", "u8", "f2", "f4", "f8", "c8", "c16")]
+
+
+def refuse(*args):
+    """For calls that are expected to be served."""
+    raise AssertionError(f"not served: {args}")
+
+
+def compiled_on(device, function, shapes, **options):
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    with enable_x64(True):
+        specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in shapes]
+        return jax.jit(function, in_shardings=sharding, out_shardings=sharding, **options).lower(*specs).compile()
+
+
+def made(function, *args, otherwise=refuse, device=None, **options):
+    """The call of a JAX function with arguments like these; a tuple comes back."""
+    device = device or synchronous_device()
+    compiled = compiled_on(device, lambda *arrays: tuple(function(*arrays)), args, **options)
+    results = alone(jax.tree.leaves(compiled.out_info))
+    return numpy_call(compiled, alone(args), results, device, otherwise=otherwise)
+
+
+def made_packed(function, *args, otherwise=refuse):
+    """The same with arguments and results in flat arrays, one per dtype."""
+    given = packed(args)
+    with enable_x64(True):
+        results = packed(jax.eval_shape(lambda *arrays: tuple(function(*arrays)), *args))
+
+    def flat(*arrays):
+        values = [arrays[p.array][p.start : p.start + math.prod(p.dims)].reshape(p.dims) for p in given]
+        outputs = list(zip(function(*values), results, strict=True))
+        numbers = range(max((p.array for p in results), default=-1) + 1)
+        return [jnp.concatenate([x.ravel() for x, p in outputs if p.array == number]) for number in numbers]
+
+    lengths: dict[int, tuple[int, np.dtype]] = {}
+    for place in given:
+        lengths[place.array] = (place.start + math.prod(place.dims), place.dtype)
+    shapes = [jax.ShapeDtypeStruct((length,), dtype) for length, dtype in lengths.values()]
+    device = synchronous_device()
+    return numpy_call(compiled_on(device, flat, shapes), given, results, device, otherwise=otherwise)
+
+
+MAKERS = {"alone": made, "packed": made_packed}
+
+
+@pytest.fixture(params=MAKERS)
+def make(request):
+    return MAKERS[request.param]
+
+
+@pytest.fixture(params=["direct", "through JAX"])
+def execution(request, monkeypatch):
+    """Both ways to run an executable."""
+    if request.param == "through JAX":
+        monkeypatch.setattr(numpy_calls, "direct_execution", lambda compiled: None)
+    return request.param
+
+
+def sample(dtype, dims, seed=0):
+    values = np.random.default_rng(seed).integers(0, 2 if dtype == np.bool_ else 50, dims)
+    return np.asarray(values, dtype)
+
+
+def check(found, expected):
+    """Equal in every bit, arrays of their own that can be written to."""
+    assert len(found) == len(expected)
+    for x, y in zip(found, expected, strict=True):
+        assert type(x) is np.ndarray
+        assert x.dtype == y.dtype
+        assert x.shape == y.shape
+        assert x.flags.writeable
+        assert x.flags.aligned
+        np.testing.assert_array_equal(x, y)
+
+
+# ---- values -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, BFLOAT16], ids=str)
+def test_every_dtype_and_rank(make, execution, dtype):
+    args = [sample(dtype, dims, len(dims)) for dims in [(), (1,), (0,), (3, 0), (7,), (2, 3, 4)]]
+    y = sample(np.dtype(np.float32), (3,), 1)
+    call = make(lambda y, *xs: (y + 1, *xs, *[x.T for x in xs]), y, *args)
+    for _ in range(2):
+        check(call(y, *args), (y + 1, *args, *[x.T for x in args]))
+
+
+def test_arguments_of_any_strides(make, execution):
+    base = sample(np.dtype(float), (12, 10))
+    call = make(lambda x: (x * 2,), base[::2, ::-3])
+    for x in (base[::2, ::-3], base.T[:4, :6].T, np.asfortranarray(base[:6, :4]), base[:6, :4]):
+        check(call(x), (x * 2,))
+    x = base[:6, :4].copy()
+    x.flags.writeable = False
+    check(call(x), (x * 2,))
+
+
+@pytest.mark.parametrize("count", [COPIED // 8 - 1, COPIED // 8, COPIED // 8 + 1])
+def test_sizes_around_that_of_copied_results(make, execution, count):
+    x = np.arange(float(count))
+    call = make(lambda x: (x + 1, x[:3]), x)
+    check(call(x), (x + 1, x[:3]))
+
+
+@pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, count, offset):
+    x = aligned((count + 1,), np.dtype(float))[offset : offset + count]
+    y = np.float64(2)
+    call = made(lambda x, y: (x + y, x.sum()), x, y)
+    for value in (1.0, 3.0):
+        x[...] = value
+        check(call(x, y), (np.full(count, value + 2), np.asarray(value * count)))
+        check(call(x, 2.0), (np.full(count, value + 2), np.asarray(value * count)))
+    with enable_x64(False):
+        check(call(x, y), (np.full(count, value + 2), np.asarray(value * count)))
+
+
+def test_it_does_not_depend_on_the_x64_mode_of_the_thread(make, execution):
+    x, y = np.arange(3.0) + 1e-12, np.arange(4) + 2**40
+    call = make(lambda x, y: (x + 1, y - 1), x, y)
+    for mode in (False, True):
+        with enable_x64(mode):
+            check(call(x, y), (x + 1, y - 1))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_arguments_that_no_result_needs(make, execution, kept):
+    args = [np.full(2, float(i)) for i in range(4)]
+    options = {"keep_unused": kept} if make is made else {}
+    call = make(lambda a, b, c, d: (d - b,), *args, **options)
+    check(call(*args), (np.full(2, 2.0),))
+
+
+def test_no_arguments_and_no_results(execution):
+    check(made(lambda: (jnp.arange(3, dtype=jnp.int32),))(), (np.arange(3, dtype=np.int32),))
+    assert made(lambda x: (), np.zeros(3))(np.zeros(3)) == ()
+
+
+def test_a_single_result_alone(execution):
+    x = np.arange(3.0)
+    device = synchronous_device()
+    compiled = compiled_on(device, lambda x: x + 1, [x])
+    call = numpy_call(compiled, alone([x]), alone([x]), device, otherwise=refuse, single=True)
+    check((call(x),), (x + 1,))
+
+
+def test_on_jax_s_own_client(execution):
+    x = np.random.default_rng(0).random(40_000)
+    call = made(lambda x, n: (jnp.sin(x) * n, jnp.sort(x)), x, np.float64(1), device=jax.devices("cpu")[0])
+    for n in range(20):
+        sines, ordered = call(x, float(n))
+        np.testing.assert_allclose(sines, np.sin(x) * n, rtol=1e-12)
+        np.testing.assert_array_equal(ordered, np.sort(x))
+
+
+def test_both_ways_are_tested():
+    compiled = compiled_on(synchronous_device(), lambda x: x + 1, [np.zeros(3)])
+    assert direct_execution(compiled) is not None
+
+
+def test_executables_with_effects_have_no_direct_execution():
+    seen = []
+
+    def show(x):
+        jax.debug.callback(lambda value: seen.append(float(value)), x)
+        return x + 1
+
+    assert direct_execution(compiled_on(jax.devices("cpu")[0], show, [np.float64(1)])) is None
+
+
+# ---- arguments of other types -----------------------------------------------------------------------------------
+
+
+def test_numbers(make, execution):
+    x, k, flag, z, f = np.float64(1), np.int32(2), np.bool_(True), np.complex128(1j), np.float32(0.5)
+    call = make(lambda x, k, flag, z, f: (x + 1, k * 2, ~flag, z * 2, f + 1), x, k, flag, z, f)
+    expected = tuple(map(np.asarray, (np.float64(2), np.int32(4), np.bool_(False), np.complex128(2j), np.float32(1.5))))
+    check(call(x, k, flag, z, f), expected)
+    check(call(*map(np.asarray, (x, k, flag, z, f))), expected)
+    check(call(1.0, 2, True, 1j, 0.5), expected)
+    check(call(1, 2, True, 1j, 0.5), expected)
+
+
+class Subclass(np.ndarray):
+    pass
+
+
+OTHERS = {
+    "a narrower dtype": (np.zeros(3, np.float32), 1.0, 1),
+    "another byte order": (np.zeros(3, ">f8"), 1.0, 1),
+    "a shape that would be repeated": (np.zeros(1), 1.0, 1),
+    "fewer axes": (np.float64(1), 1.0, 1),
+    "more axes": (np.zeros((1, 3)), 1.0, 1),
+    "a list": ([0.0, 0.0, 0.0], 1.0, 1),
+    "None": (None, 1.0, 1),
+    "a subclass": (np.zeros(3).view(Subclass), 1.0, 1),
+    "a JAX array": (jnp.zeros(3, jnp.float32), 1.0, 1),
+    "an array for a scalar": (np.zeros(3), np.ones(1), 1),
+    "another scalar": (np.zeros(3), np.float32(1), 1),
+    "a bool for a float": (np.zeros(3), True, 1),
+    "a complex for a float": (np.zeros(3), 1j, 1),
+    "a string": (np.zeros(3), "1", 1),
+    "a float for an int": (np.zeros(3), 1.0, 1.0),
+    "a bool for an int": (np.zeros(3), 1.0, True),
+    "another width": (np.zeros(3), 1.0, np.int64(1)),
+    "too large an int": (np.zeros(3), 1.0, 2**31),
+    "too small an int": (np.zeros(3), 1.0, -(2**31) - 1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_not_of_the_argument_s_type_is_passed_on(make, execution, name):
+    good = (np.arange(3.0), np.float64(2), np.int32(3))
+    call = make(lambda x, y, k: (x * y + k,), *good, otherwise=lambda *args: args)
+    args = OTHERS[name]
+    found = call(*args)
+    assert len(found) == 3
+    assert all(x is y for x, y in zip(found, args, strict=True))
+    check(call(*good), (np.arange(3.0) * 2 + 3,))
+
+
+def test_the_limits_of_integers(make):
+    for dtype in DTYPES:
+        if dtype.kind in "iu":
+            call = make(lambda k: (k,), np.zeros((), dtype), otherwise=lambda k: k)
+            info = np.iinfo(dtype)
+            for value in (info.min, info.max):
+                check(call(value), (np.asarray(value, dtype),))
+            for value in (info.min - 1, info.max + 1):
+                assert call(value) == value
+
+
+# ---- JAX arrays --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [3, STAGED // 8 + 1])
+def test_jax_arrays_pass_through(execution, size):
+    device = synchronous_device()
+    x = np.arange(float(size))
+    compiled = compiled_on(device, lambda s, x: (s + x, s * 2), [x, x])
+    given = [Place((size,), x.dtype, 0, numpy=False), Place((size,), x.dtype, 1)]
+    results = [Place((size,), x.dtype, 0), Place((size,), x.dtype, 1, numpy=False)]
+    call = numpy_call(compiled, given, results, device, otherwise=refuse)
+    with enable_x64(True):
+        state = jax.device_put(x, device)
+    for factor in (1, 2, 4):
+        total, state = call(state, x)
+        check((total,), (x * factor + x,))
+        assert isinstance(state, jax.Array)
+        assert state.devices() == {device}
+        np.testing.assert_array_equal(state, x * factor * 2)
+
+
+def test_a_call_keeps_none_of_its_jax_arrays(execution):
+    import weakref
+
+    device = synchronous_device()
+    compiled = compiled_on(device, lambda s: (s + 1,), [np.zeros(3)])
+    place = Place((3,), np.dtype(float), 0, numpy=False)
+    call = numpy_call(compiled, [place], alone([np.zeros(3)]), device, otherwise=refuse)
+    with enable_x64(True):
+        array = jax.device_put(np.zeros(3), device)
+    alive = weakref.ref(array)
+    check(call(array), (np.ones(3),))
+    del array
+    assert alive() is None
+
+
+# ---- places ------------------------------------------------------------------------------------------------------
+
+
+def test_packed_places():
+    given = [np.zeros((2, 3)), np.zeros((), np.int32), np.zeros(0), np.zeros(4)]
+    assert [(p.array, p.start) for p in packed(given)] == [(0, 0), (1, 0), (0, 6), (0, 6)]
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([], "0 has 4 elements, but 0"),
+        ([Place((4,), np.dtype(float), 1)], "not number 1"),
+        ([Place((4,), np.dtype(np.float32), 0)], "is not in"),
+        ([Place((2, 2), np.dtype(float), 0)], "is not in"),
+        ([Place((3,), np.dtype(float), 0, 2)], "is not in"),
+        ([Place((2,), np.dtype(float), 0, -1)], "is not in"),
+        ([Place((4,), np.dtype(float), 0, 0, numpy=False)], "is not in"),
+        ([Place((4,), np.dtype(float), 0)] * 2, "in the place of another"),
+        ([Place((2,), np.dtype(float), 0, 0), Place((2,), np.dtype(float), 0, 1)], "in the place of another"),
+        ([Place((2,), np.dtype(float), 0, 0)], "has 4 elements, but 2"),
+    ],
+)
+def test_places_that_do_not_fit(places, message):
+    device = synchronous_device()
+    compiled = compiled_on(device, lambda x: x, [np.zeros(4)])
+    with pytest.raises(ValueError, match=message):
+        numpy_call(compiled, places, alone([np.zeros(4)]), device, otherwise=refuse)
+    if "elements" not in message:  # a result may be left out
+        with pytest.raises(ValueError, match=message):
+            numpy_call(compiled, alone([np.zeros(4)]), places, device, otherwise=refuse)
+
+
+# ---- memory ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [3, COPIED // 8, COPIED, STAGED // 8 + 1])
+def test_results_share_no_element(make, execution, count):
+    constant = np.arange(float(count)) + 5
+    x = np.arange(float(count))
+    call = make(lambda x: (x, x, x + 1, jnp.asarray(constant), jnp.asarray(constant)), x)
+    expected = (x.copy(), x.copy(), x + 1, constant, constant)
+    first, second = call(x), call(x)
+    for array in first:
+        assert not any(np.shares_memory(array, other) for other in (*first, *second, x) if other is not array)
+        array[...] = -1
+    check(second, expected)
+    x[...] = 7
+    check(second, expected)
+    check(call(x), (x, x, x + 1, constant, constant))
+
+
+@pytest.mark.parametrize("count", [3, COPIED])
+def test_results_outlive_their_call(make, execution, count):
+    call = make(lambda x: (x + 1, x * 2), np.zeros(count))
+    found = [call(np.full(count, float(i))) for i in range(200)]
+    for i, results in enumerate(found):
+        check(results, (np.full(count, i + 1.0), np.full(count, i * 2.0)))
+    del call
+    gc.collect()
+    check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
+
+
+@pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
+def test_nothing_is_left_of_a_call(execution, count):
+    resource = pytest.importorskip("resource")
+    x = np.zeros(count)
+    call = made(lambda x: (x + 1, x * 2), x)
+    for _ in range(20):
+        call(x)
+    gc.collect()
+    gc.disable()
+    try:
+        before, objects = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(gc.get_objects())
+        for _ in range(100_000 if count == 3 and execution == "direct" else 1000):
+            call(x)
+        # 48 bytes of each call's results, or the 64 that a direct execution leaves, would be 5 MB; larger ones 200 MB.
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < (4_000 if count == 3 else 50_000)
+        assert len(gc.get_objects()) - objects < 100
+        # Without the collector, which JAX has free memory too when it runs: there is no cycle either.
+        assert gc.collect() < 100
+    finally:
+        gc.enable()
+
+
+def test_a_function_that_is_dropped_is_freed(execution):
+    import weakref
+
+    call = made(lambda x: (x + 1,), np.zeros(3))
+    call(np.zeros(3))
+    alive = weakref.ref(call)
+    del call
+    gc.collect()
+    assert alive() is None
+
+
+# ---- threads -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [4, COPIED // 8 + 1])
+def test_threads_never_see_each_other_s_values(make, execution, count):
+    call = make(lambda x, k: (x * k, x.sum() + k), np.zeros(count), np.float64(0))
+    wrong, start = [], threading.Barrier(8)
+
+    def hammer(number):
+        x, start_value = np.arange(float(count)) + number, number * 1000
+        total = sum(range(count)) + number * count
+        start.wait(10)
+        for k in range(start_value, start_value + 300):
+            product, added = call(x, float(k))
+            if added != total + k or not np.array_equal(product, x * k):
+                wrong.append((number, k))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=hammer, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_other_threads_go_on_during_a_call(execution):
+    x = np.ones((400, 400))
+    call = made(lambda x: (jax.lax.fori_loop(0, 50, lambda _, y: y @ x / 400, x),), x)
+    call(x)
+    inside, over, seen = threading.Event(), threading.Event(), 0
+
+    def work():
+        inside.set()
+        call(x)
+        over.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(10)
+    while not over.is_set():
+        seen += 1
+    thread.join()
+    assert seen > 1000
+
+
+@pytest.mark.parametrize("count", [8, 5000, STAGED // 8 + 2])
+def test_a_call_waits_for_no_other_thread(count):
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, "RUSAGE_THREAD"):
+        pytest.skip("no count per thread here")
+
+    def switches():
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+    x = np.random.default_rng(0).random(count)
+    # XLA itself splits the work on more elements.
+    call = made(lambda x: (jnp.exp(jnp.sin(x[:5000])) * 2, jnp.cos(x[-5000:]).sum()), x)
+    call(x)
+    before = switches()
+    for _ in range(200):
+        call(x)
+    assert switches() - before < 5  # 200 if each call waited
+
+
+def test_an_error_in_a_call_leaves_the_next_one_right(monkeypatch):
+    class Failing:
+        def __array__(self, *args, **kwargs):
+            raise ZeroDivisionError
+
+    call = made(lambda x, y: (x + y,), np.zeros(3), np.zeros(3), otherwise=None)
+    with pytest.raises(ZeroDivisionError):
+        call(np.ones(3), Failing())
+    check(call(np.ones(3), np.ones(3)), (np.full(3, 2.0),))

@@ -1,0 +1,214 @@
+"""The synchronous CPU client, in processes of its own where a failure would end or block one."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+
+import jax
+import numpy as np
+import pytest
+
+from hlograph.codegen import jax_compat
+from hlograph.runtime import sync_client
+from hlograph.runtime.sync_client import is_synchronous, synchronous_device, was_forked
+
+PRELUDE = """
+import os, sys, threading
+import jax, numpy as np
+from hlograph.runtime.numpy_calls import alone, numpy_call
+from hlograph.runtime.sync_client import synchronous_device, was_forked
+
+jax.config.update("jax_enable_x64", True)
+device = synchronous_device()
+sharding = jax.sharding.SingleDeviceSharding(device)
+
+def compiled(function, *args):
+    jitted = jax.jit(function, in_shardings=sharding, out_shardings=sharding)
+    return jitted.lower(*[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]).compile()
+
+def in_numpy(function, *args):
+    made = compiled(function, *args)
+    outputs = jax.tree.leaves(made.out_info)
+    return numpy_call(made, alone(args), alone(outputs), device, otherwise=None, single=len(outputs) == 1)
+"""
+
+
+def run(script: str, timeout: float = 120) -> str:
+    """What a script prints; it must end by itself, with nothing to say about errors."""
+    code = PRELUDE + textwrap.dedent(script)
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=timeout
+    )
+    assert found.returncode == 0, found.stderr
+    assert not found.stderr
+    return found.stdout
+
+
+needs_client = pytest.mark.skipif(synchronous_device() is None, reason="this jaxlib has no synchronous CPU client")
+
+
+@needs_client
+def test_there_is_one_device_for_all_threads(monkeypatch):
+    made = []
+
+    class Client:
+        def local_devices(self):
+            return [self]
+
+    def make():
+        barrier.wait(10)
+        made.append(Client())
+        return made[-1]
+
+    barrier = threading.Barrier(1)
+    monkeypatch.setattr(sync_client, "_made", [])
+    monkeypatch.setattr(sync_client, "make_synchronous_cpu_client", make)
+    found: list[object] = []
+    start = threading.Barrier(8)
+
+    def ask():
+        start.wait(10)
+        found.append(synchronous_device())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert found == made * 8
+
+
+@needs_client
+def test_its_device_is_not_jax_s():
+    device = synchronous_device()
+    assert device is synchronous_device()
+    assert device.platform == "cpu"
+    assert is_synchronous(device)
+    assert device not in jax.devices("cpu")
+    assert not is_synchronous(jax.devices("cpu")[0])
+    assert not is_synchronous(None)
+    assert not was_forked()
+
+
+def test_a_jaxlib_without_such_a_client(monkeypatch):
+    from jax._src.lib import xla_client
+
+    monkeypatch.setattr(sync_client, "_made", [])
+    monkeypatch.setattr(xla_client, "make_cpu_client", lambda *, collectives=None: pytest.fail("made one"))
+    assert jax_compat.make_synchronous_cpu_client() is None
+    assert synchronous_device() is None
+    assert not is_synchronous(jax.devices("cpu")[0])
+    assert not is_synchronous(None)
+    monkeypatch.delattr(xla_client, "make_cpu_client")
+    assert jax_compat.make_synchronous_cpu_client() is None
+
+
+@needs_client
+def test_lapack_is_there_for_modules_that_call_it():
+    # Without its initialization the process ends.
+    printed = run(
+        """
+        x = np.array([[4.0, 2.0], [2.0, 5.0]])
+        potrf = jax.ffi.ffi_call("lapack_dpotrf_ffi", (jax.ShapeDtypeStruct((2, 2), x.dtype),
+                                                       jax.ShapeDtypeStruct((), np.int32)),
+                                 input_layouts=[(1, 0)], output_layouts=[(1, 0), ()])
+        factor, info = compiled(lambda x: potrf(x, uplo=np.uint8(ord("L"))), x)(x)
+        print(np.tril(factor).tolist(), int(info))
+        """
+    )
+    assert printed == "[[2.0, 0.0], [1.0, 2.0]] 0\n"
+
+
+@needs_client
+def test_a_process_ends_with_arrays_and_functions_alive():
+    printed = run(
+        """
+        x = np.arange(5.0)
+        keep = [compiled(lambda x: x * 2, x), jax.device_put(x, device), in_numpy(lambda x: x + 1, x)]
+        kept = [keep[0](keep[1]), keep[2](x), in_numpy(lambda x: (x, x), np.zeros(5000))(np.zeros(5000))]
+        keep[2].itself = keep
+        print(kept[1].tolist())
+        """
+    )
+    assert printed == "[1.0, 2.0, 3.0, 4.0, 5.0]\n"
+
+
+FORKS = {
+    "fork": """
+        def in_child(work):
+            read, write = os.pipe()
+            child = os.fork()
+            if not child:
+                try:
+                    os.write(write, repr(work()).encode())
+                finally:
+                    os._exit(0)
+            os.close(write)
+            os.waitpid(child, 0)
+            return os.read(read, 10000).decode()
+        """,
+    "multiprocessing": """
+        import multiprocessing
+
+        def in_child(work):
+            context = multiprocessing.get_context("fork")
+            queue = context.SimpleQueue()
+            child = context.Process(target=lambda: queue.put(repr(work())))
+            child.start()
+            child.join()
+            return queue.get()
+        """,
+}
+
+
+@needs_client
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+@pytest.mark.parametrize("kind", FORKS)
+def test_what_was_compiled_runs_in_forked_processes(kind):
+    printed = run(
+        textwrap.dedent(FORKS[kind])
+        + textwrap.dedent(
+            """
+        # Larger programs may be split among XLA's threads; a larger argument is none of its business.
+        small, matrix, large = np.arange(5.0), np.ones((30, 30)), np.arange(300_001.0)[1:]
+        calls = [
+            (in_numpy(lambda x: x + 1, small), small),
+            (in_numpy(lambda x: ((x @ x) @ x).sum(), matrix), matrix),
+            (in_numpy(lambda x: jax.numpy.linalg.cholesky(x + 2 * jax.numpy.eye(30)).sum() * 0 + 1, matrix), matrix),
+            (in_numpy(lambda x: x[-100:].max(), large), large),
+            (in_numpy(lambda x: jax.numpy.sort(-x)[0], small), small),
+        ]
+        first = calls[0][0](small)
+
+        def work():
+            found = []
+
+            def go():
+                found.extend(np.sum(call(x)).item() for call, x in calls)
+
+            go()
+            thread = threading.Thread(target=go)
+            thread.start()
+            thread.join()
+            return found, was_forked(), synchronous_device() is device
+
+        print(in_child(work))
+        print(was_forked())
+        """
+        )
+    )
+    sums = [15.0, 30.0**4, 1.0, 300_000.0, -4.0]
+    assert printed == f"{(sums * 2, True, True)!r}\nFalse\n"
+
+
+@needs_client
+def test_maximum_keeps_nan():
+    x = np.zeros(10_000)
+    x[77] = np.nan
+    sharding = jax.sharding.SingleDeviceSharding(synchronous_device())
+    with jax_compat.enable_x64(True):
+        options = dict(jax_compat.keep_nan_options())
+        run_max = jax.jit(lambda x: x.max(), in_shardings=sharding, out_shardings=sharding, compiler_options=options)
+        assert np.isnan(run_max(x))
