@@ -43,6 +43,10 @@ BENCHMARKS = (
     "simplify",
     "loops",
     "unrolled",
+    "cpu_math",
+    "cpu_forms",
+    "small_models",
+    "small_model_remedies",
 )
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 

@@ -1,0 +1,173 @@
+"""cpu-forms: what each of its rewrites pays on the CPU, as kernels of its own and within one kernel.
+
+    python benchmarks/cpu_forms.py [--quick] [--only WORD ...]
+
+A case is a function as a JAX user writes it. It is run `TURNS` times in a loop of the module, in which each turn reads
+what the one before has made, so that starting a program is no part of the time; the time is that of one turn, with the
+sum of the results, which keeps XLA from leaving anything out. All forms run on the same arrays, in turn, on a
+synchronous client; results are compared first. "kernel" is `cpu-forms{kernel=true}`; "regions" is with `cpu-regions`,
+which makes one kernel of what can be one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from harness import Report, check_equal, compare, show
+
+TITLE = "cpu-forms: time of one op in other forms, on the CPU (ratio to the form as written)"
+TURNS = 50
+COLUMNS = ("as written", "forms", "as written, regions", "forms, regions", "kernel, regions")
+
+Case = tuple[Callable[..., Any], list[np.ndarray]]
+
+
+def cases(quick: bool) -> dict[str, Case]:
+    """By name: a function and its arguments, of which the first one changes from turn to turn."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    rng = np.random.default_rng(0)
+
+    def array(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape)
+
+    def running(x: jax.Array, axis: int = 0) -> jax.Array:
+        size = x.shape[axis]
+        window = [size if k == axis else 1 for k in range(x.ndim)]
+        low = [(size - 1 if k == axis else 0, 0) for k in range(x.ndim)]
+        return lax.reduce_window(x, 0.0, lax.add, window, [1] * x.ndim, low)
+
+    def factor(x: jax.Array) -> jax.Array:
+        return lax.linalg.cholesky(x, symmetrize_input=False)
+
+    def solve(b: jax.Array, a: np.ndarray) -> jax.Array:
+        return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    def covariance(*shape: int) -> np.ndarray:
+        rows = array(*shape[:-1], shape[-1] + 3)
+        return rows @ np.swapaxes(rows, -1, -2)
+
+    def shared(x: jax.Array, a: np.ndarray, b: np.ndarray) -> list[jax.Array]:
+        residual = jax.nn.sigmoid(a[:, None] - x[None, :]) - b[:, None]
+        return [residual.sum(0), residual.sum(1)]
+
+    def scatter(u: jax.Array, groups: int, idx: np.ndarray) -> jax.Array:
+        return jnp.zeros((groups, *u.shape[1:])).at[idx].add(u, mode="drop")
+
+    def scatters(u: jax.Array, groups: int, idx: np.ndarray) -> list[jax.Array]:
+        return [scatter(u, groups, idx), scatter(u * u, groups, idx)]
+
+    found: dict[str, Case] = {}
+    for rows, columns in ((100, 5), (1000, 20), (200, 200), (10_000, 20)):
+        x = array(rows, columns)
+        found |= {
+            f"sum_to_dot: sum(x, 0), {rows} x {columns}": (lambda x: x.sum(0), [x]),
+            f"sum_to_dot: sum(x, 1), {rows} x {columns}": (lambda x: x.sum(1), [x]),
+            f"sum_to_dot: sum(x * w, 1), {rows} x {columns}": (lambda w, x: (x * w).sum(1), [x[0], x]),
+            f"sum_to_dot: sum(x * v, 0), {rows} x {columns}": (lambda v, x: (x * v[:, None]).sum(0), [x[:, 0], x]),
+        }
+    found["sum_to_dot: two sums of what is computed, 100 x 50"] = shared, [array(50), array(100), array(100)]
+    for size in (50, 1000, 10_000):
+        found[f"running_loop: {size}"] = running, [array(size)]
+    found["running_loop: 500 x 50, axis 0"] = running, [array(500, 50)]
+    found["running_loop: 10 x 1000, axis 1"] = partial(running, axis=1), [array(10, 1000)]
+    for shape in ((3, 3), (4, 4), (8, 8), (32, 32), (100, 3, 3), (100, 6, 6)):
+        found[f"small_cholesky: {' x '.join(map(str, shape))}"] = factor, [covariance(*shape)]
+    for n, count in ((3, 1), (3, 1000), (8, 1), (8, 100), (32, 1)):
+        found[f"small_triangular_solve: {n} x {n}, {count} columns"] = (
+            solve,
+            [array(n, count), np.linalg.cholesky(covariance(n, n))],
+        )
+    for size in (8, 16, 32, 64, 128):
+        found[f"rank_sort: sort of {size}"] = jnp.sort, [array(size)]
+    found["rank_sort: argsort of 16"] = (lambda x: jnp.argsort(x) * 1.0), [array(16)]
+    found["rank_sort: sort of 100 x 10"] = (lambda x: jnp.sort(x, axis=-1)), [array(100, 10)]
+    for rows, groups in ((50, 8), (919, 85), (10_000, 500)):
+        idx = rng.integers(0, groups, rows)
+        found[f"scatter_loop: {rows} into {groups}"] = partial(scatter, groups=groups, idx=idx), [array(rows)]
+    idx = rng.integers(0, 85, 919)
+    found["scatter_loop: two of 919 into 85"] = partial(scatters, groups=85, idx=idx), [array(919)]
+    found["scatter_loop: 919 rows of 8 into 85"] = partial(scatter, groups=85, idx=idx), [array(919, 8)]
+    return dict(list(found.items())[::5]) if quick else found
+
+
+def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The sum of a function's results over many turns, each of which changes one element of its first argument."""
+    import jax
+    import jax.numpy as jnp
+
+    def turn(_: int, carries: Any, rest: tuple[Any, ...]) -> Any:
+        x, total = carries
+        summed = sum(each.sum() for each in jax.tree.leaves(function(x, *rest)))
+        first = x[(0,) * x.ndim] + 1e-9 * jnp.tanh(summed)
+        return jax.lax.dynamic_update_slice(x, first.reshape((1,) * x.ndim), (0,) * x.ndim), total + summed
+
+    def turns(x: Any, *rest: Any) -> Any:
+        return jax.lax.fori_loop(0, TURNS, lambda i, c: turn(i, c, rest), (x, jnp.zeros(())))[1]
+
+    return turns
+
+
+def run(quick: bool, progress: Callable[[str], None], only: Iterable[str] = ()) -> Report:
+    """Every case in all forms, interleaved, in float64."""
+    import jax
+
+    import hlograph
+    from hlograph.codegen.jax_compat import enable_x64
+    from hlograph.codegen.program import Program
+
+    report = Report(TITLE, ("case", *COLUMNS))
+    words = list(only)
+    for name, (function, arguments) in cases(quick).items():
+        if words and not any(word in name for word in words):
+            continue
+        progress(name)
+        with enable_x64(True):
+            # For the CPU, JAX lowers factorizations to LAPACK's calls, which hlograph does after this pass.
+            text = jax.jit(repeated(function)).trace(*arguments).lower(lowering_platforms=("tpu",)).as_text()
+        before = Program.parse(text).run_passes(["inline", "canonicalize", "cse"])
+        passes = {"as written": "cse", "forms": "cpu-forms", "kernel": "cpu-forms{kernel=true}"}
+        programs = {which: before.run_passes([passes[which.partition(",")[0]]]) for which in COLUMNS}
+        if programs["kernel, regions"].text == before.text:
+            raise AssertionError(f"{name}: nothing was rewritten")
+        calls: dict[str, Callable[[], Any]] = {}
+        for which, program in programs.items():
+            if program.text == before.text and not which.startswith("as written"):
+                continue
+            if name.startswith("scatter_loop") and which == "as written, regions":
+                continue  # a loop with a scatter in its body is cut into regions, which some sizes do not survive
+            cpu = hlograph.CpuOptions("sync", forms=False, math=False, regions="regions" in which, pack=False)
+            calls[which] = partial(program.compile(optimize="none", cpu=cpu, outputs="numpy"), *arguments)
+        check_equal({which: [call()] for which, call in calls.items()}, 1e-9)
+        timings = compare(calls, "as written", rounds=2 if quick else 5)
+        cells = [
+            f"{show(timings[which].seconds / TURNS, 'us')} ({timings[which].ratio:.2f})" if which in timings else "-"
+            for which in COLUMNS
+        ]
+        report.rows.append((name, *cells))
+        report.data.append(
+            {"case": name} | {which: {"seconds": t.seconds / TURNS, "ratio": t.ratio} for which, t in timings.items()}
+        )
+    return report
+
+
+def main() -> None:
+    """Prints the table as it is measured."""
+    parser = argparse.ArgumentParser(description=TITLE)
+    parser.add_argument("--quick", action="store_true", help="a few cases, few repetitions")
+    parser.add_argument("--only", nargs="+", default=(), metavar="WORD", help="cases with one of these in the name")
+    options = parser.parse_args()
+    report = run(options.quick, lambda name: None, options.only)
+    print("| " + " | ".join(report.columns) + " |\n|" + "---|" * len(report.columns))
+    for row in report.rows:
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()
