@@ -22,7 +22,7 @@ help:
 	@echo 'make lit      FileCheck tests (lit_tests/)'
 	@echo 'make pytest   tests/'
 	@echo 'make pytest238  a part of tests/ with PyTensor 2.38 and PyMC, in an environment of their own'
-	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), and more'
+	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), 1,000 under CPU plans, ...'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make versions the lowering tests under PyTensor 2.38 and under Aesara 2.9, each in an environment of its own'
@@ -91,7 +91,10 @@ nightly: setup
 	count=$${HLOGRAPH_PROGRAMS:-10000}; \
 	echo "==> HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count"; \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count \
-		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_padding_programs.py -k agree
+		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_padding_programs.py -k agree && \
+	echo '==> a tenth as many under every plan for CPU' && \
+	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
+		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_cpu_plan.py
 	@echo '==> every lowering test also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/dialects
 

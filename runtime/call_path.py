@@ -50,7 +50,7 @@ from typing import Any
 
 import jax
 
-from ..codegen.jax_compat import collect_garbage, short_calls, x64_caller, x64_flag
+from ..codegen.jax_compat import collect_garbage, x64_caller, x64_flag
 from ..codegen.signature import Root, Signature
 from .arguments import check_fits
 from .short_call import OFTEN, ShortCall, committed_texts
@@ -173,10 +173,10 @@ def call_function(
             "return checked(entry.checks, outputs) if entry.checks else outputs",
         ]
     elif short is None:
-        lines += [f"try: return {run}", f"{refused}", "return outputs"]
+        lines += [f"try: return {run}", refused, "return outputs"]
     else:
         find = f"if not entry.used & {OFTEN - 1:d}: find(entry, ({passed}))"
-        lines += [f"try: outputs = {run}", f"{refused}", find, "return outputs"]
+        lines += [f"try: outputs = {run}", refused, find, "return outputs"]
     parameters = ", ".join(["self", *(f"{value}=MISSING" for value in values), "/", "*more"])
     source = f"def make({', '.join(names)}):\n    def call({parameters}):\n"
     source += "".join(f"        {line}\n" for line in lines)
@@ -188,8 +188,7 @@ def call_function(
 
 def _short_lines(signature: Signature, short: ShortCall, names: dict[str, Any]) -> list[str]:
     """The way of calls that are like the record; what they name is added to the names."""
-    questions = short_calls()
-    assert questions is not None
+    questions = short.questions
     numbers = range(len(signature.arguments))
     names |= {"array": questions.array, "default_device": questions.device, "latest": short.latest, "find": short.find}
     names |= {"refused": jax.errors.JaxRuntimeError, "collect": collect_garbage()}

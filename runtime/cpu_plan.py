@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..codegen import mlir
 from ..codegen.merge import walk
 from ..codegen.passes import cpu_regions, device_linalg, run
 from ..codegen.passes.loops import Loop
-from ..codegen.passes.pack_results import Place, pack_results
+from ..codegen.passes.pack_results import PackedResult, pack_results
 from ..codegen.passes.report import Refused
 from ..codegen.program import Program
 from ..codegen.signature import main_function
@@ -42,7 +42,7 @@ MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
 # them.
 _ONE_KERNEL = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
 
-Client: TypeAlias = 'Literal["auto", "jax", "sync"]'
+Client: TypeAlias = Literal["auto", "jax", "sync"]
 CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
 
 
@@ -80,19 +80,16 @@ class CpuOptions:
         """
         if isinstance(argument, CpuOptions):
             return argument
-        if argument == "plain":
-            return PLAIN
-        if isinstance(argument, str) and argument in ("auto", "jax", "sync"):
-            return CpuOptions(client=argument)
-        if argument == "direct":
-            return CpuOptions(direct=True)
-        close = difflib.get_close_matches(str(argument), ("auto", "jax", "sync", "direct", "plain"), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        choices = '"auto", "jax", "sync", "direct", "plain" or hlograph.CpuOptions(...)'
-        raise ValueError(f"cpu must be {choices}, got {argument!r}{hint}")
+        found = _NAMED.get(argument) if isinstance(argument, str) else None
+        if found is None:
+            close = difflib.get_close_matches(str(argument), _NAMED, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            names = ", ".join(f'"{name}"' for name in _NAMED)
+            raise ValueError(f"cpu must be {names} or hlograph.CpuOptions(...), got {argument!r}{hint}")
+        return found
 
     def __post_init__(self) -> None:
-        if self.client not in ("auto", "jax", "sync"):
+        if self.client not in get_args(Client):
             raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
         if self.vector_width not in (128, 256, 512):
             raise ValueError(f"CpuOptions: vector_width must be 128, 256 or 512, got {self.vector_width!r}")
@@ -105,7 +102,13 @@ class CpuOptions:
         return not (self.forms or self.math or self.regions or self.pack or self.direct)
 
 
-PLAIN = CpuOptions("jax", forms=False, math=False, regions=False, pack=False)
+_NAMED = {
+    "auto": CpuOptions(),
+    "jax": CpuOptions("jax"),
+    "sync": CpuOptions("sync"),
+    "direct": CpuOptions(direct=True),
+    "plain": CpuOptions("jax", forms=False, math=False, regions=False, pack=False),
+}
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class CpuPlan:
     module: Module
     options: Mapping[str, Any] | None = None
     outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None = None
-    places: tuple[Place, ...] | None = None
+    places: tuple[PackedResult, ...] | None = None
     direct: bool = False
     notes: tuple[str, ...] = ()
 
@@ -187,12 +190,14 @@ def plan(
         if not device_linalg.OPS.isdisjoint(counts):
             run(source, "device-linalg{platform=cpu}")
         compile_with = dict(plain.options or {})
+        made = None
         if options.math:
             # To JAX's client arithmetic is work for another thread, and a logarithm is none.
             made = run(source, "cpu-math" if is_synchronous(device) else f"cpu-math{{elements={MATH_JAX:d}}}")
             _note(notes, made)
-            if made.rewritten and cpu_regions.library_work(source) <= LIBRARY:
-                compile_with |= _ONE_KERNEL
+        work = cpu_regions.Work.of(source)
+        if made is not None and made.rewritten and work.library <= LIBRARY:
+            compile_with |= _ONE_KERNEL
         outputs, places = None, None
         if options.pack and numpy and len(module.places) > 1:
             places = pack_results(source, module.places, alone)
@@ -201,7 +206,7 @@ def plan(
                 arrays = f"{len(outputs)} arrays" if len(outputs) > 1 else "one array"
                 notes.append(f"{len(places)} results come back in {arrays}")
         if options.regions:
-            notes.append(_regions(source, options, compile_with))
+            notes.append(_regions(source, work, options, compile_with))
         mlir.verify(source, f"the plan for {program.name}")
         direct = options.direct and numpy and is_synchronous(device)
         if direct and _may_run_forever(source):
@@ -221,16 +226,14 @@ def _note(notes: list[str], report: Any) -> None:
     notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
 
 
-def _regions(source: Any, options: CpuOptions, compile_with: dict[str, Any]) -> str:
+def _regions(source: Any, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]) -> str:
     """Forms regions where they pay; a line on what was done."""
-    work, largest = cpu_regions.work(source), cpu_regions.largest(source)
-    if work > WORK:
-        return f"no regions: {work:,} elements are computed, and XLA's threads help"
-    library = cpu_regions.library_work(source)
-    if library > LIBRARY:
-        return f"no regions: {library:,} multiplications in libraries take much longer than what regions save"
-    if largest >= cpu_regions.LARGE:
-        return f"no regions: XLA's threads and libraries help with an array of {largest:,} elements"
+    if work.elements > WORK:
+        return f"no regions: {work.elements:,} elements are computed, and XLA's threads help"
+    if work.library > LIBRARY:
+        return f"no regions: {work.library:,} multiplications in libraries take much longer than what regions save"
+    if work.largest >= cpu_regions.LARGE:
+        return f"no regions: XLA's threads and libraries help with an array of {work.largest:,} elements"
     count = sum(run(source, "cpu-regions").rewritten.values())
     if not count:
         return "no regions: nothing that one kernel would gain"

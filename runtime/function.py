@@ -257,11 +257,11 @@ class Function:
         return results[0] if self._single else tuple(results)
 
     def _nested_call(self, entry: _Entry | PaddedCall, args: Sequence[Any], error: ValueError) -> Any:
-        """A call with arrays that failed, as it does while something else is traced: see `Runner.nested`."""
+        """A call with arrays that failed, as it does while something else is traced: see `Runner.first`."""
         if not isinstance(entry, _Entry) or entry.runner is None or trace_state() == no_transformation():
             raise error
         with self._x64():
-            return entry.runner.nested(args)
+            return entry.runner.first(*args)
 
     def _in_jax(self) -> Function:
         """This function for transformations, which calls with JAX's arrays and expects such."""
@@ -646,7 +646,7 @@ class Function:
             self._compiles.increment()
             entry.compiles += 1
 
-        return Runner(module, check, counted, self.cpu, self._runs_on, self._numpy)
+        return Runner(module, check, counted, self._retries.increment, self.cpu, self._runs_on, self._numpy)
 
     def _first_run(self, runner: Runner, args: Sequence[Any]) -> Any:
         """The first call of an executable.
@@ -654,14 +654,10 @@ class Function:
         Raises:
             CompileError: XLA refuses the program.
         """
-        retried = runner.retried and runner.run != runner.first
         try:
             return runner.run(*args)
         except jax.errors.JaxRuntimeError as error:
             raise CompileError(f"compiling or first running {self.program.name} failed: {error}") from None
-        finally:
-            if runner.retried and not retried:
-                self._retries.increment()
 
     def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
         """The program for these arguments, on the function's device, ahead of time; see `AheadFunction.lower`.
@@ -762,7 +758,7 @@ def function(
     optimize: Optimize = "default",
     reassociate: bool = True,
     cpu: CpuArgument = "auto",
-    outputs: Outputs = "jax",
+    outputs: Literal["jax", "numpy"] = "jax",
 ) -> Function:
     """Emits and compiles in one.
 
@@ -792,8 +788,7 @@ def function(
     from ..codegen.emit import emit_stablehlo
 
     program = emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite)
-    return Function(
-        program,
+    return program.compile(
         device=device,
         cache_size=cache_size,
         policy=policy,

@@ -78,18 +78,6 @@ def alone(shapes: Sequence[Any]) -> list[Place]:
     return [Place(tuple(x.shape), np.dtype(x.dtype), i) for i, x in enumerate(shapes)]
 
 
-def packed(shapes: Sequence[Any]) -> list[Place]:
-    """Places in one flat array per dtype, in the order in which dtypes first occur."""
-    ends: dict[np.dtype[Any], int] = {}
-    places = []
-    for x in shapes:
-        dtype = np.dtype(x.dtype)
-        start = ends.setdefault(dtype, 0)
-        places.append(Place(tuple(x.shape), dtype, list(ends).index(dtype), start))
-        ends[dtype] += math.prod(x.shape)
-    return places
-
-
 def numpy_call(
     compiled: Any,
     arguments: Sequence[Place],

@@ -149,7 +149,7 @@ class PaddedCall:
             runner = self.executable.runner
             if runner is None or trace_state() == no_transformation():
                 raise
-            outputs = runner.nested([*arrays, *self._live])
+            outputs = runner.first(*arrays, *self._live)
         if self._plain:
             return outputs
         if self.executable.pending:

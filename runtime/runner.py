@@ -70,6 +70,7 @@ class Runner:
         module: a static one.
         check: called with arrays, or what JAX traces with, before they are used; raises what is wrong with them.
         counted: called when the module is compiled.
+        retried: called when a plan is dropped.
         options: what the plan may use.
         device: where to run, None for JAX's default device.
         numpy: for NumPy arrays; None for JAX's.
@@ -78,7 +79,6 @@ class Runner:
         plan: the one in use.
         run: what serves every call after the first one.
         trusting: the same for a caller that knows its arguments to be arrays of the right types, where they are to be.
-        retried: whether a plan has been dropped.
         jitted: the `jax.jit` that every call after the first one is a call of; None where there is more to calls.
         compiled: of `jitted`, what is run in its place.
     """
@@ -88,6 +88,7 @@ class Runner:
         module: Module,
         check: Callable[[Sequence[Any]], None],
         counted: Callable[[], None],
+        retried: Callable[[], object],
         options: CpuOptions,
         device: Any,
         numpy: Numpy | None,
@@ -95,11 +96,11 @@ class Runner:
         self._module = module
         self._check = check
         self._counted = counted
+        self._retried = retried
         self._device = device
         self._numpy = numpy
         self._arguments = module.program.signature.arguments
         alone = frozenset() if numpy is None else numpy.results
-        self.retried = False
         try:
             self.plan = cpu_plan.plan(module, options, device, numpy=numpy is not None, alone=alone)
         except PassError as error:
@@ -111,7 +112,10 @@ class Runner:
         self._call: Callable[..., Any] | None = None
 
     def first(self, *args: Any) -> Any:
-        """The first call, which compiles.
+        """The first call, which compiles; any call may take this way.
+
+        Calls with arrays must where something else is being traced: JAX takes no compile options there, so they run
+        outside of that.
 
         Raises:
             jax.errors.JaxRuntimeError: XLA refuses the module, with a plan and without.
@@ -131,12 +135,8 @@ class Runner:
         return outputs
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
-        self.retried = True
+        self._retried()
         self.plan = CpuPlan(self._module, compile_options(self._module.program, self._device), notes=notes)
-
-    def nested(self, args: Sequence[Any]) -> Any:
-        """A call with arrays while something else is traced: JAX takes no compile options there, so it runs now."""
-        return self.first(*args)
 
     def _inline(self, args: Sequence[Any]) -> Any:
         """A call of tracers, as a part of what is traced."""

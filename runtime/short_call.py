@@ -68,7 +68,7 @@ class ShortCall:
     ) -> None:
         self._arguments = signature.arguments
         self._results = len(signature.results)
-        self._questions = questions
+        self.questions = questions
         self._lock = lock
         self._cached = cached
         self._x64 = x64
@@ -91,12 +91,12 @@ class ShortCall:
             args: of the call.
         """
         runner = getattr(entry, "runner", None)
-        if runner is None or runner.jitted is None or any(type(x) is not self._questions.array for x in args):
+        if runner is None or runner.jitted is None or any(type(x) is not self.questions.array for x in args):
             return
-        if any(mode.value is not plain for mode, plain in self._questions.modes.values()):
+        if any(mode.value is not plain for mode, plain in self.questions.modes.values()):
             return
         avals = tuple(x.aval for x in args)
-        key = (*avals, *[x.sharding for x in args], *self._committed(*args), self._questions.device.value)
+        key = (*avals, *[x.sharding for x in args], *self._committed(*args), self.questions.device.value)
         if key not in entry.records:
             if len(entry.records) >= _KINDS:
                 return

@@ -73,10 +73,10 @@ SMALL_CALL = '{inlineable = "false", xla_cpu_small_call = "true"}'
 
 
 def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; `ops` is how many ops a region holds at most.
+    """The pass; `ops` is how many ops a region holds at most. A module with sizes that are not known stays as it is.
 
     Raises:
-        PassError: an unknown option, or sizes that are not known.
+        PassError: an unknown option.
     """
     limit = _limit(options)
     merge.inline_calls(module, all_of_them=False)  # those that are to stay calls are calls in a kernel too
@@ -108,40 +108,40 @@ def form(module: ir.Module, limit: int, report: Report) -> None:
         mlir.erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
 
 
-def work(module: ir.Module) -> int:
-    """Elements that a module computes outside of loops, dots that stay with the library not counted."""
-    total = 0
-    for function in module.body.operations:
-        for operation in function.operation.regions[0].blocks[0].operations:
-            op = operation.operation
-            if op.name in _FREE or op.name not in _INSIDE or op.name in _MOVES:
+@dataclass(frozen=True)
+class Work:
+    """What a module computes.
+
+    Attributes:
+        elements: computed outside of loops, those of dots that stay with the library not counted.
+        largest: elements of the largest array that an op computes or reads as a whole, those of dots not counted.
+        library: multiplications of dots and factorizations that stay with libraries, roughly; loops count once.
+    """
+
+    elements: int
+    largest: int
+    library: int
+
+    @staticmethod
+    def of(module: ir.Module) -> Work:
+        """Counts."""
+        total = largest = library = 0
+        for op in merge.walk(module):
+            elements = _elements(op)
+            if elements is None:
                 continue
+            outside = op.parent is not None and op.parent.name == "func.func"
             if op.name == "stablehlo.dot_general":
                 dot = Dot.of(op)
-                total += min(dot.work, dot.limit)
-            else:
-                total += _elements(op) or 0
-    return total
-
-
-def largest(module: ir.Module) -> int:
-    """Elements of the largest array that an op computes or reads as a whole, those of dots not counted."""
-    skipped = _FREE | _MOVES | {"stablehlo.dot_general"}
-    found = (_elements(op) or 0 for op in merge.walk(module) if op.name in _INSIDE and op.name not in skipped)
-    return max(found, default=0)
-
-
-def library_work(module: ir.Module) -> int:
-    """Multiplications of dots and factorizations that stay with libraries, roughly; loops count once."""
-    total = 0
-    for op in merge.walk(module):
-        if op.name == "stablehlo.dot_general" and _elements(op) is not None:
-            dot = Dot.of(op)
-            total += dot.work if dot.work > dot.limit else 0
-        elif op.name == "stablehlo.custom_call" and "lapack" in str(op.attributes["call_target_name"]):
-            shape = ir.RankedTensorType(op.operands[0].type).shape if len(op.operands) else []
-            total += (_elements(op) or 0) * max(shape[-2:], default=0)
-    return total
+                library += dot.work if dot.work > dot.limit else 0
+                total += min(dot.work, dot.limit) if outside else 0
+            elif op.name == "stablehlo.custom_call":
+                if "lapack" in str(op.attributes["call_target_name"]) and len(op.operands):
+                    library += elements * max(ir.RankedTensorType(op.operands[0].type).shape[-2:], default=0)
+            elif op.name in _INSIDE and op.name not in _FREE and op.name not in _MOVES:
+                largest = max(largest, elements)
+                total += elements if outside else 0
+        return Work(total, largest, library)
 
 
 # ---- what an op costs ------------------------------------------------------------------------------------------------
@@ -588,7 +588,7 @@ def _outline(
         call = ir.Operation.create(
             "func.call",
             results=types,
-            operands=list(inputs),
+            operands=_kept_from_folding(inputs, following),
             attributes={
                 "callee": ir.FlatSymbolRefAttr.get(symbol),
                 "mhlo.frontend_attributes": ir.Attribute.parse(SMALL_CALL),
@@ -601,11 +601,29 @@ def _outline(
     former.report.applied(group[0].op, result=f"first of the {len(group)} ops of @{symbol}")
 
 
+def _kept_from_folding(values: Sequence[ir.Value], following: ir.Operation) -> list[ir.Value]:
+    """The arguments of a region, behind a barrier.
+
+    Where XLA finds that an argument is a constant (computed from such, or carried unchanged by a loop), it puts the
+    constant in the argument's place inside of the region too, and the argument has lost all uses. Barriers go when XLA
+    has done with simplifying. Arguments of the program are never constants.
+    """
+    known = [isinstance(value.owner, ir.Block) and value.owner.owner.name == "func.func" for value in values]
+    hidden = [value for value, safe in zip(values, known, strict=True) if not safe]
+    if not hidden:
+        return list(values)
+    types = [value.type for value in hidden]
+    ip = ir.InsertionPoint(following)
+    barrier = ir.Operation.create("stablehlo.optimization_barrier", results=types, operands=hidden, ip=ip)
+    behind = iter(barrier.results)
+    return [value if safe else next(behind) for value, safe in zip(values, known, strict=True)]
+
+
 def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
     """One element of each argument, as a result of the region that nobody reads.
 
     XLA ends the process when an argument of a kernel of many ops has lost its last use, as one behind a decided
-    `select` does when XLA simplifies. What a result is made of stays.
+    `select` does when XLA simplifies. What a result is made of stays; see also `_kept_from_folding`.
     """
     f64 = ir.F64Type.get(arguments[0].context)
     parts = []

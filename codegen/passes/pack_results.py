@@ -22,7 +22,7 @@ SMALL = 1 << 15  # bytes; copying more costs as much as the result
 
 
 @dataclass(frozen=True)
-class Place:
+class PackedResult:
     """Where a result is found.
 
     Attributes:
@@ -36,7 +36,9 @@ class Place:
     shape: tuple[int, ...]
 
 
-def pack_results(module: ir.Module, places: Sequence[int], alone: Collection[int] = frozenset()) -> tuple[Place, ...]:
+def pack_results(
+    module: ir.Module, places: Sequence[int], alone: Collection[int] = frozenset()
+) -> tuple[PackedResult, ...]:
     """Packs results of the main function, in place.
 
     Args:
@@ -57,21 +59,21 @@ def pack_results(module: ir.Module, places: Sequence[int], alone: Collection[int
             groups.setdefault(type_.element_type, []).append(number)
     packed = {number: element for element, numbers in groups.items() if len(numbers) > 1 for number in numbers}
     outputs: list[ir.Value] = []
-    found: list[Place] = []
+    found: list[PackedResult] = []
     made: dict[ir.Type, int] = {}
     starts: dict[ir.Type, int] = {}
     with module.context, terminator.location, ir.InsertionPoint(terminator):
         for number, (value, type_) in enumerate(zip(values, types, strict=True)):
             element = packed.get(number)
             if element is None:
-                found.append(Place(len(outputs), None, tuple(type_.shape)))
+                found.append(PackedResult(len(outputs), None, tuple(type_.shape)))
                 outputs.append(value)
                 continue
             if element not in made:
                 made[element] = len(outputs)
                 outputs.append(_flat([values[i] for i in groups[element]], element))
             start = starts.get(element, 0)
-            found.append(Place(made[element], start, tuple(type_.shape)))
+            found.append(PackedResult(made[element], start, tuple(type_.shape)))
             starts[element] = start + math.prod(type_.shape)
     with module.context:
         _return(main, terminator, outputs)

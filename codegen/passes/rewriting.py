@@ -111,19 +111,24 @@ def remembered(key: str, make: Callable[[], Any]) -> Any:
     return memory[key]
 
 
-def reassociates(options: Mapping[str, str], pass_name: str) -> bool:
-    """The value of the option `reassociate` (true by default), the only one there is.
+def only_flag(options: Mapping[str, str], pass_name: str, name: str, *, default: bool) -> bool:
+    """The value of a pass's only option, which is true or false.
 
     Raises:
         PassError: another option, or another value.
     """
-    unknown = sorted(set(options) - {"reassociate"})
+    unknown = sorted(set(options) - {name})
     if unknown:
-        raise PassError(f"pass {pass_name!r} has no option {unknown[0]!r}; it takes reassociate=true or false")
-    value = options.get("reassociate", "true").lower()
+        raise PassError(f"pass {pass_name!r} has no option {unknown[0]!r}; it takes {name}=true or false")
+    value = options.get(name, str(default)).lower()
     if value not in ("true", "false"):
-        raise PassError(f"pass {pass_name!r}: reassociate is true or false, not {value!r}")
+        raise PassError(f"pass {pass_name!r}: {name} is true or false, not {value!r}")
     return value == "true"
+
+
+def reassociates(options: Mapping[str, str], pass_name: str) -> bool:
+    """The value of the option `reassociate`, true by default; raises `PassError` as `only_flag`."""
+    return only_flag(options, pass_name, "reassociate", default=True)
 
 
 def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, reassociate: bool = True) -> None:

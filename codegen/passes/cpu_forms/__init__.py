@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import PassError
 from ...mlir import ir
 from ..report import Report
-from ..rewriting import Rewrite, apply
+from ..rewriting import Rewrite, apply, only_flag
 from .factors import small_cholesky, small_triangular_solve
 from .options import kernel
 from .running import running_loop
@@ -50,11 +49,5 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     Raises:
         PassError: another option, or another value.
     """
-    unknown = sorted(set(options) - {"kernel"})
-    if unknown:
-        raise PassError(f"pass 'cpu-forms' has no option {unknown[0]!r}; it takes kernel=true or false")
-    wanted = options.get("kernel", "false").lower()
-    if wanted not in ("true", "false"):
-        raise PassError(f"pass 'cpu-forms': kernel is true or false, not {wanted!r}")
-    with kernel(wanted == "true"):
+    with kernel(only_flag(options, "cpu-forms", "kernel", default=False)):
         apply(module, _REWRITES, report)

@@ -45,7 +45,7 @@ def log(x: Vector, *, positive: bool) -> Vector:
 
 
 def log1p(x: Vector) -> Vector:
-    """log(1 + x): -inf at -1, NaN below. 0 where x is -0."""
+    """log(1 + x): -inf at -1, NaN below. Zeros keep their sign, which decides what a division by the result gives."""
     # XLA takes (1 + x) - 1 for x, unless it cannot see it.
     total = (x + 1.0).minimum(_HUGE)
     lost = x - (total - 1.0)
@@ -54,7 +54,8 @@ def log1p(x: Vector) -> Vector:
     fraction = (mantissa - 1.0) + lost * (_BIAS * (1 << 52) - shift).maximum(0).from_bits()
     result = _log_sum(exponent, fraction)
     bad = x.is_equal(-1.0).where(-_INF, _NAN)
-    return (x > -1.0).where((x < _INF).where(result, x), bad)
+    same = (x.abs() < _TINY) | x.is_equal(_INF)
+    return (x > -1.0).where(same.where(x, result), bad)
 
 
 def log1p_of_fraction(x: Vector) -> Vector:

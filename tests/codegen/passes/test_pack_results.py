@@ -10,7 +10,7 @@ from rewritten_runs import as_arrays
 
 import hlograph
 from hlograph.codegen import mlir
-from hlograph.codegen.passes.pack_results import SMALL, Place, pack_results
+from hlograph.codegen.passes.pack_results import SMALL, PackedResult, pack_results
 from hlograph.codegen.program import Program
 
 LARGE = SMALL // 8 + 1
@@ -50,8 +50,8 @@ def program(name: str) -> Program:
         return Program.parse(jax.jit(lambda x: tuple(f(x) for f in RESULTS[name])).lower(X).as_text())
 
 
-def unpacked(places: tuple[Place, ...], outputs: list[np.ndarray]) -> list[np.ndarray]:
-    """The results, cut out as a reader of `Place` would."""
+def unpacked(places: tuple[PackedResult, ...], outputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The results, cut out as a reader of `PackedResult` would."""
     found = []
     for place in places:
         array = outputs[place.output]
@@ -61,7 +61,7 @@ def unpacked(places: tuple[Place, ...], outputs: list[np.ndarray]) -> list[np.nd
     return found
 
 
-def packed(before: Program, wanted: list[int], **options) -> tuple[tuple[Place, ...], list[np.ndarray]]:
+def packed(before: Program, wanted: list[int], **options) -> tuple[tuple[PackedResult, ...], list[np.ndarray]]:
     """Places, and what the packed module returns."""
     module = before.copy_module()
     places = pack_results(module, wanted, **options)
