@@ -73,7 +73,7 @@ SMALL_CALL = '{inlineable = "false", xla_cpu_small_call = "true"}'
 
 
 def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; `ops` is how many ops a region holds at most. A module with sizes that are not known stays as it is.
+    """The pass; `ops` is how many ops a region holds at most. Modules with unknown or empty sizes stay as they are.
 
     Raises:
         PassError: an unknown option.
@@ -96,11 +96,17 @@ def _limit(options: Mapping[str, str]) -> int:
 
 def form(module: ir.Module, limit: int, report: Report) -> None:
     """Forms regions in the main function of a module, in place."""
+    mlir.erase_unused(module)
     main = main_function(module)
     for op in merge.walk(module):
         if not all(_is_static(value.type) for value in op.results):
             # Sizes are computed from shapes; specialization must find that arithmetic where it was.
             report.refused(op, "its sizes are not known: specialize the program first")
+            return
+        if any(_is_empty(value.type) for value in (*op.results, *op.operands)):
+            # XLA:CPU divides by an array's size where it compiles some ops, a copy to another layout among them. In
+            # modules without kernels of many ops those have been simplified away.
+            report.refused(op, "XLA:CPU may end the process over an array without elements in a module with kernels")
             return
     callees = _callees(module)
     _form_block(_Former(module, limit, report, callees), main.regions[0].blocks[0])
@@ -197,8 +203,6 @@ def refusal(op: ir.Operation, callees: Callees | None = None) -> str:
     largest = _elements(op)
     if largest is None:
         return "it has a token, a tuple or an array of unknown size; of sizes, the pass specialize makes known ones"
-    if any(0 in ir.RankedTensorType(value.type).shape for value in (*op.results, *op.operands)):
-        return "XLA:CPU may end the process over an array without elements inside of a kernel"
     if op.name == "stablehlo.dot_general":
         dot = Dot.of(op)
         if dot.work > dot.limit:
@@ -259,6 +263,11 @@ _REPEATED = "a kernel would compute it again at each of too many places"
 def _is_static(type_: ir.Type) -> bool:
     """Whether a type is no array of unknown size."""
     return not isinstance(type_, ir.RankedTensorType) or type_.has_static_shape
+
+
+def _is_empty(type_: ir.Type) -> bool:
+    """Whether a type is an array without elements."""
+    return isinstance(type_, ir.RankedTensorType) and 0 in type_.shape
 
 
 # A large array that one of these reads or writes a part of is not work.
@@ -588,7 +597,7 @@ def _outline(
         call = ir.Operation.create(
             "func.call",
             results=types,
-            operands=_kept_from_folding(inputs, following),
+            operands=_kept_from_folding(list(inputs), following),
             attributes={
                 "callee": ir.FlatSymbolRefAttr.get(symbol),
                 "mhlo.frontend_attributes": ir.Attribute.parse(SMALL_CALL),
@@ -608,7 +617,7 @@ def _kept_from_folding(values: Sequence[ir.Value], following: ir.Operation) -> l
     constant in the argument's place inside of the region too, and the argument has lost all uses. Barriers go when XLA
     has done with simplifying. Arguments of the program are never constants.
     """
-    known = [isinstance(value.owner, ir.Block) and value.owner.owner.name == "func.func" for value in values]
+    known = [isinstance(value.owner, ir.Block) and value.owner.owner.operation.name == "func.func" for value in values]
     hidden = [value for value, safe in zip(values, known, strict=True) if not safe]
     if not hidden:
         return list(values)

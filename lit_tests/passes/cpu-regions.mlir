@@ -1,5 +1,6 @@
 // What one kernel can hold becomes a function of its own, called where the last of its ops stood. An op that needs XLA's
-// runtime stays, and so does one on a size that is not known, in a module of which other ops become a region.
+// runtime stays. Arguments that XLA could find constant are behind a barrier. Modules with sizes that are not known, or
+// with arrays without elements, stay as they are.
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu-regions | filecheck %s
 // RUN: %hlograph opt %s --split-input-file --pass 'cpu-regions{ops=2}' | filecheck %s --check-prefix SPLIT
@@ -9,7 +10,8 @@
 // CHECK: func.func {{.*}}@main(%arg0: tensor<8xf64>)
 // CHECK-NEXT: [[FIRST:%[^ ]+]]:2 = call @[[BEFORE:[^(]+]](%arg0) {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}}
 // CHECK-NEXT: [[SORTED:%[^ ]+]] = "stablehlo.sort"([[FIRST]]#0)
-// CHECK: [[LAST:%[^ ]+]]:2 = call @[[AFTER:[^(]+]]([[SORTED]]) {mhlo.frontend_attributes
+// CHECK: [[KEPT:%[^ ]+]] = stablehlo.optimization_barrier [[SORTED]] : tensor<8xf64>
+// CHECK-NEXT: [[LAST:%[^ ]+]]:2 = call @[[AFTER:[^(]+]]([[KEPT]]) {mhlo.frontend_attributes
 // CHECK-NEXT: return [[LAST]]#0 : tensor<8xf64>
 // CHECK: func.func private @[[AFTER]](
 // CHECK: stablehlo.tanh %arg0 : tensor<8xf64>
@@ -57,5 +59,21 @@ module @dynamic {
     %5 = stablehlo.exponential %arg0 : tensor<?xf64>
     %6 = stablehlo.multiply %5, %4 : tensor<?xf64>
     return %6 : tensor<?xf64>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @empty
+// CHECK-NOT: call
+// CHECK: return
+// SPLIT-LABEL: module @empty
+// WHY: stablehlo.slice{{.*}}: left alone: XLA:CPU may end the process over an array without elements
+module @empty {
+  func.func @main(%arg0: tensor<8xf64>) -> (tensor<8xf64>, tensor<0xf64>) {
+    %0 = stablehlo.exponential %arg0 : tensor<8xf64>
+    %1 = stablehlo.add %0, %arg0 : tensor<8xf64>
+    %2 = stablehlo.slice %1 [3:3] : (tensor<8xf64>) -> tensor<0xf64>
+    return %1, %2 : tensor<8xf64>, tensor<0xf64>
   }
 }

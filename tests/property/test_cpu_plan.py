@@ -24,7 +24,7 @@ from rewritten_runs import as_arrays, close
 
 import hlograph
 from hlograph.codegen.errors import PaddingError
-from hlograph.codegen.passes import cpu_regions
+from hlograph.codegen.passes import cpu_math, cpu_regions
 from hlograph.codegen.program import Program
 
 DEFAULT = 18
@@ -42,7 +42,15 @@ PLANS = [
     )
 ]
 # Limits of the pass, so that small programs have what large ones have: several regions, large arrays, large dots.
-LIMITS: list[dict[str, int]] = [{}, {"OPS": 12}, {"LARGE": 30}, {"OPS": 40, "DOT": 4, "MATVEC": 4}, {"OPS": 4000}]
+LIMITS: list[dict[str, int]] = [
+    {},
+    {"OPS": 12},
+    {"LONG": 5},
+    {"LARGE": 30},
+    {"OPS": 40, "DOT": 4, "MATVEC": 4},
+    {"OPS": 4000},
+    {"LONG": 12, "OPS": 20},
+]
 
 
 def plan_of(seed: int) -> tuple[hlograph.CpuOptions, Any, dict[str, int]]:
@@ -53,7 +61,7 @@ def plan_of(seed: int) -> tuple[hlograph.CpuOptions, Any, dict[str, int]]:
 def run(program: Program, seed: int, arrays: list[np.ndarray], policy: Any) -> list[np.ndarray]:
     """Results under the plan of a seed."""
     options, outputs, limits = plan_of(seed)
-    with mock.patch.multiple(cpu_regions, **limits) if limits else mock.patch.object(cpu_regions, "OPS", 300):
+    with mock.patch.multiple(cpu_regions, **{"OPS": 300} | limits), mock.patch.object(cpu_math, "ELEMENTS", 1):
         fn = program.compile(cpu=options, outputs=outputs, policy=policy)
         results = as_arrays(fn(*arrays)) if program.signature.results else []
     assert fn.stats.retries == 0, "XLA has refused the plan"

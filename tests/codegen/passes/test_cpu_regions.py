@@ -295,18 +295,41 @@ def test_what_combines_elements_has_no_region():
     Program.parse(text).compile(cpu=REGIONS)(np.ones(size), np.ones(size))
 
 
-def test_an_array_without_elements_stays_outside():
-    """XLA divides by its size when it compiles some ops of a kernel, and the process ends."""
-    text = lowered(lambda x, e: (jnp.concatenate([e * 2, jnp.exp(x)]) * 3, e.sum() + x.sum()), X, np.zeros(0))
+EMPTY = {
+    "computed": lambda x, e: (jnp.concatenate([e * 2, jnp.exp(x)]) * 3, e.sum() + x.sum()),
+    "a part": lambda x, e: jnp.exp(-x * x).sum() + (x[:0] * 2).sum(),
+    "factorized": lambda x, e: (jnp.linalg.cholesky(jnp.outer(e, e)[None]), jnp.exp(-x * x).sum()),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_module_with_arrays_without_elements_stays_as_it_is(name):
+    """XLA divides by their sizes when it compiles some ops, and the process ends."""
+    text, arrays = lowered(EMPTY[name], X, np.zeros(0)), [X, np.zeros(0)]
     found = formed(text)
     assert "an array without elements" in found.notes
-    assert "0x" not in "".join(re.findall(r"call @region\w+\(.*", found.text))
-    check(text, [X, np.zeros(0)])
+    assert found.regions == ()
+    fn = Program.parse(text).compile(cpu=REGIONS, outputs="numpy")
+    with jax.enable_x64(True):
+        expected = jax.tree.leaves(EMPTY[name](*arrays))
+    for value, wanted in zip(as_arrays(fn(*arrays)), expected, strict=True):
+        close(value, np.asarray(wanted), 1e-12)
+    assert fn.stats.retries == 0
+
+
+def test_ops_that_nothing_uses_are_in_no_region():
+    """Several of them would be a region without results."""
+    dead = "%d = stablehlo.tanh %x : VECTOR\n%e = stablehlo.sine %d : VECTOR\n%f = stablehlo.add %d, %e : VECTOR"
+    lines = "%a = stablehlo.exponential %x : VECTOR\n%r = stablehlo.multiply %a, %y : VECTOR"
+    text = module(dead, lines)
+    found = formed(text, "cpu-regions{ops=3}")
+    assert [ops[:2] for ops in found.regions] == [("stablehlo.exponential", "stablehlo.multiply")]
+    assert "stablehlo.sine" not in found.text
+    check(text, [X, X[::-1].copy()])
 
 
 UNUSED = {
     "decided select": lambda x, y: jnp.exp(-x * x).sum() + jnp.where(np.array(True), x, y).sum(),
-    "times nothing": lambda x, y: jnp.exp(-x * x).sum() + (y[:0] * 2).sum(),
     "difference of sizes": lambda x, y: jnp.tanh(jnp.sin(x)).sum() + lax.fori_loop(0, 0, lambda i, c: c + y, x)[0],
     "branch that is never taken": lambda x, y: lax.cond(np.array(True), lambda: jnp.exp(x), lambda: jnp.tanh(y)).sum(),
     "results that are arguments": lambda x, y: (y, x, jnp.exp(x).sum(), y),
