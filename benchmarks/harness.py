@@ -48,7 +48,8 @@ class Target:
 
     def __str__(self) -> str:
         sign = ">=" if self.at_least else "<="
-        return f"{'met   ' if self.met else 'MISSED'} {self.what}: {self.value:,.2f} (target {sign} {self.limit:,g})"
+        value = f"{self.value:.1e}" if 0 < self.value < 0.005 else f"{self.value:,.2f}"
+        return f"{'met   ' if self.met else 'MISSED'} {self.what}: {value} (target {sign} {self.limit:,g})"
 
 
 @dataclass

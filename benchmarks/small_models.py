@@ -1,6 +1,7 @@
 """Small log-densities with their gradients, one call at a time: NumPy arrays in, NumPy arrays out.
 
-    python benchmarks/small_models.py [--models NAME ...] [--peers NAME ...] [--rounds N] [--compiles N]
+    python benchmarks/small_models.py [--models NAME ...] [--peers NAME ...] [--cpu PLAN] [--rounds N] [--compiles N]
+        [--markdown PATH]
 
 A call, and the first call: from the graph with its gradient (for `jax.jit` from the Python function) to the first
 result. First calls are measured in this process, JAX's caches emptied before each, after every peer has compiled
@@ -19,6 +20,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,7 +199,10 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), metavar="NAME")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--compiles", type=int, default=3, help="how often each peer compiles a model; Numba once")
+    parser.add_argument("--cpu", default="auto", help="hlograph's plan: auto, jax, sync, direct or plain")
+    parser.add_argument("--markdown", type=Path, help="where to write the table for the docs")
     options = parser.parse_args()
+    OPTIONS["cpu"] = options.cpu
 
     import jax
 
@@ -209,6 +214,8 @@ def main() -> None:
     console.print(runner.table(report))
     for target in report.targets:
         console.print(f"  {target}", highlight=False)
+    if options.markdown is not None:
+        options.markdown.write_text(runner.to_markdown(report))
 
 
 if __name__ == "__main__":
