@@ -83,7 +83,7 @@ lit: setup
 
 pytest: setup
 	@echo '==> pytest'
-	@$(VENV)/bin/pytest -q -n $(TEST_WORKERS)
+	@$(VENV)/bin/pytest -q -n $(TEST_WORKERS) --dist worksteal
 
 # Other programs in each run. HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=1 repeats one; a failure names its seed.
 nightly: setup
@@ -95,8 +95,8 @@ nightly: setup
 	echo '==> a tenth as many under every plan for CPU' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
 		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_cpu_plan.py
-	@echo '==> every lowering test also padded, with zeros and with NaN in the padding'
-	@HLOGRAPH_NIGHTLY=1 $(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/dialects
+	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
+	@HLOGRAPH_NIGHTLY=1 $(VENV)/bin/pytest -q -n $(TEST_WORKERS) --dist worksteal
 
 demo: setup
 	@$(PY) examples/breast_cancer.py

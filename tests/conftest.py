@@ -1,6 +1,7 @@
 """Settings that every test runs under: which platform JAX uses, where PyTensor compiles to, which tests need a GPU."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,34 @@ settings.register_profile("hlograph", deadline=None)
 settings.load_profile("hlograph")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked `gpu` where JAX has no GPU; JAX is asked only when there is such a test."""
+@pytest.hookimpl(trylast=True)  # after `-k`: a case that was asked for runs
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of `sampled` tests, and skips those marked `gpu` where JAX has no GPU."""
+    _leave_out(config, items)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and not _has_gpu():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="JAX has no GPU here (or JAX_PLATFORMS hides it)"))
 
 
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with `sampled(n)` keeps every n-th case, but all of them every night."""
+    if "HLOGRAPH_NIGHTLY" in os.environ:
+        return
+    cases: Counter[str] = Counter()
+    kept, left_out = [], []
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        name = item.nodeid.partition("[")[0]
+        (kept if marker is None or cases[name] % marker.args[0] == 0 else left_out).append(item)
+        cases[name] += 1
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
 def _has_gpu() -> bool:
+    """Whether JAX has one; it is asked only when there is such a test."""
     import jax
 
     try:

@@ -353,6 +353,7 @@ CUMULATIVE = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", CUMULATIVE)
 def test_running_sums(function) -> None:
     program = hlograph.emit_stablehlo(function, SDS(("n", 3), "float32"))
@@ -378,6 +379,7 @@ FACTORIZATIONS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 def test_factorizations(name) -> None:
     function = FACTORIZATIONS[name]

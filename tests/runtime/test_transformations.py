@@ -63,6 +63,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 EVERYWHERE = ("grad", "jit of value_and_grad")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("model", "transform"),
     [
@@ -78,6 +79,7 @@ def test_derivatives(model: Model, transform: Callable[..., Any]) -> None:
     assert_tree(actual, transform(model.value, model.parameters)(*data))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_derivatives_agree_with_differences_to_second_order(model: Model) -> None:
     function, data = model.function(), model.data()

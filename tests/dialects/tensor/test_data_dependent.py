@@ -44,6 +44,7 @@ def sizes_of(inputs, output, *values):
 # ---- masks ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("inputs", "output", "values"),
     [
@@ -204,6 +205,7 @@ def test_writing_another_number_of_values():
 # ---- unique ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("variable", "values", "axis"),
     [

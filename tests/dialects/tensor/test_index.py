@@ -56,6 +56,7 @@ def test_symbolic_ends(sizes):
     check_lowering([x, y], [x[s] for s in slices], *map(numbers, sizes), interpret=sizes == (5, 3))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
 def test_runtime_ends_and_steps(dtype):
     start, stop, step = (pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step"))
@@ -265,6 +266,7 @@ def test_step_zero():
 # ---- writing to slices ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_write_constant_slices(size):
     outputs = []
@@ -454,6 +456,7 @@ def test_read_with_index_tensors():
     check_lowering(TENSORS, selections(), *TENSOR_VALUES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["set", "inc", "inc once"])
 def test_write_with_index_tensors(kind):
     outputs = []

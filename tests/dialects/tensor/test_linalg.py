@@ -308,6 +308,7 @@ def test_solve_triangular_gradient(lower: bool, unit_diagonal: bool) -> None:
 ASSUME = ["gen", "sym", "her", "pos", "tridiagonal", "banded", "diagonal", "upper triangular", "lower triangular"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("assume_a", ASSUME)
 @pytest.mark.parametrize("lower", [True, False])
 def test_solve(assume_a: str, lower: bool) -> None:

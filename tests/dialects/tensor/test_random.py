@@ -141,6 +141,7 @@ def arguments(name):
     return inputs, arrays, hand, lambda *p, **options: rv(name, *p, **options)
 
 
+@pytest.mark.sampled(2)
 @some_of(*(name for name in CASES if name not in LOOPS + VECTORS))
 def test_a_draw_is_that_of_jax(name):
     inputs, arrays, hand, make = arguments(name)
@@ -163,6 +164,7 @@ def test_sizes(name):
             assert_same(found, wanted, rtol=1e-13, atol=1e-14, label=f"size {shape}")
 
 
+@pytest.mark.sampled(2)
 @some_of("normal", "bernoulli", "gamma")
 def test_batches_of_keys_and_parameters(name):
     """Each element is the draw that it is alone, and one key means the same random numbers for all elements."""

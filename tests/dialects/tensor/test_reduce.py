@@ -40,6 +40,7 @@ def cube(dtype: str = "float64") -> Any:
 # ---- monoids, axes, dtypes ----------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sum_prod_max_min_any_all(dtype: str) -> None:
     """All axes; the dtypes are PyTensor's: integers and booleans are added up in 64 bits."""

@@ -29,6 +29,7 @@ LONG = (
 )  # loops: up to minutes in the interpreter
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_function(name: str) -> None:
     """All combinations of the values, in one vector per argument."""
@@ -145,6 +146,7 @@ def test_gradients() -> None:
     check_lowering(inputs, outputs, *values, static=False, interpret=False, rtol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_gradients_with_scalar_loops(name: str) -> None:
     """By a shape parameter they are series, each element summed until it has converged (`ScalarLoop`)."""

@@ -202,6 +202,7 @@ def test_exact_reductions_keep_every_bit(name, reverse):
         compare(before, after, rng.choice(pool, size=(STEPS, 4, 2)), exact=True, interpret=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_infinities_and_nan_go_the_same_way(name, reverse):
