@@ -111,6 +111,7 @@ def check(found, expected):
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [*DTYPES, BFLOAT16], ids=str)
 def test_every_dtype_and_rank(make, execution, dtype):
     args = [sample(dtype, dims, len(dims)) for dims in [(), (1,), (0,), (3, 0), (7,), (2, 3, 4)]]
@@ -357,6 +358,7 @@ def test_results_outlive_their_call(make, execution, count):
     check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
 def test_nothing_is_left_of_a_call(execution, count):
     resource = pytest.importorskip("resource")

@@ -108,6 +108,7 @@ BATCHES: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("transform", BATCHES.values(), ids=BATCHES)
 def test_batches(transform: Callable[..., Any]) -> None:
     X, y, _ = LOGISTIC.data()

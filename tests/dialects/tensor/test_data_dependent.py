@@ -244,6 +244,7 @@ def test_unique_refuses_complex_numbers():
 # ---- repeat ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0, 0, 0], [0, 1, 0, 0], [5, 0, 0, 0], [0, 0, 0, 4]])
 def test_repeat(counts):
     program = check_data_sizes([matrix, k], pt.repeat(matrix, k, axis=0), GRID, counts)
@@ -308,6 +309,7 @@ def test_computed_ranges():
         exact.compile()(-np.arange(3.0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("value", [1.6, 2.0, -3.0, 0.0, 1e-9])
 def test_ranges_of_floats(value):
     small = np.float32(0.3)
@@ -371,6 +373,7 @@ def test_what_cannot_leave_a_branch():
 # ---- searchsorted ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7])
 def test_searchsorted(side, size):

@@ -292,6 +292,7 @@ def test_float32_is_drawn_in_float32():
         assert_same(draw, wanted, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.sampled(2)
 @some_of("normal", "gamma")
 def test_padding_does_not_change_a_draw(name):
     """Each random number depends on its place as counted with the true sizes."""

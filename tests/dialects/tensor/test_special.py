@@ -64,6 +64,7 @@ def test_function(name: str) -> None:
             assert_same(actual, value, rtol=rtol, atol=atol, label=f"{name} in {value.dtype}, {kind}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [0, 1])
 def test_imported_functions_of_small_tensors(size: int) -> None:
     """What JAX writes has loops and calls; shape refinement must get through both for any size, static and symbolic."""

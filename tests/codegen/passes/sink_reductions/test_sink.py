@@ -180,6 +180,7 @@ ROUNDED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SUNK)
 def test_the_stack_is_gone(name):
     before = lowered(SUNK[name], STATE, DATA)
@@ -190,6 +191,7 @@ def test_the_stack_is_gone(name):
     compare(before, after, STATE, DATA)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_exact_reductions_keep_every_bit(name, reverse):
