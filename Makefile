@@ -85,18 +85,19 @@ pytest: setup
 	@echo '==> pytest'
 	@$(VENV)/bin/pytest -q -n $(TEST_WORKERS) --dist worksteal
 
-# Other programs in each run. HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=1 repeats one; a failure names its seed.
+# Other programs in each run; a failure names its seed and how to repeat it. One test may run hundreds of them.
+NIGHTLY_PYTEST := $(VENV)/bin/pytest -q -n $(TEST_WORKERS) -o timeout=7200
 nightly: setup
 	@seed=$${HLOGRAPH_SEED:-$$($(PY) -c 'import random; print(random.randrange(10**8))')}; \
 	count=$${HLOGRAPH_PROGRAMS:-10000}; \
 	echo "==> HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count"; \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$count \
-		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_padding_programs.py -k agree && \
+		$(NIGHTLY_PYTEST) tests/property/test_padding_programs.py -k agree && \
 	echo '==> a tenth as many under every plan for CPU' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
-		$(VENV)/bin/pytest -q -n $(TEST_WORKERS) tests/property/test_cpu_plan.py
+		$(NIGHTLY_PYTEST) tests/property/test_cpu_plan.py
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
-	@HLOGRAPH_NIGHTLY=1 $(VENV)/bin/pytest -q -n $(TEST_WORKERS) --dist worksteal
+	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 
 demo: setup
 	@$(PY) examples/breast_cancer.py

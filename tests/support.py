@@ -27,6 +27,9 @@ DYNAMIC = re.compile(
     r"dynamic_(broadcast_in_dim|conv|gather|iota|pad|reshape)|real_dynamic_slice|get_dimension_size|<\?|x\?x"
 )
 
+# All cases of all tests, also those that take a compile of their own: `make nightly`.
+NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
+
 # Absolute tolerance is scaled by the largest magnitude of the expected value.
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}
 
@@ -121,7 +124,7 @@ def check_lowering(
 
 def in_turn(program: hlograph.Program, count: int, turn: int = 0) -> bool:
     """Whether a compile is this program's turn: of one program in so many, by their text; every night of all."""
-    return "HLOGRAPH_NIGHTLY" in os.environ or crc32(program.text.encode()) % count == turn
+    return NIGHTLY or crc32(program.text.encode()) % count == turn
 
 
 def check_padded(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from pathlib import Path
@@ -19,7 +18,7 @@ from jax import random
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.random import basic
-from support import assert_same
+from support import NIGHTLY, assert_same
 
 import hlograph
 from hlograph.codegen.errors import UnsupportedGraphError, UnsupportedOpError
@@ -124,7 +123,7 @@ CASES = {
 
 def some_of(*names):
     """These cases, which differ in kind; every night all of them: XLA takes seconds for a sampler with loops."""
-    return pytest.mark.parametrize("name", list(CASES) if "HLOGRAPH_NIGHTLY" in os.environ else names)
+    return pytest.mark.parametrize("name", list(CASES) if NIGHTLY else names)
 
 
 LOOPS = ("chisquare", "rayleigh", "invgamma", "gengamma", "beta", "t", "negative_binomial", "betabinom")
@@ -236,7 +235,7 @@ def test_parameters_mean_what_scipy_means():
     """Mean and distribution function at three points, within 6 standard errors."""
     count = 20_000
     draws = []
-    laws = MOMENTS if "HLOGRAPH_NIGHTLY" in os.environ else {name: MOMENTS[name] for name in list(MOMENTS)[::3]}
+    laws = MOMENTS if NIGHTLY else {name: MOMENTS[name] for name in list(MOMENTS)[::3]}
     for name in laws:
         _, arrays, _, make = arguments(name)
         draws.append(make(*(pt.constant(x) for x in arrays), size=(count,)))
