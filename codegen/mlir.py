@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any, cast
 
 import numpy as np
@@ -176,7 +177,7 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
     """
     driver: Any = getattr(_mlir, "rewrite", None)
     limit = 1000 + 20 * sum(1 for _ in _operations(module.operation))
-    if not hasattr(driver, "RewritePatternSet"):
+    if not hasattr(driver, "RewritePatternSet") or not hasattr(driver, "GreedyRewriteConfig"):
         _apply_without_driver(module, patterns, limit)
         return
     failures: list[BaseException] = []
@@ -238,13 +239,13 @@ def _operations(operation: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Pattern]], limit: int) -> None:
-    """Rounds over all ops, for a jaxlib whose bindings have no driver for Python's patterns (0.7)."""
+    """Rounds over all ops, for a jaxlib without a driver for Python's patterns (0.7), or without its settings (0.8)."""
     applied, changed = 0, True
     while changed:
         changed = False
-        # An op that is gone must not be touched: it is known by its first result, noted while it was there.
+        # An op that is gone must not be touched: it is known by its hash, taken while it was there.
         gone: set[int] = set()
-        for key, operation in [(_key(found), found) for found in _operations(module.operation)]:
+        for key, operation in [(hash(found), found) for found in _operations(module.operation)]:
             if key in gone:
                 continue
             for root, pattern in patterns:
@@ -264,16 +265,12 @@ def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Patte
     run_pipeline(module, "cse")
 
 
-def _key(operation: ir.Operation) -> int:
-    return hash(operation.results[0]) if len(operation.results) else 0
-
-
 def _erase(operation: ir.Operation, gone: set[int]) -> None:
     """Erases an op, with what it holds, and the ops that have no other use than to be its operands."""
     pending = [operation]
     while pending:
         erased = pending.pop()
-        gone.update(key for key in map(_key, [erased, *_operations(erased)]) if key)
+        gone.update(map(hash, [erased, *_operations(erased)]))
         owners = [operand.owner for operand in erased.operands]
         erased.erase()
         for owner in dict.fromkeys(owner.operation for owner in owners if not isinstance(owner, ir.Block)):
@@ -424,7 +421,12 @@ def _producer(data: bytes) -> str | None:
 
 
 def clone_module(module: ir.Module) -> ir.Module:
-    """A copy in the same context: a `builtin.module` op, which can all that `ir.Module` can but be serialized."""
+    """A copy in the same context: a `builtin.module` op, which can all that `ir.Module` can but be serialized.
+
+    In jaxlib 0.7 the ops of such a copy find no way up to it ("detached operations have no parent"): it is read again.
+    """
+    if version("jaxlib").startswith("0.7."):
+        return ir.Module.parse(to_bytecode(module), module.context)
     return cast(ir.Module, module.operation.clone(ip=False).opview)
 
 

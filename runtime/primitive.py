@@ -90,7 +90,7 @@ def _shaped(value: Any, shape: Sequence[int]) -> Any:
     type_ = ir.RankedTensorType(value.type)
     if type_.shape == list(shape):
         return value
-    context = value.context
+    context = value.type.context
     i32 = ir.IntegerType.get_signless(32, context)
     one = ir.RankedTensorType.get([1], i32)
     sizes = []

@@ -634,7 +634,7 @@ def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
     XLA ends the process when an argument of a kernel of many ops has lost its last use, as one behind a decided
     `select` does when XLA simplifies. What a result is made of stays; see also `_kept_from_folding`.
     """
-    f64 = ir.F64Type.get(arguments[0].context)
+    f64 = ir.F64Type.get(arguments[0].type.context)
     parts = []
     for value in arguments:
         type_ = ir.RankedTensorType(value.type)

@@ -203,7 +203,7 @@ def full_like(value: ir.Value, number: float | int, shape: Sequence[int] | None 
     kind = ir.RankedTensorType.get(list(static_shape(value) if shape is None else shape), element)
     scalar = np.asarray(number).astype(dtype_of(value))
     if isinstance(element, ir.ComplexType):
-        return stablehlo.constant(mlir.dense_attr(np.full(tuple(kind.shape), scalar), value.context))
+        return stablehlo.constant(mlir.dense_attr(np.full(tuple(kind.shape), scalar), value.type.context))
     attribute: ir.Attribute
     if isinstance(element, ir.IntegerType):
         attribute = ir.IntegerAttr.get(element, int(scalar))

@@ -21,7 +21,7 @@ Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
 
 def constant_of(array: Array, like: ir.Value) -> ir.Value:
     """A constant, in the context of another value."""
-    return stablehlo.constant(mlir.dense_attr(array, like.context))
+    return stablehlo.constant(mlir.dense_attr(array, like.type.context))
 
 
 def number(value: int, like: ir.Value) -> ir.Value:
@@ -31,7 +31,7 @@ def number(value: int, like: ir.Value) -> ir.Value:
 
 def numbers(count: int, like: ir.Value) -> ir.Value:
     """0, 1, ..., count - 1 as int32."""
-    kind = ir.RankedTensorType.get([count], ir.IntegerType.get_signless(32, like.context))
+    kind = ir.RankedTensorType.get([count], ir.IntegerType.get_signless(32, like.type.context))
     return stablehlo.iota(kind, 0)
 
 

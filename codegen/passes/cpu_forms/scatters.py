@@ -193,7 +193,7 @@ def _places(op: ir.Operation, found: _Scatter) -> tuple[ir.Value, bool]:
     if vector != len(shape):
         indices = transpose(indices, [*(axis for axis in range(len(shape)) if axis != vector), vector])
     indices = reshape(indices, (found.rows, len(found.sizes)))
-    long = ir.IntegerType.get_signless(64, indices.context)
+    long = ir.IntegerType.get_signless(64, indices.type.context)
     wide = stablehlo.convert(ir.RankedTensorType.get([found.rows, len(found.sizes)], long), indices)
     total: ir.Value | None = None
     inside: ir.Value | None = None
@@ -206,7 +206,7 @@ def _places(op: ir.Operation, found: _Scatter) -> tuple[ir.Value, bool]:
     if total is None or inside is None:
         raise Refused("it has no indices")
     rows_ = stablehlo.select(inside, total, constant_of(np.full(found.rows, -1, np.int64), indices))
-    short = ir.IntegerType.get_signless(32, indices.context)
+    short = ir.IntegerType.get_signless(32, indices.type.context)
     return stablehlo.convert(ir.RankedTensorType.get([found.rows], short), rows_), True
 
 

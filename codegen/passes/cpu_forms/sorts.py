@@ -69,7 +69,7 @@ def _places(block: ir.Block, flat: Sequence[ir.Value], batch: int, size: int) ->
     places = numbers(size, flat[0])
     first = compare("LT", spread(places, pairs, (2,)), spread(places, pairs, (1,)))
     chosen = stablehlo.select(first, stablehlo.not_(behind), before)
-    short = ir.IntegerType.get_signless(32, flat[0].context)
+    short = ir.IntegerType.get_signless(32, flat[0].type.context)
     ones = stablehlo.convert(ir.RankedTensorType.get(list(pairs), short), chosen)
     rank = reduce_with("stablehlo.add", ones, number(0, flat[0]), [2])
     offsets = constant_of((np.arange(batch, dtype=np.int32) * size)[:, None] + np.zeros(size, np.int32), flat[0])

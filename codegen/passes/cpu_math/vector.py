@@ -34,7 +34,7 @@ class Vector:
         scalar = np.asarray(number, wanted)
         key = (wanted.str, scalar.tobytes())
         if key not in self.constants:
-            element = mlir.element_type(wanted, self.value.context)
+            element = mlir.element_type(wanted, self.value.type.context)
             attribute: ir.Attribute
             if wanted.kind == "i":
                 attribute = ir.IntegerAttr.get(element, int(scalar))
@@ -119,7 +119,7 @@ class Vector:
 
     def _as(self, dtype: str) -> Vector:
         shape = ir.RankedTensorType(self.value.type).shape
-        kind = ir.RankedTensorType.get(shape, mlir.element_type(np.dtype(dtype), self.value.context))
+        kind = ir.RankedTensorType.get(shape, mlir.element_type(np.dtype(dtype), self.value.type.context))
         return Vector(stablehlo.bitcast_convert(kind, self.value), self.constants)
 
     def where(self, yes: Vector | float, no: Vector | float) -> Vector:
