@@ -1,5 +1,5 @@
 # Everything runs in .venv, which `make setup` (and every other target, when needed) creates.
-# Needs Python 3.11 or newer and make; another interpreter: make PYTHON=/path/to/python3.12 test
+# Needs make, bash and Python 3.11 or newer; an interpreter of your own: make PYTHON=/path/to/python3.12 test
 
 SHELL := /bin/sh
 VENV := .venv
@@ -8,53 +8,47 @@ STAMP := $(VENV)/.installed
 SOURCES := codegen dialects hlograph runtime tools
 TEST_WORKERS := 2
 
-# The first of these that runs and is new enough. A name on PATH may be a stub that does not run, so each is tried.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
-	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+# Today's releases of JAX, PyTensor and PyMC need Python 3.12; 3.11 gets older ones. See .ci/find_python for the search.
+TODAY := 3.13 3.12 3.14
+PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest pytest238 nightly demo bench versions aot clean
+.PHONY: help setup test lint types lit pytest nightly demo bench versions smoke canary dist aot clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
-	@echo 'make test     lint, types, lit, pytest and pytest238, in this order; stops at the first that fails'
+	@echo 'make test     lint, types, lit and pytest, in this order; stops at the first that fails'
 	@echo 'make lint     ruff'
 	@echo 'make types    mypy'
 	@echo 'make lit      FileCheck tests (lit_tests/)'
 	@echo 'make pytest   tests/'
-	@echo 'make pytest238  a part of tests/ with PyTensor 2.38 and PyMC, in an environment of their own'
+	@echo 'make smoke    a few tests with each of the older combinations: $(COMBINATIONS)'
+	@echo 'make versions all tests that apply with each of them (COMBINATIONS=aesara for one)'
 	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), 1,000 under CPU plans, ...'
+	@echo 'make canary   the newest pre-releases of JAX and PyTensor: private names, plans for CPU, tests (CANARY_SECONDS=900)'
+	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
-	@echo 'make versions the lowering tests under PyTensor 2.38 and under Aesara 2.9, each in an environment of its own'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
 
-# Makes the environment $(1) with the interpreter $(2), where there is none that is usable.
-define environment
-	@if ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
-		python='$(2)'; \
-		if ! $${python:-false} -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
-			echo "make: hlograph needs Python 3.11 or newer; found $${python:-none on PATH}" >&2; exit 1; \
-		fi; \
-		echo "==> $(1): creating with $$python"; \
-		rm -rf $(1); \
-		if ! $$python -m venv $(1) >/dev/null 2>&1; then \
-			echo "==> $(1): this Python has no ensurepip; using virtualenv"; \
-			rm -rf $(1); \
-			{ $$python -m pip install --quiet --disable-pip-version-check --target build/virtualenv virtualenv \
-				&& PYTHONPATH=build/virtualenv $$python -m virtualenv --quiet $(1); } \
-			|| { echo 'make: cannot create $(1); install the venv module (Debian, Ubuntu: apt install python3-venv)' >&2; exit 1; }; \
-		fi; \
-	fi
+# Leaves the interpreter for the main line in $$python, and says which it is and what that means.
+define choose_python
+	python='$(PYTHON)'; test -n "$$python" || python=$$(.ci/find_python '$(TODAY)' 3.11) || exit 1; \
+	version=$$("$$python" -c 'import platform; print(platform.python_version())') || \
+		{ echo "make: $$python does not run" >&2; exit 1; }; \
+	case "$$version" in \
+	3.11.*) means='jax 0.10 and PyTensor 3.0, without PyMC (5.28: make versions); releases of today need Python 3.12' ;; \
+	3.[0-9].* | 3.10.* | 2.*) echo "make: hlograph needs Python 3.11 or newer; $$python is $$version" >&2; exit 1 ;; \
+	*) means='the newest releases of JAX, PyTensor, PyMC, nutpie, NumPyro and BlackJAX' ;; \
+	esac; \
+	echo "==> Python $$version ($$python): $$means"
 endef
 
 # An interrupted setup leaves no stamp, and the next one starts from what is usable.
 $(STAMP): pyproject.toml
-	$(call environment,$(VENV),$(PYTHON))
-	@echo '==> $(VENV): installing hlograph[test,bench] (a few minutes the first time)'
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
+	@$(choose_python); .ci/environment $(VENV) "$$python" --editable '.[test,bench]'
 	@touch $@
 
 # Sub-makes keep the order and the closing lines also under `make -j`.
@@ -63,7 +57,6 @@ test: setup
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory lit
 	@$(MAKE) --no-print-directory pytest
-	@$(MAKE) --no-print-directory pytest238
 
 lint: setup
 	@echo '==> ruff'
@@ -105,41 +98,81 @@ demo: setup
 bench: setup
 	@$(PY) benchmarks/run.py
 
-# PyTensor 2.38, which PyMC 5 needs: `make test` runs a part of the tests there, `make versions` all that apply.
-ENV238 := build/pytensor238
+# Older releases that hlograph supports, each in an environment of its own under build/: what is installed, which Python
+# has it, which tests are the smoke test (a minute and a half at most), and which are all that apply.
+COMBINATIONS := python311 pytensor238 aesara jax011
 OLD_TESTS := tests/dialects tests/codegen tests/runtime tests/test_models.py
-TESTS238 := tests/runtime/test_pytensor_linker.py tests/runtime/test_pymc.py tests/dialects/test_rewrites.py \
-	tests/dialects/test_keys.py
-$(ENV238)/.installed: pyproject.toml tests/requirements-pytensor238.txt | $(STAMP)
-	$(call environment,$(ENV238),$(PY))
-	@echo '==> $(ENV238): installing PyTensor 2.38, PyMC and hlograph (a minute or two the first time)'
-	@$(ENV238)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-r tests/requirements-pytensor238.txt --editable .
+
+python311_NAME := Python 3.11: jax 0.10, PyTensor 3.0
+python311_PYTHON := 3.11
+python311_EXTRAS := [test]
+python311_SMOKE := tests/test_smoke.py
+python311_ALL := tests
+
+pytensor238_NAME := PyTensor 2.38, PyMC 5.28
+pytensor238_PYTHON := 3.11 3.12 3.13
+pytensor238_SMOKE := tests/test_smoke.py tests/runtime/test_pymc.py -k 'smoke or densities'
+pytensor238_ALL := $(OLD_TESTS)
+
+# numpy.distutils, which Aesara imports, ends with Python 3.11.
+aesara_NAME := Aesara 2.9, jaxlib 0.7.1
+aesara_PYTHON := 3.11
+aesara_SMOKE := tests/test_smoke.py tests/aesara_graphs.py
+aesara_ALL := tests/test_smoke.py tests/aesara_graphs.py
+
+jax011_NAME := jax 0.11, PyTensor 3.3
+jax011_PYTHON := $(TODAY)
+jax011_EXTRAS := [test]
+jax011_SMOKE := tests/test_smoke.py
+jax011_ALL := tests
+
+build/%/.installed: pyproject.toml tests/requirements-%.txt
+	@.ci/environment build/$* "$$(.ci/find_python '$($*_PYTHON)')" -r tests/requirements-$*.txt --editable '.$($*_EXTRAS)'
 	@touch $@
 
-pytest238: $(ENV238)/.installed
-	@echo '==> pytest with PyTensor 2.38 and PyMC'
-	@$(ENV238)/bin/pytest -q -n $(TEST_WORKERS) $(TESTS238)
+# A combination for which this machine has no Python is left out, in words that nobody misses; where
+# HLOGRAPH_ALL_VERSIONS is set, as in continuous integration, that is a failure.
+define with_combination
+	@if .ci/find_python '$($*_PYTHON)' >/dev/null; then \
+		$(MAKE) --no-print-directory build/$*/.installed && echo '==> $($*_NAME): $(1)' && \
+		build/$*/bin/python -m pytest -q -n $(TEST_WORKERS) --dist worksteal $(2); \
+	elif [ -n "$$HLOGRAPH_ALL_VERSIONS" ]; then \
+		echo '==> $($*_NAME): NOT TESTED, and HLOGRAPH_ALL_VERSIONS is set' >&2; exit 1; \
+	else \
+		echo '==> ******** $($*_NAME): NOT TESTED. It needs Python $($*_PYTHON). ********' >&2; \
+	fi
+endef
 
-# Aesara needs older releases of NumPy, JAX and jaxlib. Python 3.11 has wheels for all of them.
-OLD_PYTHON ?= python3.11
-versions: $(ENV238)/.installed
-	@test -x build/aesara/bin/pytest || { \
-		echo '==> build/aesara: installing' && $(OLD_PYTHON) -m venv build/aesara && \
-		build/aesara/bin/python -m pip install --quiet --disable-pip-version-check \
-			-r tests/requirements-aesara.txt --editable . ; }
-	@echo '==> PyTensor 2.38'
-	@$(ENV238)/bin/pytest -q -n $(TEST_WORKERS) $(OLD_TESTS)
-	@echo '==> Aesara 2.9'
-	@build/aesara/bin/pytest -q tests/aesara_graphs.py
+smoke-%: FORCE
+	$(call with_combination,smoke test,$($*_SMOKE))
+
+versions-%: FORCE
+	$(call with_combination,all tests that apply,$($*_ALL))
+
+FORCE:
+
+smoke:
+	@for name in $(COMBINATIONS); do $(MAKE) --no-print-directory smoke-$$name || exit 1; done
+
+versions:
+	@for name in $(COMBINATIONS); do $(MAKE) --no-print-directory versions-$$name || exit 1; done
+
+# Pre-releases where there are any; JAX's stand in an index of its own. The environment is completed at each run.
+CANARY_SECONDS ?= 900
+canary: $(STAMP)
+	@.ci/environment build/canary "$$(.ci/find_python '$(TODAY)')" --upgrade --pre jax jaxlib pytensor numpy \
+		'hypothesis>=6.100' 'pytest>=8.1' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' packaging 'scipy>=1.13' --editable .
+	@build/canary/bin/python tests/canary.py --seconds $(CANARY_SECONDS)
+
+dist: $(STAMP)
+	@$(PY) tests/distributions.py dist
 
 # Compilers of devices that are not here: plugins of the same release as jaxlib. AOT holds options of tests/aot/run.py.
 AOT_PY := build/aot/bin/python
 AOT ?=
 build/aot/.installed: pyproject.toml
 	@echo '==> build/aot: installing hlograph[cli,bench] and the compilers (2 GB, a few minutes)'
-	@$(PYTHON) -m venv build/aot
-	@$(AOT_PY) -m pip install --quiet --disable-pip-version-check --editable '.[cli,bench]'
+	@$(choose_python); .ci/environment build/aot "$$python" --editable '.[cli,bench]'
 	@version=$$($(AOT_PY) -c 'import jaxlib; print(jaxlib.__version__)') && \
 		$(AOT_PY) -m pip install --quiet --disable-pip-version-check \
 			"jax[tpu]==$$version" "jax-cuda13-pjrt==$$version" "jax-cuda13-plugin==$$version"

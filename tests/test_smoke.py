@@ -1,0 +1,146 @@
+"""A few tests of everything that depends on releases: run with each combination of them (`make smoke`).
+
+The graphs are made by PyTensor, or by Aesara where that is installed. What is expected is NumPy's, written out.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.codegen.jax_compat import enable_x64
+
+LIBRARY = "pytensor" if find_spec("pytensor") else "aesara"
+library, pt = import_module(LIBRARY), import_module(f"{LIBRARY}.tensor")
+X, y, beta = pt.dmatrix("X"), pt.dvector("y"), pt.dvector("beta")
+RNG = np.random.default_rng(0)
+
+
+def logistic():
+    eta = pt.dot(X, beta)
+    value = (y * pt.log(pt.sigmoid(eta)) + (1 - y) * pt.log(1 - pt.sigmoid(eta))).sum()
+    return [X, y, beta], [value, library.grad(value, beta)]
+
+
+def data(rows):
+    return RNG.normal(size=(rows, 3)), (RNG.random(rows) > 0.5) * 1.0, RNG.normal(size=3)
+
+
+def logistic_in_numpy(X, y, beta):
+    p = 1 / (1 + np.exp(-X @ beta))
+    return (y * np.log(p) + (1 - y) * np.log1p(-p)).sum(), X.T @ (y - p)
+
+
+def agree(found, expected, rtol=1e-11):
+    for one, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(one), wanted, rtol=rtol, atol=1e-12)
+
+
+def test_smoke_emit():
+    program = hlograph.emit_stablehlo(logistic(), dims={"X": ("n", 3), "y": ("n",), "beta": (3,)})
+    text = str(program)
+    assert "tensor<?x3xf64>" in text
+    assert "stablehlo.dot_general" in text
+    values = data(5)
+    agree(program.interpret(*values), logistic_in_numpy(*values))
+    agree(program.compile()(*values), logistic_in_numpy(*values))
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded", "auto"])
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_smoke_function(policy, outputs):
+    function = hlograph.function(*logistic(), policy=policy, outputs=outputs)
+    for rows in (4, 1, 0, 7, 8, 9):
+        values = data(rows)
+        results = function(*values)
+        assert all(isinstance(result, np.ndarray if outputs == "numpy" else jax.Array) for result in results)
+        agree(results, logistic_in_numpy(*values))
+    assert function.stats.calls == 6
+    assert function.stats.retries == 0  # no plan was refused by the compiler
+
+
+def test_smoke_plan_with_a_loop():
+    """Gamma functions have a `while`; the plan for CPU must hold one, too."""
+    x = pt.dvector("x")
+    function = hlograph.function([x], [pt.gammainc(2.0, x), pt.exp(-x) - x], outputs="numpy")
+    for points in (np.array([0.5, 1.0, 3.0]), np.array([0.1, 2.0, 30.0])):
+        agree(function(points), [1 - np.exp(-points) * (1 + points), np.exp(-points) - points])
+    assert function.stats.by_executable[0].plan
+    assert function.stats.retries == 0
+
+
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_smoke_mask(outputs):
+    x, mask = pt.dvector("x"), pt.vector("mask", dtype="bool")
+    results = [x[mask.nonzero()], pt.exp(x)[mask.nonzero()].sum()]
+    picked = hlograph.function([x, mask], results, policy="padded", outputs=outputs)
+    for size in (0, 1, 5, 8, 9):
+        values = RNG.normal(size=size)
+        agree(picked(values, values > 0), [values[values > 0], np.exp(values[values > 0]).sum()])
+
+
+def test_smoke_transformations():
+    value = hlograph.function(logistic()[0], logistic()[1][0], name="value")
+    rows, outcomes, weights = data(5)
+    with enable_x64(True):
+        gradient = jax.jit(jax.grad(value, argnums=2))(rows, outcomes, weights)
+        batch = jax.vmap(value, (None, None, 0))(rows, outcomes, np.stack([weights, 2 * weights]))
+    agree([gradient], [logistic_in_numpy(rows, outcomes, weights)[1]])
+    agree([batch], [[logistic_in_numpy(rows, outcomes, w)[0] for w in (weights, 2 * weights)]])
+
+
+@pytest.mark.skipif(LIBRARY == "aesara", reason="the mode is PyTensor's")
+def test_smoke_mode():
+    import_module("hlograph.pytensor")
+    inputs, outputs = logistic()
+    state = library.shared(np.zeros(3), name="state")
+    step = library.function(
+        inputs[:2], outputs, givens={beta: state}, updates={state: state + outputs[1]}, mode="STABLEHLO"
+    )
+    expected = np.zeros(3)
+    for rows in (4, 6):
+        X, y, _ = data(rows)
+        value, gradient = logistic_in_numpy(X, y, expected)
+        agree(step(X, y), [value, gradient])
+        expected = expected + gradient
+    agree([state.get_value()], [expected])
+
+
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+def test_smoke_artifacts(tmp_path, suffix):
+    loaded = hlograph.load(hlograph.emit_stablehlo(logistic()).save(tmp_path / f"logistic{suffix}"))
+    values = data(6)
+    agree(loaded.compile()(*values), logistic_in_numpy(*values))
+
+
+def test_smoke_jit():
+    def loss(w, xs):
+        def step(h, x):
+            h = jnp.tanh(w @ h + x)
+            return h, (h**2).sum()
+
+        return jax.lax.scan(step, jnp.zeros(3), xs)[1].mean()
+
+    fast = hlograph.jit(jax.value_and_grad(loss), dims={"xs": ("n", 3)}, policy="padded")
+    for rows in (1, 4, 7, 8):
+        w, xs = RNG.normal(size=(3, 3)).astype("float32"), RNG.normal(size=(rows, 3)).astype("float32")
+        h, total = np.zeros(3), 0.0
+        for x in xs.astype("float64"):
+            h = np.tanh(w @ h + x)
+            total += (h**2).sum()
+        value, gradient = fast(w, xs)
+        np.testing.assert_allclose(value, total / rows, rtol=1e-5)
+        np.testing.assert_allclose(gradient, jax.grad(loss)(w, xs), rtol=1e-4, atol=1e-6)
+    assert fast.stats.compiles == 1
+
+
+def test_smoke_errors():
+    function = hlograph.function(*logistic())
+    with pytest.raises(hlograph.errors.ArgumentShapeError, match="beta"):
+        function(np.ones((5, 2)), np.ones(5), np.zeros(3))
