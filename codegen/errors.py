@@ -12,6 +12,10 @@ class HlographError(Exception):
     """Base class of all errors that hlograph raises on purpose."""
 
 
+class UnsupportedVersionError(HlographError, ImportError):
+    """What is installed is too old, or does not fit together."""
+
+
 class UnsupportedOpError(HlographError, NotImplementedError):
     """The graph has ops without a lowering rule; all of them are listed."""
 

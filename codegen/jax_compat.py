@@ -11,6 +11,25 @@ from contextlib import AbstractContextManager
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+# The jaxlib releases that all tests have run with. What lies below JAX's public API is used with these only.
+PROVEN_JAXLIB = ("0.7", "0.8", "0.9", "0.10", "0.11", "0.12")
+
+
+@functools.cache
+def proven_jaxlib() -> bool:
+    """Whether this jaxlib is one of `PROVEN_JAXLIB`; what needs its private parts is off in others."""
+    return ".".join(version("jaxlib").split(".")[:2]) in PROVEN_JAXLIB
+
+
+def unproven_note() -> str:
+    """A line on what is off in a jaxlib that is not proven; "" in those that are."""
+    if proven_jaxlib():
+        return ""
+    return (
+        f"jaxlib {version('jaxlib')} is not one of the proven releases ({PROVEN_JAXLIB[0]} to {PROVEN_JAXLIB[-1]}): "
+        "the synchronous client and calls below JAX's own are off"
+    )
+
 
 def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
     """A context in which this thread's JAX calls see 64-bit types (or not); the global flag stays as it is."""
@@ -192,7 +211,9 @@ def initialize_lapack() -> None:
 
 
 def make_synchronous_cpu_client() -> Any:
-    """A CPU client whose calls run in the caller's thread; None where this jaxlib has none."""
+    """A CPU client whose calls run in the caller's thread; None where this jaxlib has none, or is not proven."""
+    if not proven_jaxlib():
+        return None
     make = getattr(_jaxlib("xla_client"), "make_cpu_client", None)
     if make is None or "asynchronous" not in inspect.signature(make).parameters:
         return None
@@ -231,7 +252,7 @@ def direct_execution(compiled: Any) -> Execution | None:
 
     It is what `jax._src.interpreters.pxla.ExecuteReplicated` does for one without effects.
     """
-    return _execution_of(compiled) if _has_direct_execution() else None
+    return _execution_of(compiled) if proven_jaxlib() and _has_direct_execution() else None
 
 
 def _execution_of(compiled: Any) -> Execution | None:

@@ -17,6 +17,7 @@ import numpy as np
 from ..codegen.emit import Graph
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ..codegen.inputs import Input
+from ..codegen.versions import check_library
 from . import keys, static_shapes
 from .rewrites import Rewrite, Rewrites
 from .transforms import Transforms
@@ -58,7 +59,8 @@ class Library:
 
 @functools.cache
 def library(package: str) -> Library:
-    """The classes of "pytensor" or "aesara", whatever its version."""
+    """The classes of "pytensor" or "aesara", in every release that is supported."""
+    check_library(package)
     return Library(package)
 
 

@@ -4,13 +4,16 @@
     fn = hlograph.function(inputs, outputs)       # emit and compile
     program = hlograph.load("model.mlir")         # no graph library needed
 
-This module re-exports the public names and holds nothing else; they are imported when first used.
+This module re-exports the public names, which are imported when first used. Importing it imports neither JAX nor a
+graph library; it looks at the metadata of what is installed, and says what does not fit.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .codegen.versions import check_core
 
 __version__ = "0.1.0"
 
@@ -54,6 +57,8 @@ __all__ = [
     "lowers",
     "passes",
 ]
+
+check_core()
 
 if TYPE_CHECKING:
     from . import errors, passes

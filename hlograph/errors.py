@@ -19,6 +19,7 @@ from .codegen.errors import (
     PassError,
     UnsupportedGraphError,
     UnsupportedOpError,
+    UnsupportedVersionError,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "PassError",
     "UnsupportedGraphError",
     "UnsupportedOpError",
+    "UnsupportedVersionError",
 ]

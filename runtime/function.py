@@ -29,7 +29,7 @@ from ..codegen.errors import (
     PaddingError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64, no_transformation, trace_state
+from ..codegen.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Argument, CheckSpec
@@ -698,6 +698,7 @@ class Function:
             by_executable=tuple(described),
             refusals=self._policies.refusals,
             retries=self._retries.value,
+            unproven=unproven_note(),
         )
 
     def clear_cache(self) -> None:

@@ -43,6 +43,7 @@ class Stats:
         by_executable: one entry for each of them, exact ones first.
         refusals: size name to the reason why it is not padded.
         retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
+        unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
     """
 
     calls: int = 0
@@ -53,6 +54,7 @@ class Stats:
     by_executable: tuple[ExecutableStats, ...] = ()
     refusals: Mapping[str, str] = field(default_factory=dict)
     retries: int = 0
+    unproven: str = ""
 
     @property
     def padding_share(self) -> float:
@@ -72,6 +74,7 @@ class Stats:
             by_executable=tuple(entry for part in parts for entry in part.by_executable),
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
             retries=sum(part.retries for part in parts),
+            unproven=next((part.unproven for part in parts if part.unproven), ""),
         )
 
 

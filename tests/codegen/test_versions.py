@@ -1,0 +1,139 @@
+"""What is installed and does not fit: said at import, in words that name what was found and what is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen import jax_compat, versions
+from hlograph.errors import UnsupportedVersionError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+INSTALLED = {
+    "jax": ("0.12.0", ["jaxlib<=0.12.0,>=0.11.2", "numpy>=2.2", 'jaxlib==0.11.2; extra == "minimum-jaxlib"']),
+    "jaxlib": ("0.12.0", []),
+    "numpy": ("2.4.1", []),
+    "pytensor": ("3.3.7", ["scipy<2,>=1", "numpy>=2.0"]),
+    "aesara": ("2.9.4", ["numpy<2.0.0,>=1.17.0", "scipy<=1.12.0,>=0.14"]),
+}
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Sets what seems to be installed; None is a package that is not."""
+
+    def pretend(**changes: str | None) -> None:
+        def version(name: str) -> str:
+            found = changes.get(name, INSTALLED[name][0])
+            if found is None:
+                raise versions.PackageNotFoundError(name)
+            return found
+
+        monkeypatch.setattr(versions, "version", version)
+        monkeypatch.setattr(versions, "requires", lambda name: INSTALLED[name][1])
+
+    return pretend
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"jax": "0.7.0"}, ["needs jax >= 0.7.1", "found 0.7.0"]),
+        ({"jax": "0.4.38"}, ["needs jax >= 0.7.1", "found 0.4.38"]),
+        ({"jax": None}, ["needs jax >= 0.7.1", "none is installed"]),
+        ({"jaxlib": "0.6.2"}, ["needs jaxlib >= 0.7.1", "found 0.6.2"]),
+        ({"numpy": "1.25.2"}, ["needs numpy >= 1.26", "found 1.25.2"]),
+        ({"jaxlib": "0.11.1"}, ["jax 0.12.0 needs jaxlib", ">= 0.11.2", "found 0.11.1"]),
+        ({"jaxlib": "0.12.0.1"}, ["jax 0.12.0 needs jaxlib", "<= 0.12.0", "found 0.12.0.1"]),
+        ({"numpy": "2.1.3"}, ["jax 0.12.0 needs numpy >= 2.2", "found 2.1.3"]),
+    ],
+)
+def test_what_hlograph_itself_needs(installed, changes, words):
+    installed(**changes)
+    with pytest.raises(UnsupportedVersionError) as error:
+        versions.check_core()
+    assert [word for word in words if word not in str(error.value)] == []
+    assert isinstance(error.value, ImportError)
+
+
+@pytest.mark.parametrize("changes", [{}, {"jaxlib": "0.11.2"}, {"jax": "0.12", "numpy": "2.2.0rc1"}])
+def test_what_fits(installed, changes):
+    installed(**changes)
+    versions.check_core()
+    versions.check_library("pytensor")
+
+
+@pytest.mark.parametrize(
+    ("package", "changes", "words"),
+    [
+        ("pytensor", {"pytensor": "2.37.0"}, ["needs pytensor >= 2.38", "found 2.37.0"]),
+        ("pytensor", {"numpy": "1.26.4"}, ["pytensor 3.3.7 needs numpy >= 2.0", "found 1.26.4"]),
+        ("aesara", {}, ["aesara 2.9.4 needs numpy", "< 2.0.0", "found 2.4.1"]),
+        ("aesara", {"aesara": "2.8.12"}, ["needs aesara >= 2.9", "found 2.8.12"]),
+    ],
+)
+def test_what_a_graph_library_needs(installed, package, changes, words):
+    installed(**changes)
+    with pytest.raises(UnsupportedVersionError) as error:
+        versions.check_library(package)
+    assert [word for word in words if word not in str(error.value)] == []
+
+
+def test_the_minima_are_those_that_installers_see():
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert settings["dependencies"] == [f"{name}>={minimum}" for name, minimum in versions.MINIMA.items()]
+    assert f"pytensor>={versions.LIBRARY_MINIMA['pytensor']}" in settings["optional-dependencies"]["pytensor"]
+
+
+def test_importing_says_it(tmp_path):
+    """From outside: metadata of an old JAX, found first."""
+    metadata = tmp_path / "jax-0.6.2.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: jax\nVersion: 0.6.2\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import hlograph"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].endswith(
+        "hlograph needs jax >= 0.7.1; found 0.6.2. Install it with: pip install 'jax>=0.7.1'"
+    )
+
+
+def test_importing_imports_no_library():
+    code = "import hlograph, sys; print({'jax', 'jaxlib', 'numpy', 'pytensor', 'aesara'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
+
+
+# ---- a jaxlib that nobody has tried yet ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unproven(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    jax_compat.proven_jaxlib.cache_clear()
+    monkeypatch.setattr(jax_compat, "PROVEN_JAXLIB", ("0.1", "0.2"))
+    yield
+    jax_compat.proven_jaxlib.cache_clear()
+
+
+def test_an_unproven_jaxlib_runs_everything_and_stats_say_what_is_off(unproven: None) -> None:
+    assert jax_compat.make_synchronous_cpu_client() is None
+    x = pt.dvector("x")
+    function = hlograph.function([x], pt.exp(x).sum(), policy="padded", cpu="jax", outputs="numpy")
+    for size in (3, 5):
+        np.testing.assert_allclose(function(np.arange(float(size))), np.exp(np.arange(size)).sum(), rtol=1e-12)
+    assert "is not one of the proven releases (0.1 to 0.2)" in function.stats.unproven
+    assert hlograph.jit(lambda x: x + 1)(1) == 2
+
+
+def test_the_jaxlib_of_these_tests_is_proven() -> None:
+    assert jax_compat.proven_jaxlib()
+    x = pt.dvector("x")
+    assert hlograph.function([x], x + 1).stats.unproven == ""
