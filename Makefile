@@ -157,11 +157,13 @@ smoke:
 versions:
 	@for name in $(COMBINATIONS); do $(MAKE) --no-print-directory versions-$$name || exit 1; done
 
-# Pre-releases where there are any; JAX's stand in an index of its own. The environment is completed at each run.
+# Pre-releases where there are any, brought up to date at each run. JAX's nightly builds stand in an index of their own,
+# which JAX's documentation names: CANARY_INDEX='--extra-index-url https://...'.
 CANARY_SECONDS ?= 900
+CANARY_INDEX ?=
 canary: $(STAMP)
-	@.ci/environment build/canary "$$(.ci/find_python '$(TODAY)')" --upgrade --pre jax jaxlib pytensor numpy \
-		'hypothesis>=6.100' 'pytest>=8.1' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' packaging 'scipy>=1.13' --editable .
+	@.ci/environment build/canary "$$(.ci/find_python '$(TODAY)')" --upgrade --pre $(CANARY_INDEX) jax jaxlib pytensor numpy \
+		'hypothesis>=6.100' 'pytest>=8.1' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' packaging 'scipy>=1.13' mpmath scikit-learn --editable .
 	@build/canary/bin/python tests/canary.py --seconds $(CANARY_SECONDS)
 
 dist: $(STAMP)

@@ -1,0 +1,157 @@
+"""Every private name of jax, jaxlib and PyTensor that hlograph uses: where, and what happens without it.
+
+`make canary` prints the list against pre-releases; tests/test_private_names.py holds it against the source and against
+the releases of today. A name counts as private when it, or what it lies in, begins with an underscore or is not in the
+library's documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Name:
+    """One name, or several of which releases have one.
+
+    Attributes:
+        paths: `module:attributes`, newest first; "compiled:" begins at a `jax.stages.Compiled`.
+        used_by: the file and function of ours.
+        without: what users lose.
+        fits: whether what was found is what we take it for.
+    """
+
+    paths: tuple[str, ...]
+    used_by: str
+    without: str
+    fits: Callable[[Any], bool] = lambda found: True
+
+
+def _takes(*parameters: str) -> Callable[[Any], bool]:
+    """Whether a function's signature has these; that of a compiled function stands in its docstring."""
+
+    def fits(found: Any) -> bool:
+        names = inspect.signature(found).parameters if inspect.isfunction(found) else found.__doc__ or ""
+        return all(name in names for name in parameters)
+
+    return fits
+
+
+def _has_value(found: Any) -> bool:
+    return hasattr(found, "value")
+
+
+_ALL = "nothing works"
+_SHORT = "calls of JAX arrays take JAX's own way (1.06 times `jax.jit`'s time in place of less)"
+_EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the time)"
+
+
+def _names() -> Iterator[Name]:
+    compat, mlir = "codegen/jax_compat.py", "codegen/mlir.py"
+    extension = "jaxlib.mlir._mlir_libs"
+    yield Name(("jaxlib._jax:mlir.refine_polymorphic_shapes",), f"{mlir} refine_custom_calls", _ALL + " (imported)",
+               _takes("enable_shape_assertions", "validate_static_shapes"))
+    yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{mlir} _registry", _ALL)
+    yield Name((f"{extension}._mlir:rewrite.RewritePatternSet",), f"{mlir} apply_rewrites",
+               "rewrites run in rounds in Python, as with jaxlib 0.7")
+    yield Name((f"{extension}._mlir:rewrite.GreedyRewriteConfig",), f"{mlir} apply_rewrites",
+               "rewrites run in rounds in Python, as with jaxlib 0.8")
+    yield Name((f"{extension}._mlir:rewrite.GreedySimplifyRegionLevel.DISABLED",), f"{mlir} apply_rewrites",
+               "passes and users' rewrites fail")
+    yield Name((f"{extension}._mlir:rewrite.apply_patterns_and_fold_greedily",), f"{mlir} apply_rewrites",
+               "passes and users' rewrites fail")
+    for name in ("ir", "passmanager", "dialects.chlo", "dialects.func", "dialects.sdy", "dialects.stablehlo"):
+        yield Name((f"jaxlib.mlir.{name}:",), mlir, _ALL)
+    for name, without in (
+        ("register_stablehlo_passes", _ALL),
+        ("eval_module", "`Program.interpret` fails"),
+        ("serialize_portable_artifact", "`.mlirbc` artifacts cannot be written"),
+        ("deserialize_portable_artifact", "`.mlirbc` artifacts cannot be read"),
+        ("get_current_version", "error messages and `.mlirbc` artifacts fail"),
+        ("get_minimum_version", "`.mlirbc` artifacts for old readers fail"),
+    ):
+        yield Name((f"jaxlib.mlir.dialects.stablehlo:{name}",), mlir, without)
+    yield Name(("jaxlib.lapack:_lapack.initialize",), f"{compat} initialize_lapack",
+               "a loaded module with linear algebra ends the process")
+    yield Name(("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER,
+               _takes("asynchronous"))
+    yield Name(("jaxlib.xla_client:_xla.collect_garbage",), f"{compat} collect_garbage", _SHORT)
+    yield Name(("jax.extend.core:get_opaque_trace_state", "jax._src.core:get_opaque_trace_state"),
+               f"{compat} trace_state", _ALL, _takes("convention"))
+    yield Name(("jax:enable_x64.swap_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
+    yield Name(("jax:enable_x64.set_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
+    yield Name(("jax:enable_x64._update_thread_local_hook",), f"{compat} x64_caller",
+               "calls without x64 mode take 0.4 us more", lambda found: found is None)
+    yield Name(("jax:enable_x64.value",), f"{compat} x64_flag", "each call asks `jax.config`, 0.2 us")
+    yield Name(("jax._src.core:get_cur_mesh_sharding",), f"{compat} _on_mesh", "`shard_map` with explicit axes fails")
+    yield Name(
+        tuple(f"jax._src.core:{name}" for name in
+              ("auto_insert_reshard", "standard_insert_pvary", "standard_insert_pbroadcast")),
+        f"{compat} with_equal_axes", "functions of ours in `shard_map` fail where arguments vary over other axes",
+    )
+    for name in ("ordered_effects", "has_unordered_effects", "has_host_callbacks", "mut", "pgle_profiler",
+                 "xla_executable.execute_sharded", "out_handler.handlers", "kept_var_idx"):
+        yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
+    yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
+    for name in ("_sharding", "_committed", "_pjrt_layout"):
+        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/call_path.py", _SHORT)
+    yield Name(("jax._src.core:trace_state",), f"{compat} short_calls", _SHORT, _has_value)
+    yield Name(("jax._src.core:eval_trace._weakref",), f"{compat} short_calls", _SHORT)
+    yield Name(("jax._src.api:_post_hook_state",), f"{compat} short_calls", _SHORT, _has_value)
+    mesh = "abstract_mesh_context_manager"
+    yield Name((f"jax._src.mesh:{mesh}", f"jax._src.config:{mesh}"), f"{compat} short_calls", _SHORT, _has_value)
+    for name in ("disable_jit", "no_execution", "default_device"):
+        yield Name((f"jax._src.config:{name}",), f"{compat} short_calls", _SHORT, _has_value)
+    pytensor_rules = "dialects/batching.py, dialects/pytensor_ops.py"
+    yield Name(("pytensor.graph.replace:_vectorize_node",), pytensor_rules, "`jax.vmap` runs a loop over the batch")
+    for path, used_by in (
+        ("pytensor.compile.mode:optdb", "dialects/rewrites.py, runtime/pytensor_linker.py"),
+        ("pytensor.compile.mode:predefined_modes", "runtime/pytensor_linker.py"),
+        ("pytensor.graph.rewriting.basic:OpToRewriterTracker", "dialects/rewrites.py"),
+        ("pytensor.link.basic:LocalLinker", "runtime/pytensor_linker.py"),
+        ("pytensor.link.basic:Container", "runtime/pytensor_linker.py"),
+        ("pytensor.tensor.basic:infer_static_shape", "dialects/pytensor_ops.py"),
+        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/pytensor_ops.py"),
+        ("pytensor.tensor.shape:shape_tuple", "dialects/pytensor_ops.py"),
+    ):
+        yield Name((path,), used_by, "the PyTensor mode, or graphs with random variables, fail")
+
+
+NAMES = tuple(_names())  # fmt: skip
+
+
+def _find(path: str) -> Any:
+    """What a path leads to.
+
+    Raises:
+        ImportError, AttributeError: nothing.
+    """
+    module, _, attributes = path.partition(":")
+    if module == "compiled":
+        import jax
+
+        found: Any = jax.jit(lambda x: x + 1).lower(1.0).compile()
+    else:
+        found = import_module(module)
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    return found
+
+
+def state(name: Name) -> str:
+    """ "ok", "changed" (it is there and is not what we take it for) or "gone"."""
+    for path in name.paths:
+        try:
+            return "ok" if name.fits(_find(path)) else "changed"
+        except (ImportError, AttributeError):
+            continue
+    return "gone"
+
+
+def report() -> list[tuple[Name, str]]:
+    """All names with their states."""
+    return [(name, state(name)) for name in NAMES]
