@@ -378,11 +378,13 @@ def roots(dim: Dim) -> frozenset[str]:
 class _Intervals:
     """Interval arithmetic with given intervals for some roots; without any, results are kept on the dims."""
 
-    __slots__ = ("memo", "sizes")
+    __slots__ = ("atoms", "lows", "memo", "sizes")
 
     def __init__(self, sizes: Mapping[str, tuple[int | None, int | None]]) -> None:
         self.sizes = sizes
         self.memo: dict[SymbolicDim, _Interval] = {}
+        self.atoms: dict[_Atom, _Interval] = {}  # both only with sizes, as the memo
+        self.lows: dict[tuple[SymbolicDim, int], _Bound] = {}
 
     def interval(self, dim: Dim) -> _Interval:
         if isinstance(dim, int):
@@ -398,6 +400,16 @@ class _Intervals:
 
     def lower(self, dim: Dim, eliminations: int) -> _Bound:
         """A lower bound: of the terms one by one, or after replacing a compound atom by what bounds it."""
+        if isinstance(dim, int):
+            return dim
+        if not self.sizes:
+            return self._lower(dim, eliminations)
+        found = self.lows.get((dim, eliminations))
+        if found is None:
+            found = self.lows[dim, eliminations] = self._lower(dim, eliminations)
+        return found
+
+    def _lower(self, dim: SymbolicDim, eliminations: int) -> _Bound:
         low: _Bound = 0
         compound: tuple[_Atom, int] | None = None
         for monomial, c in _terms(dim):
@@ -435,6 +447,14 @@ class _Intervals:
         if atom.kind == "root":
             least, greatest = self.sizes.get(atom.name, (None if atom.signed else 0, None))
             return -math.inf if least is None else least, math.inf if greatest is None else greatest
+        if not self.sizes:
+            return self._compound(atom)
+        found = self.atoms.get(atom)
+        if found is None:
+            found = self.atoms[atom] = self._compound(atom)
+        return found
+
+    def _compound(self, atom: _Atom) -> _Interval:
         intervals = list(map(self.interval, atom.args))
         if atom.kind in ("min", "max"):
             pick = min if atom.kind == "min" else max
@@ -451,6 +471,12 @@ class _Intervals:
 
 
 _DEFAULT = _Intervals({})
+
+
+@lru_cache(maxsize=64)
+def _intervals(sizes: frozenset[tuple[str, tuple[int | None, int | None]]]) -> _Intervals:
+    """Kept: a pass asks for thousands of bounds under the same sizes, and most have parts in common."""
+    return _Intervals(dict(sizes))
 
 
 def _times(x: _Bound, y: _Bound) -> _Bound:
@@ -495,7 +521,7 @@ def bounds(dim: Dim, sizes: Mapping[str, tuple[int | None, int | None]] | None =
         sizes: intervals of roots, in place of (0, None) for a size and (None, None) for a signed root. They must
             allow no value that the root's kind does not.
     """
-    low, high = (_Intervals(sizes) if sizes else _DEFAULT).interval(dim)
+    low, high = (_intervals(frozenset(sizes.items())) if sizes else _DEFAULT).interval(dim)
     return (None if math.isinf(low) else int(low)), (None if math.isinf(high) else int(high))
 
 
