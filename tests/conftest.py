@@ -1,8 +1,11 @@
 """Settings that every test runs under: which platform JAX uses, where PyTensor compiles to, which tests need a GPU."""
 
 import os
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +21,41 @@ os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={_compiledir}")
 # A first example compiles, the next ones do not: a time limit per example would fail by chance.
 settings.register_profile("hlograph", deadline=None)
 settings.load_profile("hlograph")
+
+
+@pytest.fixture(autouse=True)
+def _no_c_compiler() -> Iterator[None]:
+    """PyTensor evaluates in Python: it would compile each op of an inner graph with g++, 1 s an op, to run it once.
+
+    Its rewrites stay those of the test's mode.
+    """
+    pytensor = sys.modules.get("pytensor")
+    if pytensor is None:
+        yield
+        return
+    with pytensor.config.change_flags(cxx=""):
+        yield
+
+
+# Tests of how graphs are lowered, by the start of their paths. What XLA makes of a module is tested elsewhere.
+LOWERING = ("dialects/", "codegen/builder/", "codegen/passes/padding/", "codegen/passes/simplify/")
+# LLVM's optimizer takes half of XLA's time to compile.
+FAST = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
+
+
+@pytest.fixture(autouse=True)
+def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA:CPU without LLVM's optimizer for tests of lowering; with it every night, and in all other tests."""
+    path = request.path.relative_to(Path(__file__).parent).as_posix()
+    if "HLOGRAPH_NIGHTLY" in os.environ or not path.startswith(LOWERING) or request.node.get_closest_marker("optimized"):
+        return
+    from hlograph.runtime import cpu_plan, devices
+
+    def compile_options(program: Any, device: Any) -> dict[str, Any] | None:
+        options = devices.compile_options(program, device)
+        return options if devices.platform_of(device) != "cpu" else {**(options or {}), **FAST}
+
+    monkeypatch.setattr(cpu_plan, "compile_options", compile_options)
 
 
 @pytest.hookimpl(trylast=True)  # after `-k`: a case that was asked for runs

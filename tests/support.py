@@ -30,6 +30,9 @@ DYNAMIC = re.compile(
 # All cases of all tests, also those that take a compile of their own: `make nightly`.
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 
+# PyTensor's default mode compiles (Numba: 10 to 60 s a graph), which is for the night; the same rewrites in Python.
+PYTENSORS_MODE = None if NIGHTLY else Mode("py", "fast_run")
+
 # Absolute tolerance is scaled by the largest magnitude of the expected value.
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}
 
