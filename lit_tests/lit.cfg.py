@@ -1,8 +1,13 @@
 """lit's settings: every .py and .mlir file below this folder is a test, run by the environment that lit runs in."""
 
+import atexit
 import os
 import shlex
+import shutil
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import lit.formats
@@ -15,7 +20,7 @@ bin_folder = Path(sys.executable).parent
 config.name = "hlograph"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".py", ".mlir"]
-config.excludes = ["lit.cfg.py", "common.py", "building.py", "inputs", "Inputs", "__pycache__"]
+config.excludes = ["lit.cfg.py", "common.py", "building.py", "forks.py", "inputs", "Inputs", "__pycache__"]
 config.test_source_root = str(here)
 config.test_exec_root = str(build)
 
@@ -27,10 +32,43 @@ shared = [str(here / "ops"), str(here / "builder")]
 config.environment["PYTHONPATH"] = os.pathsep.join([*shared, *filter(None, [os.environ.get("PYTHONPATH")])])
 config.environment["PATH"] = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])
 
-# `%hlograph` is the installed entry point, so that the tests run what a user runs.
-for pattern, program in [
-    ("%python", Path(sys.executable)),
-    ("%hlograph", bin_folder / "hlograph"),
-    (r"\bfilecheck\b", bin_folder / "filecheck"),
-]:
-    config.substitutions.append((pattern, shlex.quote(str(program))))
+
+
+def start_server() -> Path:
+    """Starts forks.py, which ends with lit; the socket that it listens on."""
+    folder = tempfile.mkdtemp(prefix="hlograph-lit-")
+    path = Path(folder) / "socket"
+    environment = {**os.environ, **config.environment}
+    command = [sys.executable, str(here / "forks.py"), "serve", str(path)]
+    server = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+    def stop(pid: int = os.getpid()) -> None:
+        if os.getpid() == pid:  # lit's workers are forks of this process
+            server.stdin.close()
+            server.wait()
+            shutil.rmtree(folder)
+
+    atexit.register(stop)
+    while not path.exists():
+        if server.poll() is not None:
+            lit_config.fatal(f"{' '.join(command)} ended with status {server.returncode}")
+        time.sleep(0.02)
+    return path
+
+
+# `%hlograph` is the installed entry point, so that the tests run what a user runs; elsewhere than in tools/ (see
+# lit.local.cfg there) it is a fork of a process that has imported it, which takes a tenth of the time. On Linux only:
+# other systems' libraries do not all survive a fork. `lit -D forks=0` starts real processes everywhere.
+config.real_programs = [
+    ("%python", shlex.quote(sys.executable)),
+    ("%hlograph", shlex.quote(str(bin_folder / "hlograph"))),
+    (r"\bfilecheck\b", shlex.quote(str(bin_folder / "filecheck"))),
+]
+if sys.platform == "linux" and lit_config.params.get("forks", "1") == "1":
+    ask = [sys.executable, "-I", "-S", str(here / "forks.py"), str(start_server())]
+    config.substitutions += [
+        (pattern, shlex.join([*ask, name]))
+        for (pattern, _), name in zip(config.real_programs, ["python", "hlograph", "filecheck"], strict=True)
+    ]
+else:
+    config.substitutions += config.real_programs

@@ -47,7 +47,8 @@ FAST = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_cou
 def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """XLA:CPU without LLVM's optimizer for tests of lowering; with it every night, and in all other tests."""
     path = request.path.relative_to(Path(__file__).parent).as_posix()
-    if "HLOGRAPH_NIGHTLY" in os.environ or not path.startswith(LOWERING) or request.node.get_closest_marker("optimized"):
+    optimized = "HLOGRAPH_NIGHTLY" in os.environ or request.node.get_closest_marker("optimized")
+    if optimized or not path.startswith(LOWERING):
         return
     from hlograph.runtime import cpu_plan, devices
 

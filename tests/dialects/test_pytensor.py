@@ -322,7 +322,6 @@ def test_common_graphs_equal_pytensors_default_mode(name: str) -> None:
 
 
 def test_against_pytensors_compiled_mode() -> None:
-    """At night its default mode, which takes Numba a minute to compile; else the same rewrites, run in Python."""
     inputs, outputs, values = graph_of_many()
     ours, theirs = hlograph.function(inputs, outputs), pytensor.function(inputs, outputs, mode=PYTENSORS_MODE)
     for found, expected in zip(ours(*values), theirs(*values), strict=True):

@@ -383,7 +383,7 @@ def test_blockwise_over_batches_of_another_shape_each_is_refused() -> None:
 
 
 def test_pytensor_evaluates_ifelse_as_the_compiled_function_does() -> None:
-    """`hlograph.function` with PyTensor's rewrites against PyTensor's own; at night compiled, which takes Numba 20 s."""
+    """`hlograph.function` with PyTensor's rewrites against its own run of them."""
     graph = ifelse(pt.gt(X.sum(), 0), pt.log1p(pt.exp(X)), -X)
     ours, theirs = hlograph.function([X], graph), pytensor.function([X], graph, mode=PYTENSORS_MODE)
     for values in (THREE, -THREE, THREE[:1]):
