@@ -136,7 +136,9 @@ def read_graph(graph: Any, **options: Any) -> Any:
 def is_function(graph: Any) -> bool:
     """Whether an object is for JAX to trace: a callable that belongs to no graph library, or a closed jaxpr."""
     # By name, because importing JAX for a graph of another library would double the time of its emission.
-    return (callable(graph) or type(graph).__name__ == "ClosedJaxpr") and _library_of(graph) is None
+    # From JAX 0.11 on a closed jaxpr's class is `Jaxpr`, which before was that of an open one, without `consts`.
+    jaxpr = type(graph).__name__ in ("ClosedJaxpr", "Jaxpr") and hasattr(graph, "consts")
+    return (callable(graph) or jaxpr) and _library_of(graph) is None
 
 
 def trace(function: Any, specs: Sequence[Any], **options: Any) -> Any:

@@ -162,7 +162,11 @@ def test_shapes_may_hold_expressions_and_jaxs_own_sizes() -> None:
 
 
 def test_an_axis_without_a_size_is_named_after_its_argument() -> None:
-    program = hlograph.emit_stablehlo(lambda x: x + 1, SDS((None, 3), "float32"))
+    try:
+        spec = SDS((None, 3), "float32")
+    except ValueError as error:
+        pytest.skip(f"JAX has no such shapes any more: {error}")
+    program = hlograph.emit_stablehlo(lambda x: x + 1, spec)
     assert text(program.signature.arguments[0].dims) == "x_0, 3"
 
 
