@@ -1,0 +1,178 @@
+"""Programs in many threads at once: emitted, loaded, rewritten, merged, compiled and called, against one thread.
+
+JAX has an MLIR context for each Python thread from 0.12 on, and one for each module before. Ours are per program, so a
+program may be made in one thread, used in another and freed in a third.
+"""
+
+from __future__ import annotations
+
+import gc
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec
+
+import hlograph
+from hlograph.codegen.jax_compat import enable_x64
+
+THREADS = 8
+ROUNDS = 12  # more than JAX uses one context for
+X, SIZES = np.linspace(0.5, 2, 6), (3, 4, 5, 6)
+
+
+def of_number(number: int) -> Callable[[Any], Any]:
+    """A function with a loop, a sum and a factorization; another for each number."""
+
+    def function(x: Any) -> Any:
+        total = jax.lax.scan(lambda c, y: (c * 0.5 + y, c), jnp.float64(number), x)[1]
+        matrix = x[:, None] * x + (number + 1.0) * jnp.eye(x.shape[0])
+        return jnp.linalg.cholesky(matrix)[-1, -1] + (total * jnp.sin(x * number)).sum()
+
+    return function
+
+
+def in_numpy(number: int, x: np.ndarray) -> float:
+    """What `of_number(number)` computes."""
+    carried, total = float(number), 0.0
+    for y in x:
+        total += carried * np.sin(y * number)
+        carried = carried * 0.5 + y
+    return float(np.linalg.cholesky(np.outer(x, x) + (number + 1.0) * np.eye(len(x)))[-1, -1] + total)
+
+
+def emitted(number: int) -> hlograph.Program:
+    with enable_x64(True):
+        spec = jax.ShapeDtypeStruct(X.shape, X.dtype)
+        return hlograph.jit(of_number(number), dims={"x": "n"}).program(spec)
+
+
+def at_once(work: Callable[[int], Any]) -> list[Any]:
+    """What `work` gives for each thread's number; the threads begin together."""
+    start = threading.Barrier(THREADS)
+
+    def begin(number: int) -> Any:
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(begin, range(THREADS)))
+
+
+def test_emission_passes_and_calls() -> None:
+    def work(number: int) -> tuple[str, list[float]]:
+        program = emitted(number)
+        optimized = program.optimize()
+        fn = optimized.compile(policy="exact")
+        return program.text, [float(fn(X[:size])) for size in SIZES]
+
+    for number, (text, values) in enumerate(at_once(work)):
+        assert text == emitted(number).text
+        np.testing.assert_allclose(values, [in_numpy(number, X[:size]) for size in SIZES], rtol=1e-12)
+
+
+def test_loading_and_saving() -> None:
+    saved = [(program.text, program.to_portable()) for program in map(emitted, range(THREADS))]
+
+    def work(number: int) -> tuple[str, str, str, float]:
+        text, portable = saved[number]
+        one, other = hlograph.Program.parse(text), hlograph.Program.parse(portable)
+        static = other.specialize({"n": 5})
+        (value,) = static.interpret(X[:5])
+        return one.text, other.text, hlograph.Program.parse(one.to_portable()).text, float(value)
+
+    for number, (*texts, value) in enumerate(at_once(work)):
+        assert texts == [saved[number][0]] * 3
+        assert value == pytest.approx(in_numpy(number, X[:5]), rel=1e-12)
+
+
+def test_programs_merged_into_one_module() -> None:
+    """Each thread's functions, and one that all share, in JAX's modules, with their derivatives and batches."""
+    shared = emitted(9).compile()
+
+    def outer(own: Callable[..., Any], x: Any) -> Any:
+        return own(x) * shared(x) + own(2.0 * x)
+
+    def work(number: int) -> list[Any]:
+        with enable_x64(True):
+            fn = hlograph.jit(of_number(number), dims={"x": "n"})
+            value = jax.jit(lambda x: outer(fn, x))(X)
+            batch = jax.jit(jax.vmap(lambda x: shared(x) - fn(x)))(np.stack([X, X + 1]))
+            gradient = jax.jit(jax.grad(lambda x: fn(x) * 3.0))(X)
+            return [np.asarray(found) for found in (value, batch, gradient)]
+
+    for number, (value, batch, gradient) in enumerate(at_once(work)):
+
+        def own(x: np.ndarray, number: int = number) -> float:
+            return in_numpy(number, x)
+
+        np.testing.assert_allclose(value, own(X) * in_numpy(9, X) + own(2 * X), rtol=1e-12)
+        np.testing.assert_allclose(batch, [in_numpy(9, x) - own(x) for x in (X, X + 1)], rtol=1e-11)
+        step = 1e-6 * np.eye(len(X))
+        np.testing.assert_allclose(gradient, [3 * (own(X + d) - own(X - d)) / 2e-6 for d in step], rtol=1e-6, atol=1e-7)
+
+
+def test_modules_with_other_dialects() -> None:
+    """Shardings are ops of a dialect that StableHLO does not have; JAX's contexts know it, and so do ours."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("i",))
+    sharding = jax.sharding.NamedSharding(mesh, PartitionSpec("i"))
+
+    def constrained(x: Any) -> Any:
+        return jax.lax.with_sharding_constraint(x * 2.0, sharding) + 1.0
+
+    def work(number: int) -> tuple[bool, np.ndarray]:
+        with enable_x64(True):
+            lowered = jax.jit(constrained).lower(X)
+            program = hlograph.Program.parse(lowered.as_text())
+            fn = program.compile()
+            found = np.asarray(jax.jit(lambda x: fn(fn(x)))(X * number))
+        return "sdy." in program.text, found
+
+    for number, (has_ops, found) in enumerate(at_once(work)):
+        assert has_ops
+        np.testing.assert_allclose(found, 4 * X * number + 3, rtol=1e-15)
+
+
+def test_made_in_one_thread_used_in_another_and_freed_in_a_third() -> None:
+    made: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    used: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def make() -> None:
+        try:
+            for number in range(ROUNDS):
+                with enable_x64(True):
+                    made.put((emitted(number), hlograph.jit(of_number(number)).lower(X)))
+        finally:
+            made.put(None)
+
+    def use() -> list[float]:
+        values = []
+        try:
+            while (item := made.get()) is not None:
+                program, lowered = item
+                function = program.specialize({"n": len(X)}).compile()
+                with enable_x64(True):
+                    values.append(float(function(X)) + float(lowered.compile()(X)))
+                used.put((program, lowered, lowered.stages, function))
+        finally:
+            used.put(None)
+        return values
+
+    def free() -> int:
+        count = 0
+        while (item := used.get()) is not None:
+            del item
+            count += bool(gc.collect() >= 0)
+        return count
+
+    with ThreadPoolExecutor(3) as pool:
+        making, using, freeing = (pool.submit(work) for work in (make, use, free))
+        making.result()
+        np.testing.assert_allclose(using.result(), [2 * in_numpy(number, X) for number in range(ROUNDS)], rtol=1e-12)
+        assert freeing.result() == ROUNDS
