@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen.errors import BatchingError
 from .registry import LIBRARIES
+from .releases import inner_graph
 
 if TYPE_CHECKING:
     from .apply_graph import Library
@@ -117,7 +118,7 @@ def unroll_blockwise(
     counts = [x.type.ndim - len(core) for x, core in zip(node.inputs, op.inputs_sig, strict=True)]
     rank = max(counts)
     if is_inner_graph(op.core_op):
-        inputs, outputs = list(op.core_op.inner_inputs), list(op.core_op.inner_outputs)
+        inputs, outputs = inner_graph(op.core_op)
     else:
         core = op._create_dummy_core_node(node.inputs)
         inputs, outputs = list(core.inputs), list(core.outputs)

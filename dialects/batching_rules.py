@@ -11,6 +11,7 @@ from typing import Any
 
 from ..codegen.errors import BatchingError
 from .batching import Batch, batches, computed, find, is_inner_graph
+from .releases import axis_property, inner_graph
 from .tensor.index import unflatten
 
 # ---- sizes: the same for the whole batch -----------------------------------------------------------------------------
@@ -73,12 +74,17 @@ def _eye(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
 # ---- an axis further on ----------------------------------------------------------------------------------------------
 
 
-def _constant_axis(variable: Any, ndim: int) -> int:
-    """The axis that an operand says, counted from the front."""
-    data = getattr(variable, "data", None)
-    if data is None:
-        raise BatchingError("the axis is known only at run time")
-    return int(data) % ndim
+def _axis(batch: Batch, node: Any, operands: list[Any], place: int, ndim: int) -> int:
+    """The axis that the op has as a property, or takes out of the operands, counted from the front."""
+    axis = axis_property(node.op)
+    if axis is None:
+        batch.refuse(node, operands, [place], "the axis")
+        data = getattr(node.inputs[place], "data", None)
+        if data is None:
+            raise BatchingError("the axis is known only at run time")
+        axis = int(data)
+        del operands[place]
+    return axis % ndim
 
 
 @batches("DeepCopyOp", "ViewOp", "TypeCastingOp", "CpuContiguous")
@@ -94,25 +100,24 @@ def _unbroadcast(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
 
 @batches("Join")
 def _join(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
-    batch.refuse(node, operands, [0], "the axis")
-    axis = _constant_axis(node.inputs[0], node.outputs[0].type.ndim)
-    parts = [batch.spread(new, old) for new, old in zip(operands[1:], node.inputs[1:], strict=True)]
+    axis = _axis(batch, node, operands, 0, node.outputs[0].type.ndim)
+    parts = [batch.spread(new, old) for new, old in zip(operands, node.inputs[-len(operands) :], strict=True)]
     return [batch.tensor.join(axis + 1, *parts)]
 
 
 @batches("Split")
 def _split(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
-    batch.refuse(node, operands, [1, 2], "the pieces")
-    x, axis, sizes = operands
-    made: Sequence[Any] = node.op.make_node(x, _constant_axis(axis, x.type.ndim - 1) + 1, sizes).outputs
+    batch.refuse(node, operands, range(1, len(operands)), "the pieces")
+    axis = _axis(batch, node, operands, 1, node.inputs[0].type.ndim)
+    made: Sequence[Any] = batch.tensor.split(*operands, n_splits=node.op.len_splits, axis=axis + 1)
     return made
 
 
 @batches("SortOp", "ArgSortOp")
 def _sort(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
-    batch.refuse(node, operands, [1], "the axis")
-    x, axis = operands
-    return [node.op(x, _constant_axis(axis, x.type.ndim - 1) + 1)]
+    axis = _axis(batch, node, operands, 1, node.inputs[0].type.ndim)
+    function = batch.tensor.sort if type(node.op).__name__ == "SortOp" else batch.tensor.argsort
+    return [function(*operands, axis=axis + 1, kind=node.op.kind)]
 
 
 @batches("Softmax", "LogSoftmax")
@@ -445,5 +450,5 @@ def _inner_graph(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any] 
     names = ("pullback_overrides", "pushforward_overrides", "lop_overrides", "grad_overrides", "rop_overrides")
     if any(getattr(op, name, None) is not None for name in names):
         return None
-    inner = Batch(batch.library, dict(zip(op.inner_inputs, operands, strict=True)))
-    return inner.run(op.inner_outputs)
+    inputs, outputs = inner_graph(op)
+    return Batch(batch.library, dict(zip(inputs, operands, strict=True))).run(outputs)

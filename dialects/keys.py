@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..codegen.errors import UnsupportedGraphError
+from .releases import inner_graph
 
 if TYPE_CHECKING:
     from .apply_graph import Library
@@ -100,9 +101,10 @@ class _Assignment:
                 state = self._read(node, scope)
                 self.places.setdefault(state, len(self.places))
             elif self._is_inlined(node.op):
-                inner = self._inner_scope(node, scope)
-                self.number(node.op.fgraph.outputs, inner)
-                self._leave(node, scope, inner)
+                inputs, results = inner_graph(node.op)
+                inner = self._inner_scope(node, scope, inputs)
+                self.number(results, inner)
+                self._leave(node, scope, inner, results)
             else:
                 self._refuse_reading(node)
 
@@ -112,12 +114,12 @@ class _Assignment:
         scope.states[node.outputs[0]] = _State(state.generator, state.draws + 1)
         return state
 
-    def _inner_scope(self, node: Any, scope: _Scope) -> _Scope:
-        pairs = zip(node.op.fgraph.inputs, node.inputs, strict=True)
+    def _inner_scope(self, node: Any, scope: _Scope, inputs: Sequence[Any]) -> _Scope:
+        pairs = zip(inputs, node.inputs, strict=True)
         return _Scope(states={inner: scope.state(outer) for inner, outer in pairs if self.is_generator(outer)})
 
-    def _leave(self, node: Any, scope: _Scope, inner: _Scope) -> None:
-        for outer, result in zip(node.outputs, node.op.fgraph.outputs, strict=True):
+    def _leave(self, node: Any, scope: _Scope, inner: _Scope, results: Sequence[Any]) -> None:
+        for outer, result in zip(node.outputs, results, strict=True):
             if self.is_generator(outer):
                 scope.states[outer] = inner.state(result)
 
@@ -174,13 +176,12 @@ class _Assignment:
                 key = keys[self.places[self._read(node, scope)]]
                 results = {1: draw(node.op).as_type(node.outputs[1].type, key, *operands[1:])}
             elif self._is_inlined(node.op):
-                inner = self._inner_scope(node, scope)
-                inner.values = dict(zip(node.op.fgraph.inputs, operands, strict=True))
-                self._rebuild(node.op.fgraph.outputs, inner, keys, draw)
-                self._leave(node, scope, inner)
-                results = {
-                    i: inner.values.get(x, x) for i, x in enumerate(node.op.fgraph.outputs) if not self.is_generator(x)
-                }
+                inputs, inside = inner_graph(node.op)
+                inner = self._inner_scope(node, scope, inputs)
+                inner.values = dict(zip(inputs, operands, strict=True))
+                self._rebuild(inside, inner, keys, draw)
+                self._leave(node, scope, inner, inside)
+                results = {i: inner.values.get(x, x) for i, x in enumerate(inside) if not self.is_generator(x)}
             elif all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue
             else:

@@ -27,6 +27,7 @@ from ..codegen.builder import Tensor
 from ..codegen.emit import Context
 from ..codegen.jax_compat import enable_x64
 from .registry import lowers
+from .releases import shape_arguments
 from .tensor import random
 
 UNDEFINED = "a random draw has no derivative with respect to its parameters: write loc + scale * standard_draw"
@@ -79,9 +80,9 @@ class SplitKey(_KeyOp):
         [key] = inputs
         output_storage[0][0] = _with_jax(samplers.Split(self.count, key.ndim - 1), key)
 
-    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+    def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
-        [shape] = input_shapes
+        _, [shape] = shape_arguments(arguments)
         return [(*shape[:-1], self.count, 2)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -153,9 +154,9 @@ class Draw(_KeyOp):
             core = parameters
         return [*batch, *self.rv_op._infer_shape(size, core, param_shapes=[tuple(s)[rank:] for s in shapes[1:]])]
 
-    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Sequence[Any]) -> list[Any]:
+    def infer_shape(self, *arguments: Any) -> list[Any]:
         """Batch axes, sizes, core axes."""
-        key, _, *parameters = input_shapes
+        node, (key, _, *parameters) = shape_arguments(arguments)
         return [self._shape(node.inputs, [key, *parameters])]
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:

@@ -23,12 +23,16 @@ QUOTIENTS = "local_quotients"
 Rewrite = bool | Literal["full"]
 Module = Callable[[str], Any]
 
-# Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion. XLA does these itself.
+# Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion, which XLA does itself, and
+# those that prepare inner graphs for a backend (PyTensor 3.3), which are lowered in place here.
 EXCLUDED = (
     "cxx_only",
     "BlasOpt",
     "inplace",
     "fusion",
+    "scalarize",
+    "compile_inner_graph",
+    "lazy_ifelse",
     "local_careduce_fusion",
     "scan_reduce_trace_prealloc",
     "scan_save_mem_prealloc",

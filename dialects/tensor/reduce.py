@@ -15,6 +15,7 @@ from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from ..releases import with_initial
 
 _MONOIDS: dict[str, Monoid] = {
     "Add": "add",
@@ -65,7 +66,7 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
 def _reduction(ctx: Context, monoid: Monoid, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor:
     if monoid in ("maximum", "minimum"):
         _refuse_complex(monoid, x)
-        for axis in axes:
+        for axis in () if with_initial(ctx.node.op) else axes:
             ctx.at_least(x.dims[axis], 1, f"{monoid} over axis {axis} of no elements")
         return hlo.convert(hlo.reduce_monoid(x, axes, monoid), dtype)
     if monoid in ("add", "multiply"):

@@ -13,6 +13,7 @@ from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
 from ..registry import lowers
+from ..releases import axis_property
 
 
 def broadcast_to(ctx: Context, x: Tensor, dims: Sequence[Dim], what: str) -> Tensor:
@@ -190,7 +191,7 @@ def make_vector(ctx: Context, node: Any, *scalars: Tensor) -> Tensor:
 @lowers("Join")
 def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     """Tensors one after the other along an axis."""
-    axis = getattr(node.op, "axis", None)
+    axis = axis_property(node.op)
     parts = list(operands)
     if axis is None:
         axis, parts = _static_int(ctx, parts[0], "the axis of Join"), parts[1:]
@@ -215,7 +216,7 @@ def _static_int(ctx: Context, x: Tensor, what: str) -> int:
 @lowers("Split")
 def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
     """Cuts an axis into pieces of given sizes."""
-    axis = getattr(node.op, "axis", None)
+    axis = axis_property(node.op)
     if axis is None:
         axis = _static_int(ctx, operands[0], "the axis of Split")
     axis %= x.ndim

@@ -8,7 +8,7 @@ function's logarithm is concave, so that Newton's method cannot cycle.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -78,6 +78,67 @@ def _gamma_lower(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
 def _erfcinv(dtype: DType, x: Tensor) -> Tensor:
     """erfcinv(x) = -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not."""
     return hlo.multiply(_jax("ndtri", hlo.multiply(x, number(x, 0.5))), number(x, -math.sqrt(0.5)))
+
+
+# ---- the quantile of a logarithm of a probability -------------------------------------------------------------------
+
+# Cephes' ndtri (S. Moshier, 1989), for z = sqrt(-2 log p): numerator and denominator in 1 / z, highest power first.
+_NEAR_TAIL = (
+    (
+        *(4.05544892305962419923e0, 3.15251094599893866154e1, 5.71628192246421288162e1, 4.40805073893200834700e1),
+        *(1.46849561928858024014e1, 2.18663306850790267539e0, -1.40256079171354495875e-1, -3.50424626827848203418e-2),
+        -8.57456785154685413611e-4,
+    ),
+    (
+        *(1.0, 1.57799883256466749731e1, 4.53907635128879210584e1, 4.13172038254672030440e1, 1.50425385692907503408e1),
+        *(2.50464946208309415979e0, -1.42182922854787788574e-1, -3.80806407691578277194e-2, -9.33259480895457427372e-4),
+    ),
+)
+_FAR_TAIL = (
+    (
+        *(3.23774891776946035970e0, 6.91522889068984211695e0, 3.93881025292474443415e0, 1.33303460815807542389e0),
+        *(2.01485389549179081538e-1, 1.23716634817820021358e-2, 3.01581553508235416007e-4, 2.65806974686737550832e-6),
+        6.23974539184983293730e-9,
+    ),
+    (
+        *(1.0, 6.02427039364742014255e0, 3.67983563856160859403e0, 1.37702099489081330271e0, 2.16236993594496635890e-1),
+        *(1.34204006088543189037e-2, 3.28014464682127739104e-4, 2.89247864745380683936e-6, 6.79019408009981274425e-9),
+    ),
+)
+
+
+def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """A polynomial by Horner's rule, the highest power's coefficient first."""
+    value = number(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = hlo.add(hlo.multiply(value, x), number(x, coefficient))
+    return value
+
+
+@to_output("NdtriExp")
+def _ndtri_exp(dtype: DType, x: Tensor) -> Tensor:
+    """`scipy.special.ndtri_exp`: the standard normal quantile of exp(x)."""
+    return _in_float64(dtype, (x,), _normal_quantile_of_exp)
+
+
+def _normal_quantile_of_exp(x: Tensor) -> Tensor:
+    """Near 0 by the other tail, whose probability is -expm1(x); below -2 from x itself, since exp(x) vanishes there."""
+    upper = hlo.compare("GT", x, number(x, math.log1p(-math.exp(-2))))
+    lower = hlo.compare("LT", x, number(x, -2))
+    chance = hlo.select(upper, hlo.negate(hlo.exponential_minus_one(x)), hlo.exponential(x))
+    middle = _jax("ndtri", hlo.select(lower, number(x, 0.5), chance))
+    middle = hlo.select(upper, hlo.negate(middle), middle)
+    # -2 x may overflow; where the tail is not asked for it must not be NaN for the derivatives' sake.
+    z = hlo.multiply(hlo.sqrt(hlo.negate(hlo.select(lower, x, number(x, -2)))), number(x, math.sqrt(2)))
+    inverse = hlo.divide(number(x, 1), z)
+    near, far = (
+        hlo.divide(_polynomial(inverse, above), _polynomial(inverse, below)) for above, below in (_NEAR_TAIL, _FAR_TAIL)
+    )
+    correction = hlo.multiply(inverse, hlo.select(hlo.compare("LT", z, number(x, 8)), near, far))
+    tail = hlo.add(hlo.subtract(correction, z), hlo.multiply(hlo.log(z), inverse))
+    tail = hlo.select(hlo.is_inf(x), number(x, -math.inf), tail)
+    found = hlo.select(lower, tail, middle)
+    return hlo.select(hlo.compare("GT", x, number(x, 0)), number(x, math.nan), found)
 
 
 # ---- Owen's T ------------------------------------------------------------------------------------------------------

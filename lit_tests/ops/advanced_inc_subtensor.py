@@ -2,9 +2,21 @@
 """AdvancedIncSubtensor1, AdvancedIncSubtensor: writing and accumulating at integer tensors, and where a mask holds."""
 
 import pytensor.tensor as pt
-from common import show
-from pytensor.tensor.subtensor import AdvancedIncSubtensor1, inc_subtensor, set_subtensor
+from common import of_another_release, show, this_or_another_release
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.tensor import subtensor
+from pytensor.tensor.subtensor import inc_subtensor, set_subtensor
 
+
+def _older(set_instead_of_inc=False):
+    """The op that one index vector had before PyTensor 3.3."""
+    members = {"make_node": lambda self, x, y, i: Apply(self, [x, y, i], [x.type()]), "perform": None}
+    op = of_another_release(Op, "AdvancedIncSubtensor1", set_instead_of_inc=set_instead_of_inc, **members)
+    return op()
+
+
+AdvancedIncSubtensor1 = this_or_another_release(subtensor, "AdvancedIncSubtensor1", lambda: _older)
 x, y, v = pt.dmatrix("x"), pt.dmatrix("y"), pt.dvector("v")
 i, j = pt.lvector("i"), pt.lvector("j")
 mask = pt.tensor("mask", dtype="bool", shape=(None, None))

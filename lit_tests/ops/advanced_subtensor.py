@@ -3,10 +3,10 @@
 
 import numpy as np
 import pytensor.tensor as pt
-from common import of_another_release, show
+from common import of_another_release, show, this_or_another_release
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
-from pytensor.tensor.subtensor import advanced_subtensor1
+from pytensor.tensor import subtensor
 from pytensor.tensor.type_other import make_slice
 
 
@@ -14,6 +14,9 @@ def _make_node(self, x, *entries):
     return Apply(self, [x, *entries], [pt.dmatrix()])
 
 
+# Before PyTensor 3.3 one index vector had an op of its own.
+older1 = of_another_release(Op, "AdvancedSubtensor1", make_node=_make_node, perform=None)
+advanced_subtensor1 = this_or_another_release(subtensor, "AdvancedSubtensor1", lambda: older1)()
 x, t = pt.dmatrix("x"), pt.dtensor3("t")
 i, j = pt.lvector("i"), pt.lvector("j")
 m = pt.lmatrix("m")
@@ -44,7 +47,7 @@ show([x, i], advanced_subtensor1(x, i), name="AdvancedSubtensor1.static", dims={
 # CHECK: [[CONST:%\w+]] = stablehlo.constant dense<[0, 4]> : tensor<2xi64>
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.gather"(%arg0, [[CONST]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 6>}> : (tensor<5x6xf64>, tensor<2xi64>) -> tensor<2x6xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<2x6xf64>
-show([x], advanced_subtensor1(x, np.array([0, 4])), name="AdvancedSubtensor1.static.constant", dims={"x": (5, 6)})
+show([x], advanced_subtensor1(x, pt.constant([0, 4])), name="AdvancedSubtensor1.static.constant", dims={"x": (5, 6)})
 
 # CHECK-LABEL: module @AdvancedSubtensor1.dynamic.constant
 # CHECK: func.func {{.*}}hlograph.constraints = {{\[\[}}"n >= 1", "index 0 of axis 0 at an unnamed AdvancedSubtensor1 node"]]
@@ -55,7 +58,7 @@ show([x], advanced_subtensor1(x, np.array([0, 4])), name="AdvancedSubtensor1.sta
 # CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[CONST2]], [[SUM]], [[CONST]] : tensor<2xi1>, tensor<2xi64>
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.gather"(%arg0, [[CHOSEN]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 6>}> : (tensor<?x6xf64>, tensor<2xi64>) -> tensor<2x6xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<2x6xf64>
-show([x], advanced_subtensor1(x, np.array([0, -1])), name="AdvancedSubtensor1.dynamic.constant", dims={"x": ("n", 6)})
+show([x], advanced_subtensor1(x, pt.constant([0, -1])), name="AdvancedSubtensor1.dynamic.constant", dims={"x": ("n", 6)})
 
 # CHECK-LABEL: module @AdvancedSubtensor1.dynamic
 # CHECK: func.func {{.*}}hlograph.checks = {{\[\[}}"IndexError", "index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node"]]

@@ -2,13 +2,14 @@
 """Dot, Dot22, Dot22Scalar, Gemv, Gemm, Ger, BatchedDot: products of matrices and vectors."""
 
 import pytensor.tensor as pt
-from common import of_another_release, show
+import pytensor.tensor.blas as blas
+from common import of_another_release, show, this_or_another_release
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.tensor.blas import _batched_dot as batched_dot
 from pytensor.tensor.blas import _dot22 as dot22
 from pytensor.tensor.blas import _dot22scalar as dot22scalar
-from pytensor.tensor.blas import gemm_no_inplace, gemv_no_inplace, ger
+from pytensor.tensor.blas import gemm_no_inplace, gemv_no_inplace
 from pytensor.tensor.math import dot
 
 
@@ -17,6 +18,10 @@ def _make_node(self, x, y):
 
 
 # Before PyTensor 3 the op took vectors.
+older_ger = of_another_release(
+    Op, "Ger", make_node=lambda self, *xs: Apply(self, [*xs], [pt.dmatrix()]), perform=None, destructive=False
+)
+ger = this_or_another_release(blas, "ger", older_ger)  # before PyTensor 3.3
 older_dot = of_another_release(Op, "Dot", make_node=_make_node, perform=None)()
 x, y, z = pt.dmatrix("x"), pt.dmatrix("y"), pt.dmatrix("z")
 u, v = pt.dvector("u"), pt.dvector("v")

@@ -8,7 +8,7 @@ nor an op for them. tests/test_lit_coverage.py demands both cases of every rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase
 from typing import Any
 
@@ -86,6 +86,11 @@ def ops_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
 def of_another_release(base: type, name: str, **members: Any) -> type:
     """A subclass of an op under the name of one that the installed PyTensor has not, as the registry sees it."""
     return type(name, (base,), {"__module__": "pytensor.another_release", **members})
+
+
+def this_or_another_release(module: Any, name: str, make: Callable[[], Any]) -> Any:
+    """The module's op of that name, or what stands for it where the installed PyTensor has none (any more, or yet)."""
+    return getattr(module, name) if hasattr(module, name) else make()
 
 
 # ---- scalar ops -------------------------------------------------------------------------------------------------------

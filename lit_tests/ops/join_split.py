@@ -3,7 +3,6 @@
 
 import pytensor.tensor as pt
 from common import show
-from pytensor.tensor.basic import Split
 
 x, y = pt.dmatrix("x"), pt.dmatrix("y")
 f = pt.fmatrix("f")
@@ -39,7 +38,7 @@ show([x, y], pt.join(1, x, y), name="Join.dynamic.other", dims={"x": ("n", 4), "
 # CHECK: [[SLICED:%\w+]] = stablehlo.slice %arg0 [0:1, 0:4] : (tensor<3x4xf64>) -> tensor<1x4xf64>
 # CHECK-NEXT: [[SLICED2:%\w+]] = stablehlo.slice %arg0 [1:3, 0:4] : (tensor<3x4xf64>) -> tensor<2x4xf64>
 # CHECK-NEXT: return [[SLICED]], [[SLICED2]] : tensor<1x4xf64>, tensor<2x4xf64>
-show([x], Split(2)(x, 0, [1, 2]), name="Split.static", dims={"x": (3, 4)})
+show([x], pt.split(x, [1, 2], n_splits=2), name="Split.static", dims={"x": (3, 4)})
 
 # CHECK-LABEL: module @Split.dynamic
 # CHECK: func.func {{.*}}hlograph.constraints = {{\[\[}}"n - 1 >= 0", "size 0 of Split at an unnamed Split node"]]
@@ -56,7 +55,7 @@ show([x], Split(2)(x, 0, [1, 2]), name="Split.static", dims={"x": (3, 4)})
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice %arg0, [[CONST]], [[JOINED]], [[CONST4]] : (tensor<?x4xf64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x4xf64>
 # CHECK-NEXT: [[SLICED2:%\w+]] = stablehlo.dynamic_slice %arg0, [[SUM]], [[CONST5]], sizes = [1, 4] : (tensor<?x4xf64>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
 # CHECK-NEXT: return [[SLICED]], [[SLICED2]] : tensor<?x4xf64>, tensor<1x4xf64>
-show([x], Split(2)(x, 0, pt.stack([x.shape[0] - 1, 1])), name="Split.dynamic", dims={"x": ("n", 4)})
+show([x], pt.split(x, pt.stack([x.shape[0] - 1, 1]), n_splits=2), name="Split.dynamic", dims={"x": ("n", 4)})
 
 # CHECK-LABEL: module @Split.dynamic.runtime
 # CHECK: func.func {{.*}}hlograph.constraints = {{\[\[}}"n >= 0", "size 0 of Split at an unnamed Split node"], ["-n + 4 >= 0", "size 1 of Split at an unnamed Split node"]]
@@ -66,4 +65,4 @@ show([x], Split(2)(x, 0, pt.stack([x.shape[0] - 1, 1])), name="Split.dynamic", d
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice %arg0, [[CONST]], %{{[0-9]+}}, [[CONST2]] : (tensor<3x4xf64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x?xf64>
 # CHECK-NEXT: [[SLICED2:%\w+]] = stablehlo.real_dynamic_slice %arg0, %{{[0-9]+}}, [[CONST3]], [[CONST2]] : (tensor<3x4xf64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x?xf64>
 # CHECK-NEXT: return [[SLICED]], [[SLICED2]] : tensor<3x?xf64>, tensor<3x?xf64>
-show([x, n], Split(2)(x, 1, pt.stack([n, 4 - n])), name="Split.dynamic.runtime", dims={"x": (3, 4)})
+show([x, n], pt.split(x, pt.stack([n, 4 - n]), n_splits=2, axis=1), name="Split.dynamic.runtime", dims={"x": (3, 4)})

@@ -113,7 +113,7 @@ def test_sizes_that_can_never_agree_are_refused_before_the_run() -> None:
 
 def fused(inputs: list[Any], outputs: list[Any]) -> Any:
     """A compiled function whose elementwise ops PyTensor has fused."""
-    function = pytensor.function(inputs, outputs, mode=pytensor.compile.mode.get_mode("FAST_RUN"))
+    function = pytensor.function(inputs, outputs, mode=Mode("py", "fast_run"))
     ops = [getattr(node.op, "scalar_op", None) for node in function.maker.fgraph.toposort()]
     assert any(isinstance(op, Composite) for op in ops), "PyTensor has fused nothing: the test tests nothing"
     return function
