@@ -27,7 +27,7 @@ DimsArgument = Mapping[Any, Sequence[str | int | None]]
 class Input:
     """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph.
 
-    `key` names the implementation of a PRNG key.
+    `key` names the implementation of a PRNG key. `axes` are names for sizes: the same name is the same size.
     """
 
     given: Any
@@ -37,6 +37,7 @@ class Input:
     shape: tuple[int | None, ...]
     container: Any = None
     key: str = ""
+    axes: tuple[str | None, ...] = ()
 
 
 def fresh(name: str, taken: set[str]) -> str:
@@ -79,11 +80,19 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
         if isinstance(entry, str)
         for root in dimension.roots(_parse(entry))
     }
+    taken.update(axis for x in inputs for axis in x.axes if axis is not None)
+    known = _known_sizes(inputs, names, wanted)
     arguments: list[Argument] = []
     for x, name in zip(inputs, names, strict=True):
         entries = wanted.get(name, (None,) * len(x.shape))
         if len(entries) != len(x.shape):
             raise GraphError(f"dims of {name!r} has {len(entries)} entries, but the input has {len(x.shape)} axes")
+        if x.axes:
+            _refuse_swapped(name, x.axes, entries, known)
+            entries = [
+                known[axis] if entry is None and axis is not None else entry
+                for entry, axis in zip(entries, x.axes, strict=True)
+            ]
         sizes: list[Dim] = []
         for axis, (entry, static) in enumerate(zip(entries, x.shape, strict=True)):
             if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):
@@ -100,6 +109,32 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
         arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None, key=x.key))
     return arguments
+
+
+def _known_sizes(
+    inputs: Sequence[Input], names: Sequence[str], wanted: Mapping[str, Sequence[str | int | None]]
+) -> dict[str, str | int]:
+    """For each name of an axis its size, if the inputs' types or the caller say one and the same; itself if not."""
+    sizes: dict[str, set[int]] = {}
+    for x, name in zip(inputs, names, strict=True):
+        entries = wanted.get(name, (None,) * len(x.shape))
+        for axis, static, entry in zip(x.axes, x.shape, entries, strict=False):
+            if axis is not None:
+                said = static if static is not None else entry
+                sizes.setdefault(axis, set()).update([int(said)] if isinstance(said, int | np.integer) else ())
+    return {axis: found.copy().pop() if len(found) == 1 else axis for axis, found in sizes.items()}
+
+
+def _refuse_swapped(
+    name: str, axes: Sequence[str | None], entries: Sequence[str | int | None], known: Mapping[str, str | int]
+) -> None:
+    """Refuses to give an axis the name that the graph has for another dimension."""
+    for axis, (own, entry) in enumerate(zip(axes, entries, strict=True)):
+        if own is not None and entry != own and entry in known:
+            raise GraphError(
+                f"dims of {name!r}, axis {axis} says {entry!r}, but the graph calls this axis {own!r} and has another "
+                f"dimension {entry!r}; choose a name that is none of {', '.join(known)}"
+            )
 
 
 def _dims(sizes: Sequence[Dim]) -> Dims:

@@ -18,7 +18,8 @@ from ..codegen.emit import Graph
 from ..codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ..codegen.inputs import Input
 from ..codegen.versions import check_library
-from . import keys, static_shapes
+from . import keys, static_shapes, xtensors
+from .releases import inner_graphs
 from .rewrites import Rewrite, Rewrites
 from .transforms import Transforms
 
@@ -42,6 +43,7 @@ class Library:
             self.function = module("compile.executor").Function
         except ImportError:  # before PyTensor 3
             self.function = module("compile.function.types").Function
+        self.package = package
         self.module = module
         self.rewrites = Rewrites(module)
         self.generator = module("tensor.random.type").RandomType if package == "pytensor" else None
@@ -99,19 +101,24 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
         )
     names = [getattr(output, "name", None) for output in outputs]
     _refuse_duplicates(inputs)
+    named = xtensors.lower(library, inputs, outputs)
+    given = {} if named is None else named.given
+    axes = {} if named is None else named.axes
+    if named is not None:
+        inputs, outputs = named.inputs, named.outputs
     key = None
     if not rng_inputs and library.generator is not None:
         key, inputs, outputs = keys.assign(library, inputs, outputs)
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
-    shared = [v for v in unlisted if isinstance(v, library.shared)]
-    _refuse_missing([v for v in unlisted if not isinstance(v, library.shared)], outputs)
-    containers.update((variable, variable) for variable in shared)
+    shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
+    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], outputs)
+    containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
     everything = [*inputs, *shared]
     described = [
-        _key_input(variable, containers)
+        _key_input(variable, given.get(variable, variable), containers)
         if variable is key or (rng_inputs and library.is_generator(variable))
-        else _input(library, variable, number, containers)
+        else _input(library, variable, given.get(variable, variable), number, containers, axes.get(variable, ()))
         for number, variable in enumerate(everything)
     ]
     # What all of the library's rewrites leave need not have derivatives any more.
@@ -228,7 +235,14 @@ def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = Non
     return list(found)
 
 
-def _input(library: Library, variable: Any, number: int, containers: dict[Any, Any]) -> Input:
+def _input(
+    library: Library,
+    variable: Any,
+    given: Any,
+    number: int,
+    containers: dict[Any, Any],
+    axes: tuple[str | None, ...],
+) -> Input:
     name = variable.name or f"arg{number}"
     dtype = getattr(variable.type, "dtype", None)
     shape = getattr(variable.type, "shape", None)
@@ -239,14 +253,14 @@ def _input(library: Library, variable: Any, number: int, containers: dict[Any, A
             "generators, sparse tensors or lists): pass what it yields as an input"
         )
     sizes = tuple(None if size is None else int(size) for size in shape)
-    return Input(variable, variable, name, np.dtype(dtype), sizes, containers.get(variable))
+    return Input(given, variable, name, np.dtype(dtype), sizes, containers.get(given), axes=axes)
 
 
-def _key_input(variable: Any, containers: dict[Any, Any]) -> Input:
+def _key_input(variable: Any, given: Any, containers: dict[Any, Any]) -> Input:
     """The key of all random variables, or a generator that is one."""
     name = variable.name or keys.NAME
-    container = containers.get(variable)
-    return Input(variable, variable, name, np.dtype(np.uint32), (2,), container, key=keys.IMPLEMENTATION)
+    container = containers.get(given)
+    return Input(given, variable, name, np.dtype(np.uint32), (2,), container, key=keys.IMPLEMENTATION)
 
 
 def _constant(library: Library, variable: Any) -> Any:
@@ -289,5 +303,5 @@ def _name(variable: Any) -> str:
 
 
 def _inner_nodes(op: Any) -> Sequence[Any] | None:
-    fgraph = getattr(getattr(op, "core_op", op), "fgraph", None)  # a Blockwise carries its core op's
-    return None if fgraph is None else list(fgraph.toposort())
+    graphs = inner_graphs(getattr(op, "core_op", op))  # a Blockwise carries its core op's
+    return [node for fgraph in graphs for node in fgraph.toposort()] if graphs else None

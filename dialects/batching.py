@@ -272,3 +272,9 @@ def computed(outputs: Sequence[Any], known: set[Any]) -> list[Any]:
 def is_inner_graph(op: Any) -> bool:
     """Whether an op is an inner graph of other ops."""
     return any(c.__name__ == "OpFromGraph" for c in type(op).__mro__)
+
+
+def has_own_derivatives(op: Any) -> bool:
+    """Whether the derivatives of an inner graph are said to be others than those of its parts."""
+    names = ("pullback_overrides", "pushforward_overrides", "lop_overrides", "grad_overrides", "rop_overrides")
+    return any(getattr(op, name, None) is not None for name in names)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..codegen.errors import BatchingError
-from .batching import Batch, batches, computed, find, is_inner_graph
+from .batching import Batch, batches, computed, find, has_own_derivatives, is_inner_graph
 from .releases import axis_property, inner_graph
 from .tensor.index import unflatten
 
@@ -443,12 +443,19 @@ def _if_else(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
     ]
 
 
+@batches("LazyIfElse")
+def _lazy_if_else(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
+    """As the `IfElse` that it was compiled from."""
+    condition, *given = node.inputs
+    branches = [branch(*given, return_list=True) for branch in (node.op.true_branch, node.op.false_branch)]
+    return batch.expression(*batch.library.module("ifelse").ifelse(condition, *branches))
+
+
 @batches("OpFromGraph")
 def _inner_graph(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any] | None:
     """The inner graph is walked in place, unless its derivatives are not those of its parts."""
     op = node.op
-    names = ("pullback_overrides", "pushforward_overrides", "lop_overrides", "grad_overrides", "rop_overrides")
-    if any(getattr(op, name, None) is not None for name in names):
+    if has_own_derivatives(op):
         return None
     inputs, outputs = inner_graph(op)
     return Batch(batch.library, dict(zip(inputs, operands, strict=True))).run(outputs)

@@ -32,6 +32,14 @@ def inner_graph(op: Any) -> tuple[list[Any], list[Any]]:
     return list(fgraph.inputs), list(fgraph.outputs)
 
 
+def inner_graphs(op: Any) -> list[Any]:
+    """The function graphs inside of an op, of which `LazyIfElse` (PyTensor 3.3) has two."""
+    fgraph = getattr(op, "fgraph", None)
+    if fgraph is not None:
+        return [fgraph]
+    return list(op.inner_graphs.values()) if type(op).__name__ == "LazyIfElse" else []
+
+
 def with_initial(op: Any) -> bool:
     """Whether a maximum or minimum of no elements is the smallest or largest number (PyTensor 3.3), and no error."""
     return bool(getattr(op, "initial", False))

@@ -10,7 +10,7 @@ docs/rewriting.md lists all with what they cost.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -105,17 +105,17 @@ class Rewrites:
             return self._full(inputs, outputs)
         if how is not True:
             raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
-        order = _order(inputs, outputs)
-        kinds = {_kind(op) for op in {id(node.op): node.op for node in order}.values()}
+        nodes = order(inputs, outputs)
+        kinds = {_kind(op) for op in {id(node.op): node.op for node in nodes}.values()}
         families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
         if not families:
             return list(inputs), list(outputs)
         with collector.paused():
-            found = _Rebuilding(self._tracker(families), order).outputs(outputs)
-            if self._checks(_order(inputs, found)) < self._checks(order):
+            found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
+            if self._checks(order(inputs, found)) < self._checks(nodes):
                 # What cancelled held a check: none is ever dropped.
                 families = tuple(family for family in families if QUOTIENTS not in family.rewrites)
-                found = _Rebuilding(self._tracker(families), order).outputs(outputs)
+                found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
         return list(inputs), found
 
     def _checks(self, nodes: Sequence[Any]) -> int:
@@ -167,31 +167,39 @@ class Rewrites:
         return found
 
 
-class _Rebuilding:
+class Rebuilding:
     """The way through a graph, operands first, that leaves it as it is and makes new nodes where something changes.
 
     To node rewriters it is the function graph: they ask it who uses a variable.
 
     Args:
         tracker: from an op to node rewriters.
-        order: the graph's nodes, operands first.
+        nodes: the graph's, operands first.
+        replacements: variables of the graph and what stands for them from the start.
+        limit: how often what a rewrite gives is rewritten again.
 
     Attributes:
         clients: variable to the (node, position) that use it; those of a new variable are those of the old one.
     """
 
-    def __init__(self, tracker: Callable[[Any], list[Any]], order: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        tracker: Callable[[Any], list[Any]],
+        nodes: Sequence[Any],
+        replacements: Mapping[Any, Any] | None = None,
+        limit: int = LIMIT,
+    ) -> None:
         self._tracker = tracker
         self.clients: dict[Any, list[tuple[Any, int]]] = {}
-        self._new: dict[Any, Any] = {}
+        self._new: dict[Any, Any] = dict(replacements or {})
         self._done: set[Any] = set()
-        for node in order:
+        for node in nodes:
             for variable in node.outputs:
                 self.clients[variable] = []
             for position, variable in enumerate(node.inputs):
                 self.clients.setdefault(variable, []).append((node, position))
-        for node in order:
-            self._visit(node, LIMIT)
+        for node in nodes:
+            self._visit(node, limit)
 
     def outputs(self, outputs: Sequence[Any]) -> list[Any]:
         """What has become of these."""
@@ -216,15 +224,15 @@ class _Rebuilding:
 
     def _finish(self, results: Sequence[Any], known: Any, left: int) -> None:
         """Rewrites the new nodes that a rewrite has made."""
-        order = _order((), results, self._done)
-        for node in order:
+        nodes = order((), results, self._done)
+        for node in nodes:
             for variable in node.outputs:
                 self.clients.setdefault(variable, [])
             for position, variable in enumerate(node.inputs):
                 self.clients.setdefault(variable, []).append((node, position))
         for result, variable in zip(results, known.outputs, strict=True):
             self.clients.setdefault(result, []).extend(self.clients.get(variable, ()))
-        for node in order:
+        for node in nodes:
             self._visit(node, left)
 
     def _replace(self, old: Sequence[Any], new: Sequence[Any]) -> None:
@@ -239,18 +247,18 @@ def _kind(op: Any) -> str:
     return type(getattr(op, "scalar_op", op)).__name__
 
 
-def _order(inputs: Sequence[Any], outputs: Sequence[Any], done: Container[Any] = ()) -> list[Any]:
+def order(inputs: Sequence[Any], outputs: Sequence[Any], done: Container[Any] = ()) -> list[Any]:
     """Nodes that the outputs need, operands first, without those that are done and what only they need."""
     known = set(inputs)
     seen: set[Any] = set()
-    order: list[Any] = []
+    found: list[Any] = []
     stack = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
     while stack:
         node, ready = stack.pop()
         if ready:
-            order.append(node)
+            found.append(node)
         elif node not in seen and node not in done:
             seen.add(node)
             stack.append((node, True))
             stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
-    return order
+    return found

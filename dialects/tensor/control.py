@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,16 @@ def _if_else_branches(op: Any) -> Sequence[Sequence[int]]:
 def if_else(ctx: Context, node: Any, condition: Tensor) -> list[Tensor]:
     """Evaluates the nodes that only the chosen branch needs, and its checks, only when it is chosen."""
     return hlo.if_(hlo.convert(condition, bool), ctx.branch(0), ctx.branch(1))
+
+
+@lowers("LazyIfElse", inner=True)
+def lazy_if_else(ctx: Context, node: Any, condition: Tensor, *operands: Tensor) -> list[Tensor]:
+    """`IfElse` as PyTensor 3.3 compiles it for other backends: each branch is an inner graph of the same operands."""
+    graphs = [branch.fgraph for branch in (node.op.true_branch, node.op.false_branch)]
+    yes, no = (
+        functools.partial(ctx.lower_inner, list(graph.inputs), list(graph.outputs), operands) for graph in graphs
+    )
+    return hlo.if_(hlo.convert(condition, bool), yes, no)
 
 
 def exception_name(exception: type[BaseException]) -> str:
