@@ -36,6 +36,11 @@ OPS = 4000  # of a program: from there on the passes would cost more than is sav
 WORK = 1 << 22  # elements computed outside of loops: from there on kernels are long, and XLA's threads help
 
 LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and more, on threads and in other libraries
+# LLVM's optimization levels for kernels of many ops. At level 1 it is done in a fraction of the time, and straight code
+# is as fast; in loops it keeps what is carried in memory, and copies it in every step: a scan with 60 scalar carries
+# and its gradient takes 6 to 7 times as long as at level 2 (jaxlib 0.12), which compiles it no slower.
+LEVEL = 1
+LEVEL_LOOPS = 2
 MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
 
 # A library's kernels or XLA's threads would break up what is to be computed together; inside of a region XLA refuses
@@ -57,7 +62,9 @@ class CpuOptions:
         regions: kernels of many ops (the pass `cpu-regions`).
         pack: one flat array for small results, where NumPy arrays come back.
         vector_width: bits of a vector in kernels of many ops.
-        backend_level: LLVM's optimization level for them.
+        backend_level: LLVM's optimization level for them; None for the plan's choice.
+        trial: where the plan may be slower than a plain compile, both are timed in calls of the user's, once these have
+            taken as long as the compile (see `runtime/trial.py`); results of the two differ in rounding.
         direct: calls of the compiled kernels without PJRT, on the synchronous client: an experiment, see
             docs/direct_call.md.
     """
@@ -68,16 +75,19 @@ class CpuOptions:
     regions: bool = True
     pack: bool = True
     vector_width: int = 512
-    backend_level: int = 1
+    backend_level: int | None = None
     direct: bool = False
+    trial: bool = True
 
     @staticmethod
-    def of(argument: CpuArgument) -> CpuOptions:
-        """The options that `cpu=` means.
+    def of(argument: CpuArgument, reassociate: bool = True) -> CpuOptions:
+        """The options that `cpu=` means; without a trial for who wants every bit the same (`reassociate=False`).
 
         Raises:
             ValueError: it is nothing that `cpu=` takes.
         """
+        if not reassociate:
+            return replace(CpuOptions.of(argument), trial=False)
         if isinstance(argument, CpuOptions):
             return argument
         found = _NAMED.get(argument) if isinstance(argument, str) else None
@@ -93,8 +103,8 @@ class CpuOptions:
             raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
         if self.vector_width not in (128, 256, 512):
             raise ValueError(f"CpuOptions: vector_width must be 128, 256 or 512, got {self.vector_width!r}")
-        if self.backend_level not in (0, 1, 2, 3):
-            raise ValueError(f"CpuOptions: backend_level must be 0, 1, 2 or 3, got {self.backend_level!r}")
+        if self.backend_level not in (None, 0, 1, 2, 3):
+            raise ValueError(f"CpuOptions: backend_level must be None, 0, 1, 2 or 3, got {self.backend_level!r}")
 
     @property
     def plain(self) -> bool:
@@ -121,6 +131,7 @@ class CpuPlan:
         outputs: shape and dtype of what the executable returns; None for the program's own results.
         places: where the results are among them, if they are packed.
         direct: whether it may be called without PJRT.
+        unsure: whether a plain compile may be faster, so that only a trial tells.
         notes: a line on each decision.
     """
 
@@ -129,6 +140,7 @@ class CpuPlan:
     outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None = None
     places: tuple[PackedResult, ...] | None = None
     direct: bool = False
+    unsure: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -205,15 +217,17 @@ def plan(
             if len(outputs) < len(places):
                 arrays = f"{len(outputs)} arrays" if len(outputs) > 1 else "one array"
                 notes.append(f"{len(places)} results come back in {arrays}")
+        unsure = False
         if options.regions:
-            notes.append(_regions(source, work, options, compile_with))
+            note, unsure = _regions(source, work, options, compile_with)
+            notes.append(note)
         mlir.verify(source, f"the plan for {program.name}")
         direct = options.direct and numpy and is_synchronous(device)
         if direct and _may_run_forever(source):
             direct = False
             notes.append("no direct call: a loop's number of steps depends on data, so it cannot be tried")
         planned = PlannedModule(module, mlir.to_bytecode(source), None if outputs is None else len(outputs))
-    return CpuPlan(planned, compile_with or None, outputs, places, direct, tuple(notes))
+    return CpuPlan(planned, compile_with or None, outputs, places, direct, unsure and not direct, tuple(notes))
 
 
 def describe(program: Program, options: CpuOptions, *, numpy: bool = False) -> tuple[str, ...]:
@@ -226,22 +240,30 @@ def _note(notes: list[str], report: Any) -> None:
     notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
 
 
-def _regions(source: Any, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]) -> str:
-    """Forms regions where they pay; a line on what was done."""
+def _regions(
+    source: Any, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]
+) -> tuple[str, bool]:
+    """Forms regions where they pay; a line on what was done, and whether they may cost more than they save."""
     if work.elements > WORK:
-        return f"no regions: {work.elements:,} elements are computed, and XLA's threads help"
+        return f"no regions: {work.elements:,} elements are computed, and XLA's threads help", False
     if work.library > LIBRARY:
-        return f"no regions: {work.library:,} multiplications in libraries take much longer than what regions save"
+        why = f"{work.library:,} multiplications in libraries take much longer than what regions save"
+        return f"no regions: {why}", False
     if work.largest >= cpu_regions.LARGE:
-        return f"no regions: XLA's threads and libraries help with an array of {work.largest:,} elements"
+        return f"no regions: XLA's threads and libraries help with an array of {work.largest:,} elements", False
     count = sum(run(source, "cpu-regions").rewritten.values())
     if not count:
-        return "no regions: nothing that one kernel would gain"
+        return "no regions: nothing that one kernel would gain", False
+    loops = any(op.name == "stablehlo.while" for op in walk(source))
+    level = options.backend_level
+    if level is None:
+        level = LEVEL_LOOPS if loops else LEVEL
     compile_with |= _ONE_KERNEL | {
         "xla_cpu_prefer_vector_width": options.vector_width,
-        "xla_backend_optimization_level": options.backend_level,
+        "xla_backend_optimization_level": level,
     }
-    return f"{count} region{'s' * (count > 1)} of one kernel each"
+    # One kernel without a loop does what the plain compile's kernels do, without starting them.
+    return f"{count} region{'s' * (count > 1)} of one kernel each", loops or count > 1
 
 
 def _may_run_forever(source: Any) -> bool:

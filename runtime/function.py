@@ -107,6 +107,7 @@ class Function:
         passes: what each executable's module goes through before it is compiled.
         cpu: what the plan of an executable for CPU may use, see `runtime/cpu_plan.py`.
         outputs: "jax" or "numpy", the arrays that calls return.
+        changed: gives who is to be told that what runs calls has changed (a `weakref.WeakMethod`), or None.
         derived: its derivatives and batched versions, made when JAX asks for them.
     """
 
@@ -125,8 +126,8 @@ class Function:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
         held = object.__new__(Function)
-        passes = resolve(optimize, reassociate)
-        held._set_up(program, device, cache_size, policy, passes, CpuOptions.of(cpu), check_outputs(outputs))
+        passes, plans = resolve(optimize, reassociate), CpuOptions.of(cpu, reassociate)
+        held._set_up(program, device, cache_size, policy, passes, plans, check_outputs(outputs))
         self.__dict__ = held.__dict__
         if not held._adapts:
             # One Python function less in every call: this one's class calls what was written for it.
@@ -174,6 +175,8 @@ class Function:
         self._runs_on = cpu_plan.choose_device(cpu, self.device, numpy=self._numpy is not None)
         self._for_jax: Function | None = None
         self._retries = Counter()
+        self._trials = Counter()
+        self.changed: Callable[[], Callable[[], object] | None] = _nobody
         self.derived = Derived(self)
         self._policies = Policies(policy, signature)
         self._data_sizes = signature.has_data_sizes
@@ -646,7 +649,14 @@ class Function:
             self._compiles.increment()
             entry.compiles += 1
 
-        return Runner(module, check, counted, self._retries.increment, self.cpu, self._runs_on, self._numpy)
+        def tried(runner: Runner) -> None:
+            self._trials.increment()
+            entry.run = runner.run
+            listener = self.changed()
+            if listener is not None:
+                listener()
+
+        return Runner(module, check, counted, self._retries.increment, tried, self.cpu, self._runs_on, self._numpy)
 
     def _first_run(self, runner: Runner, args: Sequence[Any]) -> Any:
         """The first call of an executable.
@@ -699,6 +709,7 @@ class Function:
             refusals=self._policies.refusals,
             retries=self._retries.value,
             unproven=unproven_note(),
+            trials=self._trials.value,
         )
 
     def clear_cache(self) -> None:
@@ -714,6 +725,10 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
+
+
+def _nobody() -> None:
+    return None
 
 
 def _notes(entry: _Entry | Executable) -> tuple[str, ...]:

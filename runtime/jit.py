@@ -128,7 +128,7 @@ class Jit:
         self._constraints = tuple(constraints)
         self._cache_size = cache_size
         self._passes = resolve(optimize, reassociate)
-        self._cpu = CpuOptions.of(cpu)
+        self._cpu = CpuOptions.of(cpu, reassociate)
         self._numpy = check_outputs(outputs) == "numpy"
         self._positions = _positions(self._signature)
         self._static = self._static_parameters(static_argnames, static_argnums)

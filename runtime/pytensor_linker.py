@@ -188,6 +188,8 @@ class Binding:
             for i in self.updates.values():
                 values.read_from_device(fgraph.inputs[i])
         self._routes: dict[Any, Any] = {}
+        if outputs:
+            self.function.changed = weakref.WeakMethod(self.forget_routes)
         _bindings.add(self)
         self._cache_size = linker.options["cache_size"]
         self._allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc

@@ -2,12 +2,13 @@
 
 In: a static module, what the plan may use, and what the arguments must be. Out: a callable from a call's arguments to
 the results, as JAX or as NumPy arrays. The first call compiles; a plan that XLA refuses then is dropped, once, for a
-compile of the module as it is.
+compile of the module as it is. A plan that may be slower than that is tried, see `trial`.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ import jax
 import numpy as np
 
 from ..codegen.errors import DeviceError, PassError
-from ..codegen.jax_compat import initialize_lapack, no_transformation, trace_state
+from ..codegen.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_flag
 from . import cpu_plan
 from .callee import Callee, Module, Shape, StaticModule
 from .cpu_executable import DirectCallRefused
@@ -27,6 +28,7 @@ from .direct_call import DirectCall
 from .numpy_calls import Place, alone, numpy_call
 from .primitive import call
 from .sync_client import is_synchronous, was_forked
+from .trial import Trial, Ways
 
 
 class PlannedCall(Callee):
@@ -71,6 +73,7 @@ class Runner:
         check: called with arrays, or what JAX traces with, before they are used; raises what is wrong with them.
         counted: called when the module is compiled.
         retried: called when a plan is dropped.
+        tried: called when it is decided by a trial what runs calls from then on; `run` and the others are that then.
         options: what the plan may use.
         device: where to run, None for JAX's default device.
         numpy: for NumPy arrays; None for JAX's.
@@ -89,6 +92,7 @@ class Runner:
         check: Callable[[Sequence[Any]], None],
         counted: Callable[[], None],
         retried: Callable[[], object],
+        tried: Callable[[Runner], object],
         options: CpuOptions,
         device: Any,
         numpy: Numpy | None,
@@ -97,6 +101,8 @@ class Runner:
         self._check = check
         self._counted = counted
         self._retried = retried
+        self._tried = tried
+        self._options = options
         self._device = device
         self._numpy = numpy
         self._arguments = module.program.signature.arguments
@@ -110,6 +116,7 @@ class Runner:
         self.jitted: Any = None
         self.compiled: list[Any] = []
         self._call: Callable[..., Any] | None = None
+        self._plain: Runner | None = None  # of the same module, while the plan is tried
 
     def first(self, *args: Any) -> Any:
         """The first call, which compiles; any call may take this way.
@@ -122,6 +129,7 @@ class Runner:
         """
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
+        start = time.perf_counter()
         try:
             outputs = self._try(args)
         except jax.errors.JaxRuntimeError:
@@ -131,8 +139,40 @@ class Runner:
             self._call = None
             outputs = self._try(args)
         assert self._call is not None
-        self.run = self._call
+        if self.run == self.first:
+            self.run = self._call
+            if self.plan.unsure and self._options.trial:
+                self._start_trial(time.perf_counter() - start)
         return outputs
+
+    def _start_trial(self, compile_seconds: float) -> None:
+        """From now on a trial takes the calls. No call goes past it, as those of `jitted` might."""
+        ways, jitted, x64 = Ways(self.run, self.trusting), self.jitted, x64_flag().value
+        plain = replace(self._options, forms=False, math=False, regions=False, trial=False)
+
+        def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
+            runner = self._plain = Runner(
+                self._module, self._check, self._counted, self._retried, self._tried, plain, self._device, self._numpy
+            )
+            with enable_x64(x64):
+                outputs = runner.run(*args)
+            return outputs, Ways(runner.run, runner.trusting)
+
+        def settled(take_plain: bool, note: str) -> None:
+            notes = (*self.plan.notes, note)
+            other, self._plain = self._plain, None
+            if take_plain:
+                assert other is not None
+                self.plan, self._call = other.plan, other._call
+                self.run, self.trusting, self.jitted, self.compiled = other.run, other.trusting, other.jitted, []
+            else:
+                (self.run, self.trusting), self.jitted = ways, jitted
+            self.plan = replace(self.plan, notes=notes)
+            self._tried(self)
+
+        wait = None if self._numpy is not None else jax.block_until_ready
+        trial = Trial(ways, compile_plain, compile_seconds, settled, wait)
+        (self.run, self.trusting), self.jitted = trial.ways, None
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         self._retried()
@@ -222,11 +262,11 @@ class Runner:
                     arrays.append(x)
                 else:
                     arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
-            return self.trusting(*arrays)
+            return trusting(*arrays)
 
         direct = self._direct_call(compiled, given, results, args)
         written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct)
-        self.trusting = written(otherwise=None)
+        trusting = self.trusting = written(otherwise=None)
         return convert if numpy.arguments else written(otherwise=convert)
 
     def _direct_call(

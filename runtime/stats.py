@@ -44,6 +44,7 @@ class Stats:
         refusals: size name to the reason why it is not padded.
         retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
         unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
+        trials: executables for which plan and plain compile were timed, and the better one was kept.
     """
 
     calls: int = 0
@@ -55,6 +56,7 @@ class Stats:
     refusals: Mapping[str, str] = field(default_factory=dict)
     retries: int = 0
     unproven: str = ""
+    trials: int = 0
 
     @property
     def padding_share(self) -> float:
@@ -75,6 +77,7 @@ class Stats:
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
             retries=sum(part.retries for part in parts),
             unproven=next((part.unproven for part in parts if part.unproven), ""),
+            trials=sum(part.trials for part in parts),
         )
 
 

@@ -68,6 +68,7 @@ LARGE = 1 << 17  # elements from which XLA's threads and libraries help, which k
 PLACES = 32  # of a kernel's code at which an op is computed
 LONG = 1 << 14  # elements that take several times as long as a kernel's start
 OPS = 300  # in one kernel: from there on, compile time grows faster than what is saved
+LOOP = 8  # times as many in a kernel of one loop: a kernel for each part of its body would be started in each step
 
 SMALL_CALL = '{inlineable = "false", xla_cpu_small_call = "true"}'
 
@@ -387,7 +388,8 @@ def _form_block(former: _Former, block: ir.Block) -> None:
     for operation in list(block.operations)[:-1]:
         op = operation.operation
         size = weight(op, former.callees)
-        why = refusal(op, former.callees) or (f"{size} ops are too many for one kernel" if size > former.limit else "")
+        limit = former.limit * LOOP if op.name == "stablehlo.while" else former.limit
+        why = refusal(op, former.callees) or (f"{size} ops are too many for one kernel" if size > limit else "")
         numbers[op] = len(items)
         items.append(_Item(op, list(_reads(op)), why, size))
     terminator = list(block.operations)[-1].operation
