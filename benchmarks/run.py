@@ -47,6 +47,7 @@ BENCHMARKS = (
     "cpu_forms",
     "small_models",
     "small_model_remedies",
+    "small_loops",
 )
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 

@@ -30,9 +30,11 @@ from ..codegen.program import Program
 from ..codegen.signature import main_function
 from .callee import Module, Shape
 from .devices import compile_options, platform_of
+from .one_kernel import forms_one_kernel
 from .sync_client import is_synchronous, synchronous_device
 
 OPS = 4000  # of a program: from there on the passes would cost more than is saved
+MANY = 100  # from which XLA starts so many kernels that calls with JAX arrays gain
 WORK = 1 << 22  # elements computed outside of loops: from there on kernels are long, and XLA's threads help
 
 LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and more, on threads and in other libraries
@@ -208,7 +210,7 @@ def plan(
             made = run(source, "cpu-math" if is_synchronous(device) else f"cpu-math{{elements={MATH_JAX:d}}}")
             _note(notes, made)
         work = cpu_regions.Work.of(source)
-        if made is not None and made.rewritten and work.library <= LIBRARY:
+        if made is not None and made.rewritten and work.library <= LIBRARY and forms_one_kernel(_ONE_KERNEL):
             compile_with |= _ONE_KERNEL
         outputs, places = None, None
         if options.pack and numpy and len(module.places) > 1:
@@ -236,6 +238,19 @@ def describe(program: Program, options: CpuOptions, *, numpy: bool = False) -> t
     return plan(Module(program), options, device, numpy=numpy).notes
 
 
+def pays(program: Program) -> bool:
+    """Whether calls with JAX arrays may gain by a plan what they lose to `jax.jit`'s shorter way: 2 us."""
+    counts = program.op_counts()
+    total = sum(counts.values())
+    if "stablehlo.while" in counts:
+        return True
+    if not MANY <= total <= OPS or not program.signature.is_static:
+        return False
+    source = mlir.clone_bytes(program.to_bytecode())
+    with source.context:
+        return not _too_long(cpu_regions.Work.of(source))
+
+
 def _note(notes: list[str], report: Any) -> None:
     notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
 
@@ -244,13 +259,11 @@ def _regions(
     source: Any, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]
 ) -> tuple[str, bool]:
     """Forms regions where they pay; a line on what was done, and whether they may cost more than they save."""
-    if work.elements > WORK:
-        return f"no regions: {work.elements:,} elements are computed, and XLA's threads help", False
-    if work.library > LIBRARY:
-        why = f"{work.library:,} multiplications in libraries take much longer than what regions save"
-        return f"no regions: {why}", False
-    if work.largest >= cpu_regions.LARGE:
-        return f"no regions: XLA's threads and libraries help with an array of {work.largest:,} elements", False
+    too_long = _too_long(work)
+    if too_long:
+        return f"no regions: {too_long}", False
+    if not forms_one_kernel(_ONE_KERNEL):
+        return "no regions: one-kernel plans do not form with this jaxlib", False
     count = sum(run(source, "cpu-regions").rewritten.values())
     if not count:
         return "no regions: nothing that one kernel would gain", False
@@ -264,6 +277,17 @@ def _regions(
     }
     # One kernel without a loop does what the plain compile's kernels do, without starting them.
     return f"{count} region{'s' * (count > 1)} of one kernel each", loops or count > 1
+
+
+def _too_long(work: cpu_regions.Work) -> str:
+    """Why starting kernels is none of a program's troubles; "" where it may be."""
+    if work.elements > WORK:
+        return f"{work.elements:,} elements are computed, and XLA's threads help"
+    if work.library > LIBRARY:
+        return f"{work.library:,} multiplications in libraries take much longer than what regions save"
+    if work.largest >= cpu_regions.LARGE:
+        return f"XLA's threads and libraries help with an array of {work.largest:,} elements"
+    return ""
 
 
 def _may_run_forever(source: Any) -> bool:

@@ -30,6 +30,7 @@ from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
 from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, signature_of, trace
+from . import cpu_plan
 from .ahead import AheadFunction
 from .arguments import find_sizes
 from .cpu_plan import CpuArgument, CpuOptions
@@ -300,7 +301,7 @@ class Jit:
             return None
         program = traced.program
         changed = program.optimize_own(self._passes)
-        if not (changed or self._numpy or (self._planned() and "stablehlo.while" in program.op_counts())):
+        if not (changed or self._numpy or (self._planned() and cpu_plan.pays(program))):
             return None
         self._traces += 1
         return traced, self._compile(program, ())

@@ -191,7 +191,7 @@ def test_large_arrays_are_left_to_threads():
     assert len(formed(text).regions) == 1
 
 
-def test_regions_hold_a_number_of_ops():
+def test_regions_hold_a_number_of_ops(monkeypatch):
     chain = [f"%v{i + 1} = stablehlo.tanh %v{i} : VECTOR" for i in range(10)]
     text = module(*chain, result="%v10").replace("%x:", "%v0:")
     (whole,) = formed(text).regions
@@ -201,6 +201,8 @@ def test_regions_hold_a_number_of_ops():
     assert max(counts) <= 4
     assert len(counts) <= 4
     loop = lowered(lambda x: lax.fori_loop(0, 3, lambda i, x: jnp.tanh(jnp.sin(jnp.cos(x))) + 1, x), X)
+    assert "stablehlo.while" not in formed(loop, "cpu-regions{ops=6}").outside  # 9 ops, at most 6 * LOOP
+    monkeypatch.setattr(cpu_regions, "LOOP", 1)
     found = formed(loop, "cpu-regions{ops=6}")
     assert "stablehlo.while" in found.outside
     assert re.search(r"\d+ ops are too many for one kernel", found.notes)
