@@ -106,6 +106,7 @@ from .reduce import (
     identity,
     less_nan_last,
     reduce,
+    map_elements,
     reduce_monoid,
     sort,
 )
@@ -234,6 +235,7 @@ __all__ = [
     "put",
     "real",
     "reduce",
+    "map_elements",
     "reduce_monoid",
     "reduce_precision",
     "remainder",

@@ -75,6 +75,24 @@ def reduce(
     )
 
 
+def map_elements(operands: Sequence[Tensor], dtype: DType, body: Callable[..., Tensor]) -> Tensor:
+    """`stablehlo.map`: a function of scalars on the elements of tensors of one shape.
+
+    Args:
+        operands: tensors of one shape.
+        dtype: the result's.
+        body: from an element of each (scalar handles) to one of the result.
+    """
+    first = operands[0]
+    return first.builder.region_op(
+        "stablehlo.map",
+        operands,
+        [(first.dims, dtype)],
+        [([((), x.dtype) for x in operands], lambda *scalars: [body(*scalars)])],
+        (("dimensions", i64_array(range(first.ndim))),),
+    )[0]
+
+
 def reduce_monoid(x: Tensor, axes: Sequence[int], monoid: Monoid) -> Tensor:
     """Reduction of `axes` with a monoid, from its identity."""
     if not axes:

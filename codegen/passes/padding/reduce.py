@@ -98,8 +98,9 @@ def _lifted(
 ) -> list[Tensor]:
     """Any associative body: a further operand says which elements are live, and those that are not are passed over.
 
-    The initial values are not live either, so that they are a neutral element of what is reduced: XLA leaves them out
-    where there is one element. They are the result where nothing is live.
+    The initial values are not live either, so that they are a neutral element of what is reduced: XLA takes them in any
+    number of times, and not at all where there is one element. They may be no neutral element of the body, so the body
+    takes them in once, behind the reduction. They are the result where nothing is live.
     """
     count = len(values)
     for axis in padded:
@@ -120,10 +121,12 @@ def _lifted(
         guarded,
     )
     some, shape = tensors[count], tensors[count].dims
-    return [
-        hlo.select(some, tensor, hlo.broadcast_in_dim(init.tensor, shape, ()))
-        for tensor, init in zip(tensors[:count], inits, strict=True)
+    spread = [hlo.broadcast_in_dim(init.tensor, shape, ()) for init in inits]
+    operands = [*spread, *tensors[:count]]
+    taken_in = [
+        hlo.map_elements(operands, init.dtype, lambda *scalars, i=i: body(*scalars)[i]) for i, init in enumerate(inits)
     ]
+    return [hlo.select(some, tensor, init) for tensor, init in zip(taken_in, spread, strict=True)]
 
 
 # ---- contractions ----------------------------------------------------------------------------------------------------
