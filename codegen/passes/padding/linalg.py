@@ -87,10 +87,24 @@ def _lapack(name: str) -> list[str]:
     return [f"lapack_{kind}{name}_ffi" for kind in "sdcz"]
 
 
-@pads_custom_call(*_lapack("potrf"), *_lapack("getrf"))
+@pads_custom_call(*_lapack("potrf"))
 def factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix: pivots of live columns are live, and the identity never makes it fail."""
+    """Of the completed matrix: the identity never makes it fail."""
     a = with_identity(padder, operands[0])
+    return _library_call(padder, operation, [a], operands)
+
+
+@pads_custom_call(*_lapack("getrf"))
+def lu_factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Of the completed matrix, if it is square: pivots of live columns are live, and the identity never makes it fail.
+
+    Any other is completed with 0: a column of 0 is passed over without an exchange of rows, and reported as singular,
+    which JAX does not look at.
+    """
+    a = operands[0]
+    if a.dims[-1] == a.dims[-2]:
+        return _library_call(padder, operation, [with_identity(padder, a)], operands)
+    a = padder.fill(a, [a.ndim - 2, a.ndim - 1], np.zeros((), a.dtype)[()], accept=facts.is_zero)
     return _library_call(padder, operation, [a], operands)
 
 

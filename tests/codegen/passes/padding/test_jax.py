@@ -226,6 +226,11 @@ def cholesky_and_triangular(a, b):
     return factor, jax.scipy.linalg.cho_solve((factor, True), b), jax.scipy.linalg.solve_triangular(a, b, lower=True)
 
 
+@case("n,m", "n,3", "2,m", data={"x0": positive, "x1": positive, "x2": positive}, bounds={"n": 4, "m": 5})
+def factors_of_matrices_that_are_not_square(a, b, c):
+    return *lax.linalg.lu(a), *lax.linalg.lu(b), *lax.linalg.lu(c)
+
+
 @case("n,n", "n", data={"x0": definite}, bounds={"n": 4})
 def solve_and_determinant(a, b):
     return jnp.linalg.solve(a, b), jnp.linalg.det(a), jnp.linalg.slogdet(a)[1], jnp.linalg.inv(a)
