@@ -59,6 +59,12 @@ def new_context() -> ir.Context:
     return context
 
 
+def current_context() -> ir.Context:
+    """The context of the `with` statement that this thread is in; there must be one."""
+    context: Any = ir.Context.current
+    return context
+
+
 _FLOATS = {"float16": "F16Type", "bfloat16": "BF16Type", "float32": "F32Type", "float64": "F64Type"}
 
 

@@ -211,8 +211,7 @@ def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str
 
 def _type_text(argument: Argument) -> str:
     shape = "".join(f"{dim if isinstance(dim, int) else '?'}x" for dim in argument.dims)
-    context = ir.Context.current
-    return f"tensor<{shape}{mlir.element_type(argument.dtype, context)}>"
+    return f"tensor<{shape}{mlir.element_type(argument.dtype, mlir.current_context())}>"
 
 
 def _open_op(module: ir.Module) -> str:

@@ -42,7 +42,7 @@ def make(name: str, type_: ir.Type, operands: Sequence[ir.Value], **attributes: 
 
 def constant(array: Array) -> ir.Value:
     """A constant."""
-    attribute = mlir.dense_attr(array, ir.Context.current)
+    attribute = mlir.dense_attr(array, mlir.current_context())
     return make("constant", attribute.type, [], value=attribute)
 
 
