@@ -33,6 +33,7 @@ from jaxlib.mlir.dialects import stablehlo as stablehlo
 
 from .errors import ArtifactError, PassError
 
+_RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 
 
@@ -106,8 +107,10 @@ def dtype_of(type_: ir.Type) -> np.dtype[Any]:
 def dense_attr(array: np.ndarray[Any, Any], context: ir.Context) -> ir.DenseElementsAttr:
     """A constant's attribute, made from the array's buffer (no text)."""
     array = np.ascontiguousarray(array).reshape(array.shape)
+    # jaxlib 0.7 and 0.8 take eight booleans a byte, but one as it is.
+    packed = array.dtype == bool and array.size > 1 and _RELEASE in ("0.7", "0.8")
     with context:
-        buffer: Any = array
+        buffer: Any = np.packbits(array, bitorder="little") if packed else array
         return ir.DenseElementsAttr.get(buffer, type=element_type(array.dtype, context), shape=list(array.shape))
 
 
@@ -435,7 +438,7 @@ def clone_module(module: ir.Module) -> ir.Module:
 
     In jaxlib 0.7 the ops of such a copy find no way up to it ("detached operations have no parent"): it is read again.
     """
-    if version("jaxlib").startswith("0.7."):
+    if _RELEASE == "0.7":
         return ir.Module.parse(to_bytecode(module), module.context)
     return cast(ir.Module, module.operation.clone(ip=False).opview)
 

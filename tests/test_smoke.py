@@ -140,6 +140,16 @@ def test_smoke_jit():
     assert fast.stats.compiles == 1
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 20])
+def test_smoke_boolean_constants(size):
+    """Old bindings take eight booleans a byte."""
+    x = pt.dvector("x")
+    for known in (RNG.random(size) > 0.5, np.ones(size, bool), np.zeros(size, bool)):
+        program = hlograph.emit_stablehlo(([x], [pt.switch(pt.as_tensor_variable(known), x, -x)]))
+        values = RNG.normal(size=size)
+        agree([program.compile()(values)], [np.where(known, values, -values)])
+
+
 def test_smoke_errors():
     function = hlograph.function(*logistic())
     with pytest.raises(hlograph.errors.ArgumentShapeError, match="beta"):
