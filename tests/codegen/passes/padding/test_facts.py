@@ -13,6 +13,8 @@ from hlograph.codegen.builder import Tensor
 from hlograph.codegen.passes.padding import facts
 from hlograph.codegen.passes.padding.facts import FINITE, UNKNOWN, ZERO, Constant, constant, fold, join
 
+pytestmark = pytest.mark.optimized  # to the last bit of what XLA computes for a user
+
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F16, F32, F64 = (np.dtype(f"float{bits}") for bits in (16, 32, 64))
 FLOATS = (F16, F32, F64, BF16)
