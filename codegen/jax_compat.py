@@ -82,15 +82,25 @@ def no_transformation() -> Any:
     return found[0]
 
 
-# XLA:CPU hands reductions of 4,096 elements and more to a library whose maximum and minimum pass NaN over.
-_KEEP_NAN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+# XLA:CPU hands reductions of 4,096 elements and more to a library (YNNPACK) whose maximum and minimum pass NaN over,
+# unless it is to have products alone. In jaxlib 0.10 it also leaves out rows where a product of many small rows is
+# followed by a sum (jax#39103), unless it is to have each product by itself.
+_YNN = "xla_cpu_experimental_ynn_fusion_type"
+_PRODUCTS_ALONE = {_YNN: "LIBRARY_FUSION_TYPE_DOT"}
+_EACH_PRODUCT = {_YNN: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+
+
+def keep_products_options() -> Mapping[str, Any]:
+    """Compile options with which XLA:CPU's sums of matrix products are right; none where they are anyway."""
+    return _EACH_PRODUCT if version("jaxlib").startswith("0.10.") else {}
 
 
 @functools.cache
 def keep_nan_options() -> Mapping[str, Any]:
     """Compile options with which XLA:CPU's maximum and minimum keep NaN; none where they do anyway.
 
-    jaxlib 0.10 is known to need them; other releases are asked, once (50 ms).
+    jaxlib 0.10 to 0.12 need them: tried with maximum, minimum and their places, over axes, in four dtypes. Other
+    releases are asked, once (50 ms).
 
     Raises:
         RuntimeError: they do not, and the options known here do not help.
@@ -98,18 +108,25 @@ def keep_nan_options() -> Mapping[str, Any]:
     import jax
     import numpy as np
 
-    if version("jaxlib").startswith("0.10."):
-        return _KEEP_NAN
+    release = version("jaxlib")
+    if release.startswith("0.10."):
+        return _EACH_PRODUCT
+    if release.startswith(("0.11.", "0.12.")):
+        return _PRODUCTS_ALONE
 
-    values = np.zeros(4096, np.float32)
-    values[1] = np.nan
+    values = np.zeros((2, 4096), np.float64)
+    values[:, 1] = np.nan
     (device, *_) = jax.devices("cpu")
 
     def keeps(options: Mapping[str, Any]) -> bool:
-        lowered = jax.jit(lambda x: x.max()).lower(jax.device_put(values, device))
-        return bool(np.isnan(lowered.compile(compiler_options=dict(options))(jax.device_put(values, device))))
+        """For the two functions, of all elements and over an axis, in two dtypes."""
+        with enable_x64(True):
+            given = [jax.device_put(values.astype(dtype), device) for dtype in ("f4", "f8")]
+            lowered = jax.jit(lambda *xs: [(x.max(), x.min(1)) for x in xs]).lower(*given)
+            found = jax.tree.leaves(lowered.compile(compiler_options=dict(options))(*given))
+        return all(bool(np.isnan(x).all()) for x in found)
 
-    for options in ({}, _KEEP_NAN):
+    for options in ({}, _PRODUCTS_ALONE):
         try:
             if keeps(options):
                 return options
@@ -319,19 +336,21 @@ def short_calls() -> ShortCalls | None:
     Two more things are known of these releases: `lower(...).compile()` of a `jax.jit` that has run such arguments
     compiles nothing and finds the executable that ran; and running an array that was deleted raises.
     """
-    if not version("jaxlib").startswith("0.10."):
+    if not version("jaxlib").startswith(("0.10.", "0.11.", "0.12.")):
         return None
     import jax
-    from jax._src import api, array, config, core
+    from jax._src import api, array, config, core, mesh
 
     settings: Any = config
+    meshes: Any = mesh if hasattr(mesh, "abstract_mesh_context_manager") else config  # the second before JAX 0.11
+    no_mesh = getattr(meshes, "empty_abstract_mesh", None)
     try:
         modes = {
             "trace": (core.trace_state, core.eval_trace._weakref),
             "disable_jit": (settings.disable_jit, False),
             "post_hook": (api._post_hook_state, None),  # looks at results: `jax.debug_nans` and `jax.debug_infs`
             "no_execution": (settings.no_execution, False),
-            "mesh": (settings.abstract_mesh_context_manager, None),  # `jax.set_mesh`
+            "mesh": (meshes.abstract_mesh_context_manager, no_mesh),  # `jax.set_mesh`
         }
         device = settings.default_device
     except AttributeError:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from ..codegen.errors import HlographError
-from ..codegen.jax_compat import keep_nan_options
+from ..codegen.jax_compat import keep_nan_options, keep_products_options
 from ..codegen.program import Program
 
 _LIBRARY_REDUCTION = 4096  # elements from which XLA:CPU leaves a reduction to a library
@@ -44,9 +44,16 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     config: Any = jax.config
     device = device or config.jax_default_device
     platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
-    if platform == "cpu" and program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
-        return dict(keep_nan_options()) or None
-    return None
+    if platform != "cpu":
+        return None
+    options: dict[str, Any] = {}
+    # A plan for CPU makes products of sums.
+    products = keep_products_options()
+    if products and not {"stablehlo.dot_general", "stablehlo.reduce"}.isdisjoint(program.op_counts()):
+        options |= products
+    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
+        options |= keep_nan_options()
+    return options or None
 
 
 def platform_of(device: Any) -> str:
