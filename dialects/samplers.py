@@ -278,8 +278,9 @@ def _categorical(key: Array, shape: Shape, dtype: Any, p: Array) -> Array:
 
 @samples("MultinomialRV")
 def _multinomial(key: Array, shape: Shape, dtype: Any, n: Array, p: Array) -> Array:
-    p = p.astype(np.float64)
-    return random.multinomial(key, n.astype(np.float64), p, shape=(*shape, p.shape[-1]), dtype=np.float64)
+    # Before jax 0.12 the sampler's own `shape` is that of the result, from then on it leaves out the last axis.
+    p = jnp.broadcast_to(p.astype(np.float64), (*shape, p.shape[-1]))
+    return random.multinomial(key, jnp.broadcast_to(n.astype(np.float64), shape), p, dtype=np.float64)
 
 
 @samples("IntegersRV")

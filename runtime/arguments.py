@@ -162,6 +162,11 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
         return (), np.dtype(np.int64), True
     if isinstance(value, bool | int | float | complex):
         return (), np.asarray(value).dtype, True
+    if type(value).__name__ == "DataArray":
+        raise ArgumentTypeError(
+            f"argument {argument.name!r} is a DataArray with axes {', '.join(map(str, value.dims))}, and axes count by "
+            f"their order here ({describe(argument.dtype, argument.dims)}); pass x.transpose(...).values"
+        )
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
         raise ArgumentTypeError(

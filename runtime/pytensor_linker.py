@@ -38,6 +38,7 @@ from ..codegen.errors import DeviceError
 from ..codegen.jax_compat import x64_caller, x64_flag
 from ..codegen.passes.optimize import Optimize
 from ..dialects.apply_graph import library
+from ..dialects import xtensors
 from ..dialects.rewrites import EXCLUDED, Rewrite
 from . import pytensor_values as values
 from .cpu_plan import CpuArgument, CpuOptions, choose_device
@@ -175,6 +176,8 @@ class Binding:
         if outputs:
             random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
             options: dict[str, Any] = {"rng_inputs": True} if random else {}
+            # Names of xtensors' dimensions say nothing of sizes here: a mode takes what PyTensor takes.
+            options["dims"] = xtensors.own_dims(inputs)
             program = emit_stablehlo((inputs, outputs), name=_identifier(fgraph.name), **options)
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}

@@ -326,3 +326,15 @@ def test_against_pytensors_compiled_mode() -> None:
     ours, theirs = hlograph.function(inputs, outputs), pytensor.function(inputs, outputs, mode=PYTENSORS_MODE)
     for found, expected in zip(ours(*values), theirs(*values), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_what_pytensor_compiles_for_another_backend() -> None:
+    """Its default mode fuses elementwise ops, indexing and reductions into inner graphs (Numba, since PyTensor 3.3)."""
+    x, index = pt.dvector("x"), pt.lvector("index")
+    compiled = pytensor.function([x, index], [pt.exp(x[index] * 2) + 1, (pt.sin(x) ** 2).sum()])
+    for found, expected in zip(
+        hlograph.emit_stablehlo(compiled).compile()(THREE, np.array([2, 0])),
+        [np.exp(THREE[[2, 0]] * 2) + 1, (np.sin(THREE) ** 2).sum()],
+        strict=True,
+    ):
+        assert_same(found, np.asarray(expected), rtol=1e-12)

@@ -15,6 +15,8 @@ from support import assert_same, reference
 import hlograph
 from hlograph.codegen import errors
 from hlograph.dialects.apply_graph import library
+from hlograph.dialects.patterns import PATTERNS
+from hlograph.dialects.rewrites import EXCLUDED, FAMILIES, QUOTIENTS
 
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 POINTS = [0.0, 1e-9, -1e-9, 1.0, -1.0, 30.0, -30.0, 800.0, -800.0]
@@ -296,3 +298,33 @@ def test_a_check_in_what_cancels_stays() -> None:
     np.testing.assert_array_equal(function(np.array([1.0, 2.0])), [1.0, 1.0])
     with pytest.raises(AssertionError, match="positive"):
         function(np.array([1.0, -2.0]))
+
+
+# Names that we ask for and not every supported release has: releases that have them (from, before), and why.
+NOT_EVERYWHERE = {
+    "local_logsoftmax_grad": ((0,), (3,), "softmax's gradient is an op of its own"),
+    "scan_reduce_trace_prealloc": ((3,), (9,), "what scan_save_mem_prealloc was cut into"),
+    "compile_inner_graph": ((3, 3), (9,), "inner graphs are rewritten for a backend"),
+    "lazy_ifelse": ((3, 3), (9,), "conditionals are compiled to inner graphs for Numba and JAX"),
+    "scalarize": ((3, 3), (9,), "scalars are passed on without arrays for Numba"),
+}
+
+
+def test_the_library_has_every_rewrite_that_is_asked_for() -> None:
+    """A name that a release has lost would leave the selection without a word."""
+    from pytensor.compile.mode import optdb
+    from pytensor.graph.rewriting.db import RewriteDatabase
+
+    found, pending = set(), [optdb]
+    while pending:
+        database = pending.pop()
+        for name, rewriters in database.__db__.items():
+            fresh = name not in found
+            found.update([name, *(getattr(rewriter, "name", None) or "" for rewriter in rewriters)])
+            pending += [x for x in rewriters if isinstance(x, RewriteDatabase) and fresh]
+    wanted = {name for family in FAMILIES for name in family.rewrites} | set(EXCLUDED)
+    missing = wanted - found - PATTERNS.keys() - {QUOTIENTS}
+    release = tuple(int(part) for part in pytensor.__version__.split(".")[:2])
+    assert missing == {
+        name for name, (first, last, _) in NOT_EVERYWHERE.items() if not first <= release < last
+    }

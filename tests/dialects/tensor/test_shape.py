@@ -7,6 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.tensor.basic import Join
 from pytensor.tensor.shape import shape_i
 from support import DYNAMIC, check_lowering
 
@@ -317,7 +318,8 @@ def test_join_and_split_refuse():
     refused(ArgumentShapeError, "size 0 of Split", [x], pt.split(x, [-1, 4], n_splits=2)[0], numbers(3))
     data = pt.split(x, pt.cast(y, "int64"), n_splits=2)[0]
     refused(DataDependentSizeError, "the sizes of Split", [x, y], data, numbers(3), numbers(2))
-    refused(UnsupportedGraphError, "axis of Join.*constant", [matrix, i], pt.join(i, matrix, matrix))
+    if not Join.__props__:  # since PyTensor 3.3 the library itself refuses it
+        refused(UnsupportedGraphError, "axis of Join.*constant", [matrix, i], pt.join(i, matrix, matrix))
 
 
 # ---- axes -----------------------------------------------------------------------------------------------------------
