@@ -1,8 +1,8 @@
 """Where releases of PyTensor and Aesara differ in what an op says of itself.
 
-In: an op or a node. Out: the same answer for all releases. A rule asks here; a name that has changed, or an operand that
-has become a property, is in this file and nowhere else. Which *names* of ops and rewrites a release has is no matter of
-this file: rules for names that do not exist are never asked for.
+In: an op or a node. Out: the same answer for all releases. A rule asks here; a name that has changed, or an operand
+that has become a property, is in this file and nowhere else. Which *names* of ops and rewrites a release has is no
+matter of this file: rules for names that do not exist are never asked for.
 """
 
 from __future__ import annotations
@@ -46,6 +46,6 @@ def with_initial(op: Any) -> bool:
 
 
 def shape_arguments(arguments: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-    """Node and shapes of the arguments of `Op.infer_shape`, which had the function graph in front before PyTensor 3.3."""
+    """Node and shapes of the arguments of `Op.infer_shape`; before PyTensor 3.3 the function graph is in front."""
     node, shapes = arguments[-2:]
     return node, shapes

@@ -5,8 +5,8 @@ the library's own rewrites (`lower_xtensor`) on new nodes; for each new input th
 its axes are called. The library's xtensor modules are imported only for a graph that holds something of theirs.
 
 Decision to know: the same name on two inputs is the same size, checked at the call. Names of dimensions that the graph
-itself changes the size of (`concat`, a slice, `rename`) are an exception: there two inputs may differ, and only the first
-of them has the name. Where the graph needs them to agree it says so itself.
+itself changes the size of (`concat`, a slice, `rename`) are an exception: there two inputs may differ, and only the
+first of them has the name. Where the graph needs them to agree it says so itself.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
 
 
 def own_dims(variables: Sequence[Any]) -> dict[Any, tuple[str | None, ...]]:
-    """Names for the axes of xtensor variables, no two the same: sizes agree where the graph needs it, and only there."""
+    """Names for the axes of xtensor variables, no two the same: sizes agree where the graph needs it, nowhere else."""
     taken: set[str] = set()
     return {
         x: tuple(
@@ -214,9 +214,7 @@ def _root(name: str) -> str:
     return text if NAME.fullmatch(text) and text not in RESERVED else f"dim_{text}"
 
 
-def _names(
-    roots: Sequence[tuple[Any, tuple[str, ...]]], resized: set[str]
-) -> dict[Any, tuple[str | None, ...]]:
+def _names(roots: Sequence[tuple[Any, tuple[str, ...]]], resized: set[str]) -> dict[Any, tuple[str | None, ...]]:
     """What the axes of each root are called; different dimensions get different names."""
     taken: set[str] = set()
     known = {name: "" for _, dims in roots for name in dims}

@@ -37,8 +37,8 @@ from ..codegen.emit import emit_stablehlo
 from ..codegen.errors import DeviceError
 from ..codegen.jax_compat import x64_caller, x64_flag
 from ..codegen.passes.optimize import Optimize
-from ..dialects.apply_graph import library
 from ..dialects import xtensors
+from ..dialects.apply_graph import library
 from ..dialects.rewrites import EXCLUDED, Rewrite
 from . import pytensor_values as values
 from .cpu_plan import CpuArgument, CpuOptions, choose_device

@@ -226,8 +226,7 @@ SPECIAL: dict[str, Case] = {
     "gammal": case(scalar("gammal"), SHAPES[:-1], POINTS),
     "ndtri_exp": case(
         scalar("ndtri_exp"),
-        [0.0, -1e-30, -1e-9, -1e-3, -0.1454, -0.1455, -0.5, -0.7, -1.9999, -2.0001, -31.9, -32.1, -1e3, -1e10, 1.0]
-        + [-np.inf, *INFINITE],
+        [0.0, -1e-30, -1e-9, -1e-3, -0.1454, -0.1455, -0.5, -0.7, -1.9999, -2.0001, -31.9, -32.1, -1e3, -1e10, np.nan],
         float32=2e-6,
     ),
     "betainc": case(

@@ -58,7 +58,9 @@ show([x], advanced_subtensor1(x, pt.constant([0, 4])), name="AdvancedSubtensor1.
 # CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select [[CONST2]], [[SUM]], [[CONST]] : tensor<2xi1>, tensor<2xi64>
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.gather"(%arg0, [[CHOSEN]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 6>}> : (tensor<?x6xf64>, tensor<2xi64>) -> tensor<2x6xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<2x6xf64>
-show([x], advanced_subtensor1(x, pt.constant([0, -1])), name="AdvancedSubtensor1.dynamic.constant", dims={"x": ("n", 6)})
+show(
+    [x], advanced_subtensor1(x, pt.constant([0, -1])), name="AdvancedSubtensor1.dynamic.constant", dims={"x": ("n", 6)}
+)
 
 # CHECK-LABEL: module @AdvancedSubtensor1.dynamic
 # CHECK: func.func {{.*}}hlograph.checks = {{\[\[}}"IndexError", "index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node"]]

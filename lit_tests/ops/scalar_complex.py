@@ -5,9 +5,7 @@ import pytensor.scalar as ps
 from common import of_another_release, show_scalar, this_or_another_release
 
 # PyTensor 3.3 makes these of other ops.
-angle = this_or_another_release(
-    ps, "angle", lambda: of_another_release(type(ps.abs), "Angle")(lambda x: (ps.float64,))
-)
+angle = this_or_another_release(ps, "angle", lambda: of_another_release(type(ps.abs), "Angle")(lambda x: (ps.float64,)))
 complex_from_polar = this_or_another_release(
     ps,
     "complex_from_polar",

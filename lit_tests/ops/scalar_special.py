@@ -94,5 +94,7 @@ show_scalar(psm.betainc, "float64", "float64", "float64")
 show_scalar(psm.hyp2f1, "float64", "float64", "float64", "float64")
 # CHECK-NEXT: NdtriExp.static: ... select(...) : tensor<4xf64>
 # CHECK-NEXT: NdtriExp.dynamic: ... select(...) : tensor<?xf64>
-ndtri_exp = this_or_another_release(psm, "ndtri_exp", lambda: of_another_release(type(psm.erf), "NdtriExp")(psm.erf.output_types_preference))
+ndtri_exp = this_or_another_release(
+    psm, "ndtri_exp", lambda: of_another_release(type(psm.erf), "NdtriExp")(psm.erf.output_types_preference)
+)
 show_scalar(ndtri_exp, "float64")

@@ -10,7 +10,6 @@ def older(name, op):
     return this_or_another_release(ps, name, lambda: of_another_release(type(ps.exp), op)(ps.upgrade_to_float))
 
 
-
 # CHECK: Exp.static: exponential(x) : tensor<4xf64>
 # CHECK-NEXT: Exp.dynamic: exponential(x) : tensor<?xf64>
 show_scalar(ps.exp, "float64")

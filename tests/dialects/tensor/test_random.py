@@ -116,9 +116,9 @@ CASES = {
     "dirichlet": ((np.array([0.5, 2.0, 1.0]),), lambda k, a, n: random.dirichlet(k, a, n, HALF)),
     "multinomial": (
         (9, np.array([0.2, 0.5, 0.3])),
-        lambda k, m, p, n: random.multinomial(
-            k, jnp.full(n, m * 1.0), jnp.broadcast_to(p, (*n, 3)), dtype=HALF
-        ).astype(np.int64),
+        lambda k, m, p, n: random.multinomial(k, jnp.full(n, m * 1.0), jnp.broadcast_to(p, (*n, 3)), dtype=HALF).astype(
+            np.int64
+        ),
     ),
 }
 
