@@ -49,7 +49,7 @@ def places(outputs):
         if variable.owner is not None and isinstance(variable.owner.op, Draw):
             subtensor = variable.owner.inputs[0].owner
             [place] = subtensor.op.idx_list if not subtensor.inputs[1:] else [subtensor.inputs[1].data]
-            found[variable.name] = int(place)
+            found[variable.name or "inner"] = int(place)  # PyTensor 3.3 keeps no names in inner graphs
     [count] = {v.owner.op.count for v in ancestors(outputs) if v.owner and isinstance(v.owner.op, SplitKey)}
     return found, count
 
