@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -177,3 +181,34 @@ def test_every_registered_rule_is_callable_and_named_after_its_op() -> None:
 def test_what_is_no_graph_is_refused(graph: object) -> None:
     with pytest.raises(errors.GraphError, match=type(graph).__name__):
         hlograph.emit_stablehlo(graph)
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("form", ["with the function graph", "without"])
+def test_users_ops_infer_shapes_in_the_old_form_and_the_new(form: str) -> None:
+    """PyTensor 3.3 took the function graph out of `Op.infer_shape`, and still takes ops that have it."""
+    if form == "without" and "fgraph" in inspect.signature(pt.basic.Alloc.infer_shape).parameters:
+        pytest.skip("this release of PyTensor gives the function graph")
+
+    def old(self: Op, fgraph: object, node: Apply, shapes: list) -> list:
+        return [shapes[0]]
+
+    def new(self: Op, node: Apply, shapes: list) -> list:
+        return [shapes[0]]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        kind = type("Shaped", (Doubled,), {"infer_shape": old if form == "with the function graph" else new})
+    hlograph.lowers(kind)(lambda ctx, node, x: hlo.add(x, x))
+    y = kind()(X)
+    for rewrite in (True, "full"):
+        program = hlograph.emit_stablehlo(([X], [y * pt.ones(y.shape), y.shape[0]]), rewrite=rewrite)
+        values, size = program.compile()(VALUES)
+        np.testing.assert_array_equal(values, 2 * VALUES)
+        assert int(size) == 3
+
+
+def test_our_own_ops_have_the_form_that_the_release_wants() -> None:
+    code = "import warnings; warnings.simplefilter('error'); import hlograph.dialects.pytensor_ops"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "infer_shape" not in found.stderr

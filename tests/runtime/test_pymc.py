@@ -1,7 +1,11 @@
-"""PyMC models in the mode and as functions of JAX, beside PyTensor's own evaluation. PyMC 5 needs PyTensor 2.38."""
+"""PyMC models in the mode and as functions of JAX, beside PyTensor's own evaluation; PyMC 6 on the main line.
+
+PyMC 5.28, which needs PyTensor 2.38, runs the same tests but those of what came with PyMC 6.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -20,6 +24,7 @@ from hlograph.errors import UnsupportedOpError
 pm = pytest.importorskip("pymc")
 
 MODE = "STABLEHLO"
+is_new = int(pm.__version__.split(".")[0]) >= 6
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
 EFFECTS, ERRORS = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "pytensor_mode.md"
@@ -148,6 +153,63 @@ def test_sampling_and_predictions():
     assert predicted.posterior_predictive["effects"].shape == (2, 50, 8)
     np.testing.assert_array_equal(prior.prior["schools"], again.prior["schools"])
     assert len(np.unique(prior.prior["mean"])) == 20
+
+
+@pytest.mark.skipif("backend" not in inspect.signature(pm.sample).parameters, reason="came with PyMC 6")
+def test_the_backend_of_sampling():
+    with eight_schools():
+        options = {"random_seed": 1, "chains": 1, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
+        found = pm.sample(20, tune=20, backend=MODE, **options)
+        same = pm.sample(20, tune=20, compile_kwargs={"mode": MODE}, **options)
+    np.testing.assert_allclose(found.posterior["mean"], same.posterior["mean"])
+
+
+def test_interventions_and_observations():
+    """`pm.do` and `pm.observe` make other models of the same graph."""
+    with pm.Model() as model:
+        mean = pm.Normal("mean")
+        pm.Normal("y", mean, 2.0)
+    observed = pm.observe(model, {"y": 1.5})
+    ours, theirs = (observed.compile_logp(mode=mode) for mode in (MODE, REFERENCE))
+    np.testing.assert_allclose(ours({"mean": 0.3}), theirs({"mean": 0.3}), rtol=1e-12)
+    with pm.do(model, {"mean": 100.0}):
+        draws = pm.sample_prior_predictive(50, random_seed=1, compile_kwargs={"mode": MODE})
+    assert abs(float(draws.prior["y"].mean()) - 100) < 2
+
+
+def with_named_dimensions():
+    pmd = pytest.importorskip("pymc.dims")
+    r = np.random.default_rng(7)
+    with pm.Model(coords={"city": list("abc"), "obs": range(20)}) as model:
+        place = pmd.Data("place", r.integers(0, 3, 20), dims=("obs",))
+        slope, spread = pmd.Normal("slope"), pmd.HalfNormal("spread")
+        level = pmd.Normal("level", pmd.Normal("mean"), spread, dims=("city",))
+        seen = pmd.as_xtensor(r.normal(size=20), dims=("obs",))
+        eta = level.isel(city=place) + slope * pmd.Data("x", r.normal(size=20), dims=("obs",))
+        pmd.Normal("y", eta, pmd.HalfNormal("noise"), observed=seen)
+    return model
+
+
+@pytest.mark.skipif(not is_new, reason="pymc.dims needs PyMC 6")
+def test_named_dimensions():
+    model = with_named_dimensions()
+    ours, theirs = (model.compile_dlogp(mode=mode) for mode in (MODE, REFERENCE))
+    for point in points(model):
+        np.testing.assert_allclose(ours(point), theirs(point), rtol=1e-9, atol=1e-11)
+    function = hlograph.function(model.continuous_value_vars, model.logp())
+    assert "level: float64[city]" in str(function.program.signature)
+    values = [point[v.name] for v in model.continuous_value_vars]
+    np.testing.assert_allclose(function(*values), model.compile_logp(mode=REFERENCE)(point), rtol=1e-6)
+
+
+@pytest.mark.skipif(not is_new, reason="pymc.dims needs PyMC 6")
+def test_sampling_with_named_dimensions():
+    options = {"random_seed": 1, "compile_kwargs": {"mode": MODE}}
+    with with_named_dimensions():
+        trace = pm.sample(20, tune=20, chains=1, cores=1, progressbar=False, compute_convergence_checks=False, **options)
+        predicted = pm.sample_posterior_predictive(trace, progressbar=False, **options)
+    assert trace.posterior["level"].dims == ("chain", "draw", "city")
+    assert np.isfinite(predicted.posterior_predictive["y"]).all()
 
 
 def test_the_mode_for_everything(monkeypatch):
