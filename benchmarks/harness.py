@@ -128,3 +128,17 @@ def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, round
         )
         for name, values in samples.items()
     }
+
+
+def settle(function: Any, call: Callable[[], Any], seconds: float = 120.0) -> None:
+    """Calls one of hlograph's functions until no trial of its plan goes on, see docs/cpu.md; else it would be timed.
+
+    A trial begins when the calls have taken as long as the compile.
+    """
+    end = time.perf_counter() + seconds
+    call()
+    while time.perf_counter() < end:
+        if not any(line.startswith("to be tried") for entry in function.stats.by_executable for line in entry.plan):
+            return
+        for _ in range(20):
+            call()

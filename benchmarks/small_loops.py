@@ -12,32 +12,20 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, Timing, check_equal, compare
+from harness import Report, Target, Timing, check_equal, compare, settle
 from small_model_graphs.loops import LOOP_PROGRAMS, LoopProgram
 
 TITLE = "Small loops (ratio to jax.jit)"
 BASELINE = "jax.jit"
 AGAIN = "jax.jit, again"
 GEOMETRIC_MEAN = 0.6
-SECONDS = 60.0  # for a trial to end
 NOISE = 1.03  # so far above 1 are two copies of one function
 
 Call = Callable[[], Any]
-
-
-def settle(function: Any, call: Call, seconds: float = SECONDS) -> None:
-    """Calls until no trial goes on. One begins when the calls have taken as long as the compile."""
-    end = time.perf_counter() + seconds
-    executables = function.stats.by_executable
-    unsure = any("region" in line and "no regions" not in line for entry in executables for line in entry.plan)
-    while unsure and not function.stats.trials and time.perf_counter() < end:
-        for _ in range(20):
-            call()
 
 
 def in_numpy(program: LoopProgram) -> tuple[dict[str, Call], dict[str, list[np.ndarray]]]:

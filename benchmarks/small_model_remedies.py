@@ -1,21 +1,28 @@
-"""What each remedy of the CPU plan brings: the small models with one of them left out at a time.
+"""What each remedy of the CPU plan brings: the small models and loops with one of them left out at a time.
 
-Beside it, how far the plan's results are from those of the plain compile, relative to the greatest element of each.
+    python benchmarks/small_model_remedies.py [--models NAME ...] [--rounds N]
+
+A second copy of the plan shows what two copies of one function differ by. Nothing is tried meanwhile (docs/cpu.md): the
+plan is measured as the model decides it. Last, how far the plan's results are from those of the plain compile, relative
+to the greatest element of each.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from harness import Report, Target, Timing, check_equal, compare
 from small_model_graphs import SMALL_MODELS
-from small_models import by_hlograph, to_call, to_numpy
+from small_model_graphs.loops import LOOP_PROGRAMS
+from small_models import Function, by_hlograph, to_call, to_numpy
 
 TITLE = "Remedies on and off, value and gradient of small models, NumPy in and out (ratio to the first)"
 
 DIFFERENCE = 1e-12
+PROGRAMS = (*SMALL_MODELS, *LOOP_PROGRAMS)
 
 
 def difference(found: Iterable[np.ndarray], expected: Iterable[np.ndarray]) -> float:
@@ -28,36 +35,74 @@ def variants() -> dict[str, dict[str, Any]]:
     """By name: options of `hlograph.function` and `hlograph.jit`. The first is what the others are compared with."""
     from hlograph import CpuOptions
 
-    return {
+    changes: dict[str, dict[str, Any]] = {
         "plan": {},
-        "plain": {"cpu": "plain"},
-        "JAX's client": {"cpu": "jax"},
-        "no regions": {"cpu": CpuOptions(regions=False)},
-        "no math": {"cpu": CpuOptions(math=False)},
-        "no forms": {"cpu": CpuOptions(forms=False)},
-        "no packing": {"cpu": CpuOptions(pack=False)},
-        "vectors of 256 bits": {"cpu": CpuOptions(vector_width=256)},
-        "LLVM at level 3": {"cpu": CpuOptions(backend_level=3)},
+        "plan, again": {},
+        "JAX's client": {"client": "jax"},
+        "no regions": {"regions": False},
+        "no math": {"math": False},
+        "no forms": {"forms": False},
+        "no packing": {"pack": False},
+        "vectors of 256 bits": {"vector_width": 256},
+        "LLVM at level 1": {"backend_level": 1},
+        "level 2": {"backend_level": 2},
+        "level 3": {"backend_level": 3},
     }
+    found = {name: {"cpu": CpuOptions(**change, trial=False)} for name, change in changes.items()}
+    return found | {"plain": {"cpu": "plain"}}
 
 
-def run(quick: bool, progress: Callable[[str], None], models: Iterable[str] = tuple(SMALL_MODELS)) -> Report:
+def compiled(name: str, chosen: dict[str, Any]) -> tuple[Function, list[np.ndarray]]:
+    """A model's or a loop's function, with arguments."""
+    import hlograph
+
+    if name in SMALL_MODELS:
+        return by_hlograph(SMALL_MODELS[name], **chosen)(), SMALL_MODELS[name].point()
+    program = LOOP_PROGRAMS[name]
+    return hlograph.jit(program.function(), outputs="numpy", **chosen), program.point()
+
+
+def run(
+    quick: bool, progress: Callable[[str], None], models: Iterable[str] = PROGRAMS, rounds: int | None = None
+) -> Report:
     """All models with each variant."""
     options = variants()
     report = Report(TITLE, ("model", *options))
     for name in models:
-        model = SMALL_MODELS[name]
-        point = model.point()
         functions = {}
         for variant, chosen in options.items():
             progress(f"{name}: compiling, {variant}")
-            functions[variant] = by_hlograph(model, **chosen)()
+            functions[variant], point = compiled(name, chosen)
         results = {variant: to_numpy(function(*point)) for variant, function in functions.items()}
         check_equal(results)
         what = f"{name}: difference between plan and plain, relative"
         report.targets.append(Target(what, difference(results["plan"], results["plain"]), DIFFERENCE))
         progress(f"{name}: calls")
         calls = {variant: to_call(function, point) for variant, function in functions.items()}
-        timings: dict[str, Timing] = compare(calls, next(iter(options)), rounds=5 if quick else 40)
+        timings: dict[str, Timing] = compare(calls, next(iter(options)), rounds=rounds or (5 if quick else 40))
         report.add(name, timings, "us")
     return report
+
+
+def main() -> None:
+    """A part of the benchmark, printed."""
+    import run as runner  # which sets up the process; it imports the benchmarks by name when they are run
+
+    parser = argparse.ArgumentParser(description="Remedies on and off")
+    parser.add_argument("--models", nargs="+", choices=PROGRAMS, default=PROGRAMS, metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=40)
+    options = parser.parse_args()
+
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    console = runner.Console(width=240)
+    with runner.Console(stderr=True).status("remedies") as status:
+        report = run(False, lambda text: runner.update(status, "remedies", text), options.models, options.rounds)
+    console.print(runner.table(report))
+    for target in report.targets:
+        console.print(f"  {target}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

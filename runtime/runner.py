@@ -148,6 +148,8 @@ class Runner:
     def _start_trial(self, compile_seconds: float) -> None:
         """From now on a trial takes the calls. No call goes past it, as those of `jitted` might."""
         ways, jitted, x64 = Ways(self.run, self.trusting), self.jitted, x64_flag().value
+        notes = self.plan.notes
+        self.plan = replace(self.plan, notes=(*notes, "to be tried beside a plain compile"))
         plain = replace(self._options, forms=False, math=False, regions=False, trial=False)
 
         def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
@@ -159,7 +161,6 @@ class Runner:
             return outputs, Ways(runner.run, runner.trusting)
 
         def settled(take_plain: bool, note: str) -> None:
-            notes = (*self.plan.notes, note)
             other, self._plain = self._plain, None
             if take_plain:
                 assert other is not None
@@ -167,7 +168,7 @@ class Runner:
                 self.run, self.trusting, self.jitted, self.compiled = other.run, other.trusting, other.jitted, []
             else:
                 (self.run, self.trusting), self.jitted = ways, jitted
-            self.plan = replace(self.plan, notes=notes)
+            self.plan = replace(self.plan, notes=(*notes, note))
             self._tried(self)
 
         wait = None if self._numpy is not None else jax.block_until_ready
