@@ -44,12 +44,12 @@ PLANS = [
 # Limits of the pass, so that small programs have what large ones have: several regions, large arrays, large dots.
 LIMITS: list[dict[str, int]] = [
     {},
-    {"OPS": 12},
+    {"OPS": 12, "LOOP": 1},
     {"LONG": 5},
     {"LARGE": 30},
     {"OPS": 40, "DOT": 4, "MATVEC": 4},
     {"OPS": 4000},
-    {"LONG": 12, "OPS": 20},
+    {"LONG": 12, "OPS": 20, "LOOP": 2},
 ]
 
 
