@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -45,12 +46,19 @@ def names() -> bool:
 
 
 def run(*command: str, seconds: float) -> str:
-    """Runs a command with a limit; "ok", "failed" or "not finished"."""
-    try:
-        ended = subprocess.run([sys.executable, *command], cwd=REPOSITORY, timeout=max(seconds, 1), check=False)
-    except subprocess.TimeoutExpired:
-        return f"not finished in {seconds:.0f} s"
-    return "ok" if not ended.returncode else "failed"
+    """Runs a command with a limit; "ok", "failed", or how far it came."""
+    if seconds < 1:
+        return "not run: no time is left"
+    with subprocess.Popen([sys.executable, *command], cwd=REPOSITORY) as process:
+        try:
+            return "ok" if not process.wait(seconds) else "failed"
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)  # pytest then prints what has failed so far
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return f"not finished in {seconds:.0f} s; failures so far are above"
 
 
 def main() -> int:
@@ -59,6 +67,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=900.0, help="for all tests together")
     end = time.monotonic() + parser.parse_args().seconds
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # XLA's info lines
     print(*(f"==> {describe(package)}" for package in PACKAGES), sep="\n", flush=True)
     results = {"private names": "ok" if names() else "failed"}
     sys.stdout.flush()
