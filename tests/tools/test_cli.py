@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -455,14 +454,13 @@ def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_help_is_quick() -> None:
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        done = process("-m", "hlograph.tools", "--help")
-        seconds.append(time.perf_counter() - start)
-        assert done.returncode == 0
-        assert "Commands:" in done.stdout
-    assert min(seconds) < 0.5
+    """It imports nothing that takes long; a limit in seconds would fail on a busy machine."""
+    done = process("-X", "importtime", "-m", "hlograph.tools", "--help")
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "click" in imported
+    assert not imported & {"jax", "jaxlib", "numpy", "pytensor"}
 
 
 def test_every_command_and_every_option_has_a_help_text() -> None:
