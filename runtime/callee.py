@@ -17,7 +17,7 @@ import numpy as np
 from ..codegen import dims as dimension
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
 from ..codegen.jax_compat import enable_x64
-from ..codegen.passes import device_linalg
+from ..codegen.passes import cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from . import symbolic
@@ -156,6 +156,8 @@ class Module:
                 self._optimize()
                 if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes([f"device-linalg{{platform={platform}}}"])
+                if platform == "cpu" and not cpu_updates.OPS.isdisjoint(program.op_counts()):
+                    program = program.run_passes(["cpu-updates"])
                 self._prepared[platform] = program.to_bytecode()
             return self._prepared[platform]
 

@@ -203,6 +203,7 @@ def plan(
             _note(notes, run(source, "cpu-forms"))
         if not device_linalg.OPS.isdisjoint(counts):
             run(source, "device-linalg{platform=cpu}")
+        run(source, "cpu-updates")
         compile_with = dict(plain.options or {})
         made = None
         if options.math:

@@ -23,7 +23,7 @@ from .cpu_executable import KERNEL_ALIGNMENT, CpuExecutable, DirectCallRefused, 
 from .object_code import ObjectCode, outside
 
 # Major and minor version of each jaxlib with which tests and benchmarks/direct_call.py found no difference to PJRT.
-PROVEN = frozenset({"0.7", "0.8", "0.9", "0.10"})
+PROVEN = frozenset({"0.7", "0.8", "0.9", "0.10", "0.11", "0.12"})
 TRIALS = 8  # random inputs tried before a function is given out
 
 Function = Callable[..., list[np.ndarray]]
