@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import export, tree_util
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # type: ignore[attr-defined]  # another name of Jaxpr's
 
 from ..codegen import dims as dimension
 from ..codegen import mlir
