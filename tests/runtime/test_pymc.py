@@ -206,7 +206,9 @@ def test_named_dimensions():
 def test_sampling_with_named_dimensions():
     options = {"random_seed": 1, "compile_kwargs": {"mode": MODE}}
     with with_named_dimensions():
-        trace = pm.sample(20, tune=20, chains=1, cores=1, progressbar=False, compute_convergence_checks=False, **options)
+        trace = pm.sample(
+            20, tune=20, chains=1, cores=1, progressbar=False, compute_convergence_checks=False, **options
+        )
         predicted = pm.sample_posterior_predictive(trace, progressbar=False, **options)
     assert trace.posterior["level"].dims == ("chain", "draw", "city")
     assert np.isfinite(predicted.posterior_predictive["y"]).all()
