@@ -68,7 +68,6 @@ LARGE = 1 << 17  # elements from which XLA's threads and libraries help, which k
 PLACES = 32  # of a kernel's code at which an op is computed
 LONG = 1 << 14  # elements that take several times as long as a kernel's start
 OPS = 300  # in one kernel: from there on, compile time grows faster than what is saved
-WITH_LOOPS = True
 LOOP = 8  # times as many in a kernel of one loop: a kernel for each part of its body would be started in each step
 
 SMALL_CALL = '{inlineable = "false", xla_cpu_small_call = "true"}'
@@ -483,10 +482,7 @@ def _find_stages(items: Sequence[_Item]) -> None:
 
 def _groups(items: Sequence[_Item], stage: int, limit: int) -> Iterator[list[_Item]]:
     """The ops of a stage in order: its regions, of at most `limit` ops each, and one by one what is outside."""
-    inside = [item for item in items if item.stage == stage and not item.outside]
-    if WITH_LOOPS and any(item.op.name == "stablehlo.while" for item in inside):
-        limit *= LOOP
-    yield from _split(inside, limit)
+    yield from _split([item for item in items if item.stage == stage and not item.outside], limit)
     yield from ([item] for item in items if item.stage == stage and item.outside)
 
 

@@ -269,6 +269,42 @@ def test_options_that_cannot_be(option):
         hlograph.CpuOptions(**option)
 
 
+@pytest.mark.parametrize(
+    ("function", "level", "unsure"),
+    [
+        (lambda x: jnp.tanh(x * 2).sum(), cpu_plan.LEVEL, False),
+        (lambda x: lax.fori_loop(0, 9, lambda _, x: jnp.tanh(x) * 2, x), cpu_plan.LEVEL_LOOPS, True),
+    ],
+    ids=["straight", "loop"],
+)
+def test_loops_are_compiled_at_a_higher_level_and_tried(monkeypatch, function, level, unsure):
+    made = plans(monkeypatch)
+    hlograph.jit(function, outputs="numpy")(X)
+    (plan,) = made
+    assert plan.options is not None
+    assert plan.options["xla_backend_optimization_level"] == level
+    assert plan.unsure == unsure
+    hlograph.jit(function, outputs="numpy", cpu=hlograph.CpuOptions(backend_level=3))(X)
+    assert made[-1].options["xla_backend_optimization_level"] == 3
+
+
+def chain(x, length: int):
+    for number in range(length):
+        x = jnp.sin(x) * 0.5 + jnp.roll(x, number % 5) * 0.4  # a contraction: rounding stays what it is
+    return x.sum()
+
+
+@pytest.mark.parametrize(("length", "planned"), [(3, False), (40, True)])
+def test_jax_arrays_have_a_plan_where_there_are_many_ops(length, planned):
+    with jax.enable_x64(True):
+        fn = hlograph.jit(lambda x: chain(x, length))
+        found = fn(jnp.asarray(X))
+        np.testing.assert_allclose(found, chain(jnp.asarray(X), length), rtol=1e-9)
+    entries = fn.stats.by_executable
+    assert any("kernel each" in line for entry in entries for line in entry.plan) == planned
+    assert fn.stats.jax_calls == (0 if planned else 1)
+
+
 # ---- jaxlib without kernels of many ops ------------------------------------------------------------------------------
 
 
