@@ -249,7 +249,7 @@ def pays(program: Program) -> bool:
         return False
     source = mlir.clone_bytes(program.to_bytecode())
     with source.context:
-        return not _too_long(cpu_regions.Work.of(source))
+        return not _too_long(cpu_regions.Work.of(source)) and bool(run(source, "cpu-regions").rewritten)
 
 
 def _note(notes: list[str], report: Any) -> None:
