@@ -18,12 +18,10 @@ import jax
 import numpy as np
 
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
-from ..codegen.jax_compat import enable_x64
+from ..codegen.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
 from .cpu_executable import KERNEL_ALIGNMENT, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
 from .object_code import ObjectCode, outside
 
-# Major and minor version of each jaxlib with which tests and benchmarks/direct_call.py found no difference to PJRT.
-PROVEN = frozenset({"0.7", "0.8", "0.9", "0.10", "0.11", "0.12"})
 TRIALS = 8  # random inputs tried before a function is given out
 
 Function = Callable[..., list[np.ndarray]]
@@ -81,7 +79,7 @@ class DirectCall:
                 of the trials is with subnormal numbers, one with NaN and infinity.
             trials: number of random inputs.
             seed: of the random inputs.
-            unproven: takes versions of jaxlib that are not in `PROVEN`, too.
+            unproven: takes versions of jaxlib that are not in `jax_compat.PROVEN_JAXLIB`, too.
 
         Raises:
             DirectCallRefused: something about the executable, this version of jaxlib or this machine is not known, or
@@ -89,9 +87,9 @@ class DirectCall:
             ArgumentTypeError: an argument's dtype is not the one that was compiled for.
             ArgumentShapeError: likewise, its shape.
         """
-        version = metadata.version("jaxlib")
-        if ".".join(version.split(".")[:2]) not in PROVEN and not unproven:
-            raise DirectCallRefused(f"not tried with jaxlib {version}, only with {sorted(PROVEN)}")
+        if not (unproven or proven_jaxlib()):
+            proven = ", ".join(PROVEN_JAXLIB)
+            raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
         executable = compiled.runtime_executable()
         if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
             raise DirectCallRefused("the executable is not for one CPU device")
