@@ -28,15 +28,16 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     assert namespace["gradient"].shape == (2,)
 
 
-def test_jax_pytensor_and_one_compile_for_every_length(tmp_path, monkeypatch, capsys):
+def test_jax_pytensor_names_and_one_compile_for_every_length(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
-    for block in blocks()[:4]:
+    for block in blocks()[:5]:
         exec(compile(block, "README.md", "exec"), namespace)
     printed = capsys.readouterr().out
     assert "stablehlo_call[callee=logp]" in printed
     assert namespace["draws"].shape == (100, 5)
     np.testing.assert_allclose(namespace["state"].get_value(), 0)
+    assert "(sales: float64[city, month], price: float64[month]) -> (out0: float64[city])" in printed
     assert "9 compiles for 59 lengths" in printed
     picked, mean = namespace["picked"](np.arange(5.0), np.arange(5) > 2)
     np.testing.assert_array_equal(picked, [3.0, 4.0])
@@ -51,7 +52,7 @@ def test_loops(capsys):
     import hlograph
 
     namespace: dict = {"jax": jax, "jnp": jnp, "hlograph": hlograph}
-    block = blocks()[4]
+    block = blocks()[5]
     exec(compile(block, "README.md", "exec"), namespace)
     bytes_, *table = capsys.readouterr().out.splitlines()
     said = [int(number.replace(",", "")) for number in re.search(r"# ([\d,]+), not ([\d,]+)", block).groups()]
@@ -64,7 +65,7 @@ def test_loops(capsys):
 def test_small_models(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
-    for block in (blocks()[0], blocks()[5]):
+    for block in (blocks()[0], blocks()[6]):
         exec(compile(block, "README.md", "exec"), namespace)
     assert "'client: synchronous'" in capsys.readouterr().out
     value, gradient = namespace["small"](np.ones((5, 2)), np.ones(5), np.zeros(2))
@@ -87,7 +88,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    exec(compile(blocks()[6], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
+    exec(compile(blocks()[7], "README.md", "exec"), {"hlograph": hlograph, "MyOp": MyOp})
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
