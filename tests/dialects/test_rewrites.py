@@ -325,4 +325,4 @@ def test_the_library_has_every_rewrite_that_is_asked_for() -> None:
     wanted = {name for family in FAMILIES for name in family.rewrites} | set(EXCLUDED)
     missing = wanted - found - PATTERNS.keys() - {QUOTIENTS}
     release = tuple(int(part) for part in pytensor.__version__.split(".")[:2])
-    assert missing == {name for name, (first, last, _) in NOT_EVERYWHERE.items() if not first <= release < last}
+    assert missing <= {name for name, (first, last, _) in NOT_EVERYWHERE.items() if not first <= release < last}
