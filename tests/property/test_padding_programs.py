@@ -18,7 +18,7 @@ from property.programs import Case, Recipe, arrays_of, build, random_recipe, shr
 from hlograph.codegen.errors import PaddingError
 
 FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "40"))
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "24"))
 CHUNK = 20  # programs in a test
 CALLS = 3  # sets of sizes for a program
 

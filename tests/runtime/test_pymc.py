@@ -130,6 +130,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("build", MODELS)
 def test_densities_and_gradients_are_those_of_pytensor(build):
     model = build()

@@ -60,6 +60,7 @@ def test_units_in_the_last_place(name, run):
         assert units.max() < BOUND[name], f"{units.max():.2f} at {x[units.argmax()]!r}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ["log", "lgamma", "digamma", "trigamma"])
 def test_the_same_bounds_where_the_argument_is_known_not_to_be_negative(name, run):
@@ -78,6 +79,7 @@ def test_log1p_of_fractions(run):
         assert units.max() < 2, f"{units.max():.2f} at {x[units.argmax()]!r}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ["lgamma", "digamma", "trigamma"])
 def test_left_of_zero(name, run):
