@@ -75,10 +75,11 @@ def node_by_node(
         return known[variable]
 
     for node in nodes:
+        node.op.prepare_node(node, {}, {}, "py")  # as the linker does: it settles dtypes
         storage: list[list[Any]] = [[None] for _ in node.outputs]
         node.op.perform(node, copy.deepcopy([value_of(variable) for variable in node.inputs]), storage)
         for variable, (value,) in zip(node.outputs, storage, strict=True):
-            known[variable] = None if value is None else variable.type.filter(value)
+            known[variable] = value
     return [np.asarray(value_of(variable)) for variable in outputs]
 
 
