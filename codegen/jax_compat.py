@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-# The jaxlib releases that all tests have run with. What lies below JAX's public API is used with these only.
+# The jaxlib releases that tests have run with, of some the smoke test alone. What lies below JAX's public API is used
+# with these only.
 PROVEN_JAXLIB = ("0.7", "0.8", "0.9", "0.10", "0.11", "0.12")
 
 
