@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import floordiv, mod
 from typing import Any, NoReturn, cast
 
@@ -109,6 +109,12 @@ def parse(text: str, *, signed: Collection[str] = ()) -> Dim:
         DimSyntaxError: the text is not in the grammar, or nested more than 200 deep.
         ZeroDivisionError: a division by the constant 0.
     """
+    return _parse(text, frozenset(signed))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str, signed: frozenset[str]) -> Dim:
+    """`parse`; modules say the same dimensions again and again, and each pass reads them."""
     return _Parser(text, 0, len(text), signed).whole()
 
 
