@@ -40,6 +40,7 @@ def agree(found, x=X) -> None:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "cpu", ["auto", "jax", "sync", "plain", REGIONS, hlograph.CpuOptions(client="sync", pack=False)]
 )
@@ -76,6 +77,7 @@ def test_wrong_options_are_named():
         hlograph.CpuOptions(region=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cpu", ["plain", "jax", "sync"])
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
 @pytest.mark.parametrize(

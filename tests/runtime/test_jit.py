@@ -152,7 +152,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_those_of_jax_jit(name) -> None:
     function, dims, arguments = CASES[name]

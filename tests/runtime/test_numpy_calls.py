@@ -111,7 +111,7 @@ def check(found, expected):
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [*DTYPES, BFLOAT16], ids=str)
 def test_every_dtype_and_rank(make, execution, dtype):
     args = [sample(dtype, dims, len(dims)) for dims in [(), (1,), (0,), (3, 0), (7,), (2, 3, 4)]]
@@ -131,6 +131,7 @@ def test_arguments_of_any_strides(make, execution):
     check(call(x), (x * 2,))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [COPIED // 8 - 1, COPIED // 8, COPIED // 8 + 1])
 def test_sizes_around_that_of_copied_results(make, execution, count):
     x = np.arange(float(count))
@@ -138,6 +139,7 @@ def test_sizes_around_that_of_copied_results(make, execution, count):
     check(call(x), (x + 1, x[:3]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, count, offset):
@@ -245,6 +247,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_of_the_argument_s_type_is_passed_on(make, execution, name):
     good = (np.arange(3.0), np.float64(2), np.int32(3))
@@ -331,6 +334,7 @@ def test_places_that_do_not_fit(places, message):
 # ---- memory ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [3, COPIED // 8, COPIED, STAGED // 8 + 1])
 def test_results_share_no_element(make, execution, count):
     constant = np.arange(float(count)) + 5

@@ -258,6 +258,7 @@ def test_cholesky_solve_of_a_batch_with_one_factor() -> None:
 # ---- triangular systems ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("unit_diagonal", [False, True])
 @pytest.mark.parametrize("trans", [0, 1, 2])
 @pytest.mark.parametrize("lower", [True, False])

@@ -142,7 +142,7 @@ def arguments(name):
     return inputs, arrays, hand, lambda *p, **options: rv(name, *p, **options)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @some_of(*(name for name in CASES if name not in LOOPS + VECTORS))
 def test_a_draw_is_that_of_jax(name):
     inputs, arrays, hand, make = arguments(name)

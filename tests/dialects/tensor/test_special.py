@@ -29,7 +29,7 @@ LONG = (
 )  # loops: up to minutes in the interpreter
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_function(name: str) -> None:
     """All combinations of the values, in one vector per argument."""

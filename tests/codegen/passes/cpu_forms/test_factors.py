@@ -36,6 +36,7 @@ CHOLESKY = [("cpu-forms", shape) for shape in ((1, 1), (2, 2), (4, 4), (3, 2, 2)
 CHOLESKY += [("cpu-forms{kernel=true}", shape) for shape in ((3, 3), (5, 5), (17, 17), (1, 6, 6), (9, 8, 8))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize(("option", "shape"), CHOLESKY)
 def test_cholesky(option, shape, lower):
@@ -54,6 +55,7 @@ def test_cholesky(option, shape, lower):
     close(found, expected, 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize("bad", [-1.0, 0.0, np.nan])
 @pytest.mark.parametrize(("option", "n"), [("cpu-forms", 3), ("cpu-forms{kernel=true}", 6)])
@@ -81,6 +83,7 @@ SOLVES += [("cpu-forms", (9, 6, 6), (9, 6, 2)), ("cpu-forms", (2, 3, 3), (2, 3, 
 SOLVES += [("cpu-forms{kernel=true}", (1, 12, 12), (1, 12, 3)), ("cpu-forms{kernel=true}", (8, 8, 8), (8, 8, 1))]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])

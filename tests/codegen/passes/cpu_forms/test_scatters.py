@@ -100,6 +100,7 @@ FORMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 @pytest.mark.parametrize("form", FORMS)
 def test_dimension_numbers(form, known):

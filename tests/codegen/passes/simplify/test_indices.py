@@ -49,6 +49,7 @@ GATHERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", GATHERS)
 def test_gathers(name):
     text = GATHERS[name]
@@ -121,6 +122,7 @@ SCATTERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCATTERS)
 def test_scatters(name):
     text = SCATTERS[name]
