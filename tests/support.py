@@ -115,9 +115,9 @@ def check_lowering(
 ) -> hlograph.Program:
     """Compares PyTensor's evaluation, the PJRT run and the reference interpreter, on a `?` and on a static module.
 
-    All are interpreted; of the `?` modules one in two is compiled, and of the static ones one in six, since a compile
-    takes longer than all the rest. Of the `?` modules some also run padded, with zeros or with NaN in the padding of
-    their arguments, and transformed by JAX: see `check_transformed`.
+    All are interpreted; of the `?` modules one in three is compiled, of the static ones one in nine, since a compile
+    takes longer than all the rest. Some `?` modules also run padded, with zeros or with NaN in the padding of their
+    arguments, and transformed by JAX: see `check_transformed`.
 
     Args:
         inputs: graph inputs.
@@ -145,7 +145,7 @@ def check_lowering(
             dynamic = DYNAMIC.search(programs["static"].text)
             assert dynamic is None, f"a static module holds {dynamic[0]}"
     for kind, program in programs.items():
-        if not interpret or in_turn(program, 2 if kind == "symbolic" else 6):
+        if not interpret or in_turn(program, 3 if kind == "symbolic" else 9):
             ran = program.compile()(*arrays)
             ran = ran if len(outs) > 1 else (ran,)
             for index, (actual, value) in enumerate(zip(ran, wanted, strict=True)):

@@ -383,7 +383,7 @@ FACTORIZATIONS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 def test_factorizations(name) -> None:
     function = FACTORIZATIONS[name]

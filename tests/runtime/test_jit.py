@@ -164,6 +164,7 @@ def test_results_are_those_of_jax_jit(name) -> None:
     assert ours.stats.calls == len(SIZES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["value_and_grad", "sort", "float64_input", "size_as_data", "random"])
 def test_in_x64_mode(name) -> None:
     function, dims, arguments = CASES[name]

@@ -351,6 +351,7 @@ def test_results_share_no_element(make, execution, count):
     check(call(x), (x, x, x + 1, constant, constant))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [3, COPIED])
 def test_results_outlive_their_call(make, execution, count):
     call = make(lambda x: (x + 1, x * 2), np.zeros(count))
@@ -399,6 +400,7 @@ def test_a_function_that_is_dropped_is_freed(execution):
 # ---- threads -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("count", [4, COPIED // 8 + 1])
 def test_threads_never_see_each_other_s_values(make, execution, count):
     call = make(lambda x, k: (x * k, x.sum() + k), np.zeros(count), np.float64(0))

@@ -63,7 +63,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 EVERYWHERE = ("grad", "jit of value_and_grad")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("model", "transform"),
     [
@@ -79,7 +79,7 @@ def test_derivatives(model: Model, transform: Callable[..., Any]) -> None:
     assert_tree(actual, transform(model.value, model.parameters)(*data))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_derivatives_agree_with_differences_to_second_order(model: Model) -> None:
     function, data = model.function(), model.data()
@@ -370,6 +370,7 @@ def test_a_loaded_program_batches_in_a_loop_and_has_no_derivative(tmp_path: Any)
         jax.grad(function)(batch[0])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
 def test_a_program_saved_with_its_pullback(tmp_path: Any, suffix: str) -> None:
     inputs, value = LOGISTIC.graph()

@@ -44,7 +44,7 @@ def sizes_of(inputs, output, *values):
 # ---- masks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("inputs", "output", "values"),
     [
@@ -177,6 +177,7 @@ def test_writing_needs_no_size(target, value, inputs, values):
     assert not program.signature.counts
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("target", "inputs", "values"),
     [
@@ -205,7 +206,7 @@ def test_writing_another_number_of_values():
 # ---- unique ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("variable", "values", "axis"),
     [

@@ -16,7 +16,7 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.scalar.basic import Composite
 from pytensor.tensor.elemwise import Elemwise
-from support import DYNAMIC, assert_same, check_lowering, reference
+from support import DYNAMIC, NIGHTLY, assert_same, check_lowering, reference
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedOpError
@@ -240,7 +240,7 @@ def expressions(draw: Any, depth: int = 6) -> Any:
     return BINARY[draw(st.sampled_from(sorted(BINARY)))](draw(expressions(depth - 1)), draw(expressions(depth - 1)))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=300 if NIGHTLY else 15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(expressions(), st.booleans())
 def test_random_expressions(output: Any, static: bool) -> None:
     values = [value_of(number) for number in range(len(LEAVES))]

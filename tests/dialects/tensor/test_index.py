@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import DYNAMIC, check_lowering
+from support import DYNAMIC, NIGHTLY, check_lowering
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, DataDependentSizeError, IndexOutOfBoundsError, UnsupportedGraphError
@@ -43,11 +43,13 @@ SLICES = [slice(*parts) for parts in itertools.product(ENDS, ENDS, [None, 2, -1,
 # ---- slices ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_constant_slices(size):
     check_lowering([x], [x[s] for s in SLICES], numbers(size), interpret=size == 5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 2), (2, 1), (5, 3)])
 def test_symbolic_ends(sizes):
     n, m = x.shape[0], y.shape[0]
@@ -624,7 +626,7 @@ def _write(data, value, symbol):
     return value, pt.inc_subtensor(symbol[parts], 0.5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=300 if NIGHTLY else 15)
 @given(data=st.data())
 def test_compositions(data):
     shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))

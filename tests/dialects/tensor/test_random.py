@@ -165,7 +165,7 @@ def test_sizes(name):
             assert_same(found, wanted, rtol=1e-13, atol=1e-14, label=f"size {shape}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @some_of("normal", "bernoulli", "gamma")
 def test_batches_of_keys_and_parameters(name):
     """Each element is the draw that it is alone, and one key means the same random numbers for all elements."""

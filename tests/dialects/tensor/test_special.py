@@ -14,7 +14,7 @@ import scipy.special
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.tensor.elemwise import Elemwise
 from scalar_cases import SPECIAL, check, scalar, words
-from support import assert_same, check_lowering
+from support import NIGHTLY, assert_same, check_lowering
 
 import hlograph
 
@@ -38,6 +38,8 @@ def test_function(name: str) -> None:
         check(tested.op, tested.dtypes, tested.values, tested.tolerance)
         return
     columns = np.array(list(itertools.product(*tested.values["grids"]))).T
+    if name in LONG and not NIGHTLY:
+        columns = columns[:, ::5]  # 5 divides no grid's length
     inputs, outputs, arrays, expected = [], [], [], []
     for types in tested.dtypes:
         xs = [pt.tensor(f"{d}_{i}", dtype=d, shape=(None,)) for i, d in enumerate(types)]
