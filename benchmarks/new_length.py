@@ -23,12 +23,11 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             "jax.jit": by_jax(model),
             "PyTensor JAX": by_pytensor_jax(*model.graph()),
         }
-        data = model.data(200)
         samples: dict[str, list[float]] = {name: [] for name in functions}
         names = list(functions)
         for number in range(3 if quick else 25):
             progress(f"{model.name}: length {number + 1}")
-            arguments = [x[: 100 + number] if position < 2 else x for position, x in enumerate(data)]
+            arguments = model.data(100 + number)
             results = {}
             for name in names[number % 3 :] + names[: number % 3]:
                 start = time.perf_counter()
