@@ -8,10 +8,11 @@ knowledge: a dimension that was equal to another stays so.
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from .dims import (
     _DEFAULT,
@@ -43,12 +44,15 @@ class DimMismatch(ValueError):
         return DimMismatch, (self.lhs, self.rhs, self.where)
 
 
+_RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, ">=": operator.ge, "!=": operator.ne}
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """``lhs relation rhs``, which the roots' values must fulfil; ``where`` says what demands it."""
 
     lhs: Dim
-    relation: Literal["==", ">="]
+    relation: Literal["==", ">=", "!="]
     rhs: Dim
     where: str = ""
 
@@ -57,17 +61,17 @@ class Constraint:
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         lhs, rhs = evaluate(self.lhs, sizes), evaluate(self.rhs, sizes)
-        return lhs == rhs if self.relation == "==" else lhs >= rhs
+        return _RELATIONS[self.relation](lhs, rhs)
 
     @classmethod
     def parse(cls, text: str, where: str = "", signed: Collection[str] = ()) -> Constraint:
-        """From ``"lhs == rhs"`` or ``"lhs >= rhs"``; raises as `parse` does."""
+        """From ``"lhs == rhs"``, ``"lhs >= rhs"`` or ``"lhs != rhs"``; raises as `parse` does."""
         relation = re.search("[=<>!]+", text)
-        if relation is None or relation[0] not in ("==", ">="):
-            raise DimSyntaxError(text, relation.start() + 1 if relation else len(text) + 1, "'==' or '>='")
+        if relation is None or relation[0] not in _RELATIONS:
+            raise DimSyntaxError(text, relation.start() + 1 if relation else len(text) + 1, "'==', '>=' or '!='")
         lhs = parse_between(text, 0, relation.start(), signed)
         rhs = parse_between(text, relation.end(), len(text), signed)
-        return cls(lhs, "==" if relation[0] == "==" else ">=", rhs, where)
+        return cls(lhs, cast(Any, relation[0]), rhs, where)
 
 
 _Row: TypeAlias = tuple[_Monomial, Dim]  # (lead, zero): zero == 0 is known, and no later row has the monomial lead

@@ -528,6 +528,18 @@ def bounds(dim: Dim, sizes: Mapping[str, tuple[int | None, int | None]] | None =
 _INTEGERS: dict[str, Callable[..., int]] = {"floordiv": floordiv, "mod": mod, "min": min, "max": max}
 
 
+def operands(dim: Dim) -> set[Dim]:
+    """What a dimension's functions (`//`, `%`, `min`, `max`) are applied to, those inside of these too."""
+    found: set[Dim] = set()
+    pending = [arg for monomial, _ in _terms(dim) for atom in monomial for arg in atom.args]
+    while pending:
+        operand = pending.pop()
+        if operand not in found:
+            found.add(operand)
+            pending += [arg for monomial, _ in _terms(operand) for atom in monomial for arg in atom.args]
+    return found
+
+
 def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
     """The value for given roots.
 

@@ -7,6 +7,11 @@ was found, where, and what to do about it.
 
 from __future__ import annotations
 
+from typing import Any
+
+# With this begins the `where` of a demand that a number made of sizes fits the integers that it is computed in.
+OVERFLOW = "a number of"
+
 
 class HlographError(Exception):
     """Base class of all errors that hlograph raises on purpose."""
@@ -21,7 +26,13 @@ class UnsupportedOpError(HlographError, NotImplementedError):
 
 
 class UnsupportedGraphError(HlographError, NotImplementedError):
-    """An op has a rule, but not for this use of it (a sparse type, a mode of an option, ...)."""
+    """An op has a rule, but not for this use of it (a sparse type, a mode of an option, ...).
+
+    Attributes:
+        guards: of a function that is traced: the constraints on sizes under which it is known to be so.
+    """
+
+    guards: tuple[Any, ...] = ()
 
 
 class DerivativeError(UnsupportedGraphError):
@@ -60,9 +71,15 @@ class IndexOutOfBoundsError(ArgumentShapeError, IndexError):
     """An index that is known before the run does not exist in an array of the given size."""
 
 
+class SizeOverflowError(ArgumentShapeError, OverflowError):
+    """A number made of sizes does not fit the integers that it is computed in."""
+
+
 def demand_error(where: str, message: str) -> ArgumentShapeError:
-    """The error for sizes that break a demand; one that an index makes has a `where` that begins with "index"."""
-    return (IndexOutOfBoundsError if where.startswith("index") else ArgumentShapeError)(message)
+    """The error for sizes that break a demand, which the beginning of its `where` tells."""
+    if where.startswith("index"):
+        return IndexOutOfBoundsError(message)
+    return (SizeOverflowError if where.startswith(OVERFLOW) else ArgumentShapeError)(message)
 
 
 class ArtifactError(HlographError, ValueError):

@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -62,6 +62,44 @@ def x64_flag() -> Any:
 
     state = getattr(jax, "enable_x64", None)
     return state if isinstance(getattr(state, "value", None), bool) else _ConfigFlag()
+
+
+def inconclusive_error() -> type[Exception]:
+    """What JAX raises where it cannot decide something of symbolic sizes."""
+    import jax
+
+    found: Any = getattr(jax.errors, "InconclusiveDimensionOperation", None)
+    if found is None:  # before JAX 0.8
+        from jax._src import core
+
+        found = core.InconclusiveDimensionOperation
+    return found
+
+
+def size_primitive() -> Any:
+    """The primitive that makes data of a symbolic size."""
+    from jax._src.export import shape_poly
+
+    return shape_poly.dim_as_value_p
+
+
+def register_number(kind: type, as_array: Callable[[Any], Any], aval: Callable[[Any], Any]) -> None:
+    """Has JAX's functions take values of a class as they take Python's numbers.
+
+    Args:
+        kind: the class.
+        as_array: makes an array of a value, where one is traced.
+        aval: what that will be.
+    """
+    from jax._src import core, dtypes
+
+    mappings: Any = core.pytype_aval_mappings
+    mappings[kind] = aval
+    register = getattr(dtypes, "register_canonicalize_value_handler", None)
+    if register is not None:
+        register(kind, as_array)
+    else:  # JAX 0.7: as it makes data of its symbolic sizes
+        kind.dimension_as_value = as_array  # type: ignore[attr-defined]
 
 
 def trace_state() -> Any:
@@ -165,7 +203,9 @@ def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
     return call
 
 
-def result_avals(operands: Sequence[Any], types: Sequence[tuple[tuple[Any, ...], Any]]) -> list[Any]:
+def result_avals(
+    operands: Sequence[Any], types: Sequence[tuple[tuple[Any, ...], Any]], weak: Collection[int] = ()
+) -> list[Any]:
     """The abstract arrays that an operation of ours returns.
 
     Inside `jax.shard_map` an array's type says over which mesh axes it varies; results vary as the operands do.
@@ -173,6 +213,7 @@ def result_avals(operands: Sequence[Any], types: Sequence[tuple[tuple[Any, ...],
     Args:
         operands: abstract arrays, equal in that respect: see `with_equal_axes`.
         types: shape and dtype of each result.
+        weak: the results whose types give way to others.
     """
     import jax
 
@@ -184,7 +225,10 @@ def result_avals(operands: Sequence[Any], types: Sequence[tuple[tuple[Any, ...],
         if value is not None and not getattr(value, "empty", not value):
             varying = {name: value}
             break
-    return [shaped(shape, dtype, **_on_mesh(len(shape)), **varying) for shape, dtype in types]
+    return [
+        shaped(shape, dtype, weak_type=place in weak, **_on_mesh(len(shape)), **varying)
+        for place, (shape, dtype) in enumerate(types)
+    ]
 
 
 def _on_mesh(ndim: int) -> dict[str, Any]:

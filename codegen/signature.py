@@ -61,13 +61,17 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result; `live` and `size` as for arguments: in a padded program, sizes from data are results."""
+    """One result; `live` and `size` as for arguments: in a padded program, sizes from data are results.
+
+    `weak` says that JAX has a type for it that gives way to others, as for a Python number.
+    """
 
     name: str
     dtype: Any
     dims: tuple[Dim, ...]
     live: tuple[Dim, ...] = ()
     size: str = ""
+    weak: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -163,7 +167,7 @@ def known_constraints(signature: Signature) -> Constraints:
         if constraint.relation == "==":
             a, b = sorted((lhs, rhs), key=first)
             known.equate(a, b, constraint.where)
-        else:
+        elif constraint.relation == ">=":
             known.at_least(lhs, rhs, constraint.where)
     return known
 
@@ -221,6 +225,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
             ir.DictAttr.get(
                 {"hlograph.name": ir.StringAttr.get(result.name), "hlograph.dims": _strings(map(str, result.dims))}
                 | _live_entries(result)
+                | ({"hlograph.weak": ir.BoolAttr.get(True)} if result.weak else {})
             )
             for result in signature.results
         ]
@@ -338,7 +343,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"result{index}"
         dtype = dtype_of(ir.RankedTensorType(output).element_type)
         dims = _dims(output, entry, name, signed)
-        results.append(Result(name, dtype, dims, *_live(entry, dims, signed)))
+        results.append(Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry))
     constraints = tuple(
         Constraint.parse(text, where=where, signed=signed) for text, where in _pairs(function, "hlograph.constraints")
     )

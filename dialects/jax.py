@@ -9,13 +9,11 @@ assertions go; and all calls are inlined, since shape refinement cannot follow a
 
 from __future__ import annotations
 
-import ast
 import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -35,7 +33,9 @@ from ..codegen.merge import inline_calls, symbol_of, walk
 from ..codegen.mlir import ir
 from ..codegen.program import Program
 from ..codegen.signature import Argument, Result, Signature
+from .jax_numbers import Number
 from .jax_rules import rules
+from .jax_sizes import Fixed, Scope, is_size, read_size, solve, watch
 
 Path = tuple[Any, ...]
 
@@ -55,11 +55,17 @@ class Traced:
         program: with flat arguments and results.
         tree: the pytree that the results are the leaves of.
         keys: for each result the implementation of the random keys that it holds as plain integers, else None.
+        guards: what Python decided of the sizes of the call while the function was traced; it is the right program for
+            all sizes of which the same holds. What fixes a size is in the program's shapes, the rest among its
+            constraints.
+        limits: those of its constraints by which numbers made of sizes fit the integers that they are computed in.
     """
 
     program: Program
     tree: Any
     keys: tuple[Any, ...]
+    guards: tuple[Constraint, ...] = ()
+    limits: tuple[Constraint, ...] = ()
 
 
 def emit(
@@ -238,13 +244,6 @@ def _spec(leaf: Any, axes: Sequence[Any] | None, path: str) -> jax.ShapeDtypeStr
 
 # ---- sizes, JAX's and ours ------------------------------------------------------------------------------------
 
-_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "max": dimension.maximum,
-    "min": dimension.minimum,
-}
-
 
 def _dim(size: Any) -> Dim:
     """The dimension that an entry of a shape means: an int, one of JAX's symbolic sizes, or text."""
@@ -254,27 +253,8 @@ def _dim(size: Any) -> Dim:
         except ValueError as error:
             raise GraphError(f"dims: {error}") from None
     if export.is_symbolic_dim(size):
-        return _fold(ast.parse(str(size).replace("^", "**"), mode="eval").body)
+        return read_size(str(size))
     return operator.index(size)
-
-
-def _fold(node: ast.expr) -> Dim:
-    """A dimension from JAX's way to write it, in Python's syntax."""
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return dimension.symbol(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_fold(operand)
-        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
-            return reduce(operator.mul, [_fold(base)] * exponent)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right):
-            apply = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}[type(sign)]
-            return apply(_fold(left), _fold(right))
-        case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
-            return reduce(_CALLS[name], map(_fold, args))
-    raise UnsupportedGraphError(f"JAX writes a size that hlograph cannot read: {ast.unparse(node)}")
 
 
 def _symbolic(dim: Dim, scope: Any) -> Any:
@@ -292,11 +272,13 @@ def _symbolic(dim: Dim, scope: Any) -> Any:
     )
 
 
-def _scope(constraints: Sequence[Constraint]) -> Any:
+def _scope(constraints: Sequence[Constraint], sizes: Mapping[str, int] | None, strict: bool) -> Scope:
     """A scope of symbolic sizes in which the constraints hold."""
     plain = export.SymbolicScope()
-    texts = [f"{_symbolic(c.lhs, plain)} {c.relation} {_symbolic(c.rhs, plain)}" for c in constraints]
-    return export.SymbolicScope(texts)
+    texts = [
+        f"{_symbolic(c.lhs, plain)} {c.relation} {_symbolic(c.rhs, plain)}" for c in constraints if c.relation != "!="
+    ]
+    return Scope(texts, sizes, constraints, strict=strict)
 
 
 def _constraints_of(shapes: Sequence[Sequence[Any]]) -> list[Constraint]:
@@ -323,8 +305,11 @@ def trace(
     platform: str | None = None,
     kept: Sequence[Any] | None = None,
     wanted: Callable[[Any], bool] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Traced:
     """Has JAX trace and lower a function, with symbolic sizes for the axes that have names.
+
+    What Python decides of sizes meanwhile is decided for those of the call, and is a guard of the trace.
 
     Args:
         function: takes the leaves of the arguments, in order.
@@ -334,51 +319,122 @@ def trace(
         platform: the platform to lower for ("cpu", "cuda", ...), JAX's default when None.
         kept: JAX's own avals of the arguments, where they are not to be made anew.
         wanted: asked, for static sizes, whether the closed jaxpr is to be lowered at all.
+        sizes: those of the call, by name; without a call what they decide is refused.
 
     Raises:
         GraphError: sizes or constraints that make no sense.
-        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or cannot export it.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or cannot export it; its `guards` say
+            for which sizes that is known.
         NotWanted: `wanted` says no.
     """
+    watch()
     leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
-    names = list(arguments)
-    described = _describe([(names[path[0].idx] + path_text(path[1:]), leaf) for path, leaf in leaves])
+    described = describe_arguments(arguments)
     roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
     demands = [_constraint(text, roots) for text in constraints]
-    if kept is None:
-        specs = _specs(described, [leaf for _, leaf in leaves], demands)
-    else:
-        specs, demands = list(kept), _constraints_of([aval.shape for aval in kept])
-    # First, so that no other divides by a size of 0.
-    demands = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + demands
-    result_tree: Any = None
-    keys: tuple[Any, ...] = ()
+    attempt = _Attempt(function, name, platform, wanted)
+    if kept is not None:
+        return attempt.run(described, list(kept), _constraints_of([aval.shape for aval in kept]), roots)
+    strict = False
+    fixed: tuple[Constraint, ...] = ()
+    while True:
+        left = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
+        scope, specs = _specs(described, [leaf for _, leaf in leaves], demands, sizes, strict)
+        error: Exception | None = None
+        traced: Traced | None = None
+        try:
+            traced = attempt.run(described, specs, demands, left, scope)
+        except Fixed:
+            pass
+        except UnsupportedGraphError as failure:
+            error = failure
+        except Exception as failure:
+            if not roots:
+                raise
+            error = failure
+        guards = tuple(scope.guards.values())
+        solutions = [(c, solve(c.lhs - c.rhs, scope.sizes or {})) for c in guards if c.relation == "=="]
+        fixing, solution = next(((c, found) for c, found in solutions if found is not None), (None, None))
+        if fixing is not None and solution is not None:
+            fixed = (*fixed, fixing)
+            described = [_with(argument, *solution) for argument in described]
+            demands = _demands_with(demands, *solution)
+        elif error is None:
+            assert traced is not None  # what ends a trace fixes a size
+            return replace(traced, guards=(*fixed, *guards))
+        elif scope.open and not strict:
+            strict = True
+        else:
+            refused = error
+            if not isinstance(refused, UnsupportedGraphError):
+                refused = UnsupportedGraphError(_reason(name, roots, error))
+            refused.guards = (*fixed, *guards)
+            raise refused from (None if refused is error else error)
 
-    def flat(*values: Any) -> list[Any]:
-        nonlocal result_tree, keys
-        results, result_tree = tree_util.tree_flatten(function(values))
-        keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in results)
-        return [jax.random.key_data(x) if is_key(x) else x for x in results]
 
-    flat.__name__ = flat.__qualname__ = symbol = re.sub(r"\W", "_", name)
-    try:
-        platforms = None if platform is None else [platform]
+@dataclass(frozen=True)
+class _Attempt:
+    """One trace of a function with some specs: see `trace`, which begins it again where a decision fixes a size."""
+
+    function: Callable[[Sequence[Any]], Any]
+    name: str
+    platform: str | None
+    wanted: Callable[[Any], bool] | None
+
+    def run(
+        self,
+        described: Sequence[Argument],
+        specs: Sequence[Any],
+        demands: Sequence[Constraint],
+        roots: Sequence[str],
+        scope: Scope | None = None,
+    ) -> Traced:
+        """Traces, exports and signs."""
+        result_tree: Any = None
+        keys: tuple[Any, ...] = ()
+
+        def flat(*values: Any) -> list[Any]:
+            nonlocal result_tree, keys
+            results, result_tree = tree_util.tree_flatten(self.function(values))
+            results = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in results]
+            keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in results)
+            return [jax.random.key_data(x) if is_key(x) else x for x in results]
+
+        flat.__name__ = flat.__qualname__ = symbol = re.sub(r"\W", "_", self.name)
+        platforms = None if self.platform is None else [self.platform]
         jitted = jax.jit(flat, keep_unused=True)
-        if wanted is not None and not wanted(jitted.trace(*specs).jaxpr):  # the trace is kept for the export
-            raise NotWanted
-        exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
-    except NotWanted:
-        raise
-    except Exception as error:
-        if not roots:
-            if result_tree is None or wanted is None:
+        try:
+            if self.wanted is not None and not self.wanted(jitted.trace(*specs).jaxpr):  # kept for the export
+                raise NotWanted
+            exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
+        except NotWanted:
+            raise
+        except Exception as error:
+            if roots or result_tree is None or self.wanted is None:
                 raise
             # The function could be traced: it is the export that refuses.
-            raise UnsupportedGraphError(f"JAX cannot export {name!r}: {_first_lines(error)}") from error
-        raise UnsupportedGraphError(_reason(name, roots, error)) from error
-    module = _module(exported, symbol)
-    _sign(module, described, _results(result_tree, exported.out_avals), demands)
-    return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys)
+            raise UnsupportedGraphError(f"JAX cannot export {self.name!r}: {_first_lines(error)}") from error
+        module = _module(exported, symbol)
+        # First, so that no other divides by a size of 0.
+        known = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + list(demands)
+        limits = () if scope is None else tuple(scope.limits.values())
+        known += [] if scope is None else [*scope.guards.values(), *limits]
+        _sign(module, described, _results(result_tree, exported.out_avals), known)
+        return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
+
+
+def _with(argument: Argument, root: str, value: Dim) -> Argument:
+    """An argument with a size fixed."""
+    return replace(argument, dims=tuple(dimension.substitute(dim, {root: value}) for dim in argument.dims))
+
+
+def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[Constraint]:
+    """Constraints with a size fixed, without those that are true then."""
+    found = [
+        replace(c, lhs=dimension.substitute(c.lhs, {root: value}), rhs=dimension.substitute(c.rhs, {root: value}))
+        for c in demands
+    ]
+    return [c for c in found if dimension.roots(c.lhs) | dimension.roots(c.rhs)]
 
 
 def is_key(value: Any) -> bool:
@@ -387,8 +443,17 @@ def is_key(value: Any) -> bool:
     return dtype is not None and bool(jax.numpy.issubdtype(dtype, jax.dtypes.prng_key))
 
 
-def _describe(leaves: Sequence[tuple[str, Any]]) -> list[Argument]:
-    """The arguments; random keys have the axes of their data behind their own."""
+def open_signature(arguments: Mapping[str, Any]) -> Signature:
+    """Where the sizes of arguments come from, for specs as `name_axes` gives them."""
+    described = tuple(describe_arguments(arguments))
+    return Signature(described, (), signatures.find_roots(described))
+
+
+def describe_arguments(specs: Mapping[str, Any]) -> list[Argument]:
+    """The leaves of the arguments; random keys have the axes of their data behind their own."""
+    names = list(specs)
+    flat = tree_util.tree_flatten_with_path(list(specs.values()))[0]
+    leaves = [(names[path[0].idx] + path_text(path[1:]), leaf) for path, leaf in flat]
     given = [(name, leaf, [None if size is None else _dim(size) for size in leaf.shape]) for name, leaf in leaves]
     taken = {root for _, _, sizes in given for size in sizes if size is not None for root in dimension.roots(size)}
     arguments = []
@@ -416,15 +481,21 @@ def _constraint(text: str, roots: Sequence[str]) -> Constraint:
     return constraint
 
 
-def _specs(arguments: Sequence[Argument], leaves: Sequence[Any], demands: Sequence[Constraint]) -> list[Any]:
+def _specs(
+    arguments: Sequence[Argument],
+    leaves: Sequence[Any],
+    demands: Sequence[Constraint],
+    sizes: Mapping[str, int] | None,
+    strict: bool,
+) -> tuple[Scope, list[Any]]:
     """JAX's specs, with symbolic sizes of one scope."""
     try:
-        scope = _scope(demands)
+        scope = _scope(demands, sizes, strict)
         shapes = [tuple(_symbolic(dim, scope) for dim in argument.dims) for argument in arguments]
     except (ValueError, NotImplementedError) as error:
         raise GraphError(f"JAX refuses the sizes or constraints: {_first_lines(error)}") from None
     spec: Any = jax.ShapeDtypeStruct
-    return [spec(shape, leaf.dtype, weak_type=leaf.weak_type) for shape, leaf in zip(shapes, leaves, strict=True)]
+    return scope, [spec(shape, x.dtype, weak_type=x.weak_type) for shape, x in zip(shapes, leaves, strict=True)]
 
 
 def _first_lines(error: Exception) -> str:
@@ -462,6 +533,8 @@ def _module(exported: export.Exported, name: str) -> ir.Module:
             operation.erase()
     mlir.run_pipeline(module, "inline", name="inline")
     inline_calls(module)
+    if not jax.config.jax_enable_x64:
+        _widen_sizes(module)
     for item in [item.operation for item in module.body.operations]:
         if item.name == "sdy.mesh":
             item.erase()
@@ -476,10 +549,22 @@ def _module(exported: export.Exported, name: str) -> ir.Module:
     return module
 
 
+def _widen_sizes(module: ir.Module) -> None:
+    """Makes floats of sizes as they were computed: JAX has 32 bits for them, which a number of elements may not fit."""
+    for operation in list(walk(module)):
+        if operation.name == "stablehlo.convert":
+            (result,), (operand,) = operation.results, operation.operands
+            source, target = (ir.RankedTensorType(x.type) for x in (operand, result))
+            if source.rank == 0 and str(source.element_type) == "i64" and str(target.element_type) == "i32":
+                for use in list(result.uses):
+                    if use.owner.name == "stablehlo.convert" and "f" in str(use.owner.results[0].type).split("<")[1]:
+                        use.owner.operands[0] = operand
+
+
 def _results(tree: Any, avals: Sequence[Any]) -> list[Result]:
     paths = [path for path, _ in tree_util.tree_flatten_with_path(tree_util.tree_unflatten(tree, avals))[0]]
     return [
-        Result(f"out{path_text(path)}", aval.dtype, tuple(map(_dim, aval.shape)))
+        Result(f"out{path_text(path)}", aval.dtype, tuple(map(_dim, aval.shape)), weak=bool(aval.weak_type))
         for path, aval in zip(paths, avals, strict=True)
     ]
 

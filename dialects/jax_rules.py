@@ -20,8 +20,10 @@ from ..codegen import mlir
 from ..codegen.builder import Builder, Tensor
 from ..codegen.builder.tensor import Root
 from ..codegen.dims import Dim
+from ..codegen.jax_compat import size_primitive
 from ..codegen.merge import adopt
 from ..codegen.signature import main_function
+from .jax_numbers import lower_size
 
 Build = Callable[..., Tensor]
 
@@ -33,6 +35,7 @@ def rules() -> tuple[tuple[Any, Any], ...]:
     return (
         (linalg.cholesky_p, _rule("cholesky", _cholesky)),
         (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
+        (size_primitive(), lower_size),
     )
 
 
@@ -61,15 +64,28 @@ def _rule(name: str, build: Build) -> Callable[..., Any]:
     """A JAX lowering rule that calls a function made with the builder."""
 
     def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-        target = ctx.module_context.module
-        source = ir.Module.parse(_built(name, build, ctx.avals_in, params), target.context)
-        results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
-        symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
-        callee = ir.FlatSymbolRefAttr.get(symbol, target.context)
-        call = ir.Operation.create("func.call", results=results, operands=operands, attributes={"callee": callee})
-        return call.results
+        return _call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
 
     return lower
+
+
+def call_scalar(ctx: Any, name: str, build: Build, scalars: Sequence[Any]) -> Any:
+    """Calls a function of scalars, made with the builder, in a lowering rule."""
+    builder = Builder(mlir.new_context(), name)
+    types = [((), mlir.dtype_of(ir.RankedTensorType(x.type).element_type)) for x in scalars]
+    with builder.function("main", types) as handles:
+        builder.finish([build(*handles)])
+    return _call(ctx, name, mlir.to_bytecode(builder.module), scalars)
+
+
+def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
+    target = ctx.module_context.module
+    source = ir.Module.parse(bytecode, target.context)
+    results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
+    symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
+    callee = ir.FlatSymbolRefAttr.get(symbol, target.context)
+    call = ir.Operation.create("func.call", results=results, operands=operands, attributes={"callee": callee})
+    return call.results
 
 
 def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]) -> bytes:

@@ -63,10 +63,12 @@ class Callee:
     Attributes:
         name: seen in jaxprs, profiles and symbols.
         result_count: number of results, without the flags of checks.
+        weak: the results whose types give way to others, as those of Python's numbers do.
     """
 
     name: str
     result_count: int
+    weak: frozenset[int] = frozenset()
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""
@@ -173,6 +175,7 @@ class StaticModule(Callee):
         self.program = program
         self.name = program.name
         self.result_count = len(program.signature.results)
+        self.weak = _weak(program)
         self._module = Module(program, passes=passes) if module is None else module
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
@@ -191,6 +194,10 @@ class StaticModule(Callee):
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _weak(program: Program) -> frozenset[int]:
+    return frozenset(place for place, result in enumerate(program.signature.results) if result.weak)
 
 
 @dataclass(frozen=True)
@@ -218,6 +225,11 @@ class FunctionCall(Callee):
     def result_count(self) -> int:  # type: ignore[override]
         """As in the signature."""
         return len(self.function.program.signature.results)
+
+    @property
+    def weak(self) -> frozenset[int]:  # type: ignore[override]
+        """As in the signature."""
+        return _weak(self.function.program)
 
     def __repr__(self) -> str:
         values = ", ".join(str(value) for _, value in self.values)

@@ -14,22 +14,25 @@ import inspect
 import threading
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import jax
 import numpy as np
 from jax import tree_util
 
-from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, UnsupportedGraphError
+from ..codegen import dims as dimension
+from ..codegen.constraints import Constraint
+from ..codegen.errors import ArgumentShapeError, GraphError, HlographError
 from ..codegen.jax_compat import no_transformation, trace_state, x64_flag
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
-from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, signature_of, trace
+from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, open_signature, signature_of, trace
 from . import cpu_plan
 from .ahead import AheadFunction
 from .arguments import find_sizes
@@ -37,7 +40,7 @@ from .cpu_plan import CpuArgument, CpuOptions
 from .devices import find_device, platform_of
 from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
 from .jit_lower import lower
-from .policy import PolicyArgument
+from .policy import PolicyArgument, RecompilationWarning
 from .stages import Lowered
 from .stats import Stats
 
@@ -46,6 +49,9 @@ _KNOWN_CALLS = 1 << 14
 
 # From here on a function without loops is lowered to see whether it has a block that repeats.
 _MANY_EQUATIONS = 50
+
+# With so many traces for arguments of one kind the user is told which lines decide by sizes.
+_MANY_TRACES = 8
 
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
@@ -60,7 +66,8 @@ class JitStats(Stats):
     """What a jitted function has done so far: its programs' counts, summed, and its own.
 
     Attributes:
-        traces: how often the function was traced into a program.
+        traces: how often the function was traced into a program; more than once for arguments of one kind where its
+            Python code decides by sizes.
         jax_calls: calls that plain `jax.jit` ran, which are not among `calls`.
     """
 
@@ -76,11 +83,30 @@ class _Plan:
         function: the program's, or None where `jax.jit` runs the call.
         prepare: puts them in the program's order and types, if they are not.
         restore: makes of the program's results the function's, if they are not the same.
+        note: what an `OverflowError` of JAX's in such a call is about.
     """
 
     function: Function | None = None
     prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     restore: Callable[[Any], Any] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """What was made of one trace.
+
+    Attributes:
+        guards: what holds of the sizes that it is for.
+        made: the program, why there is none, or None where `jax.jit` is as good.
+    """
+
+    guards: tuple[Constraint, ...]
+    made: tuple[Traced, Function] | HlographError | None
+
+    def fits(self, sizes: Mapping[str, int]) -> bool:
+        """Whether it is for these sizes."""
+        return all(guard.holds(sizes) for guard in self.guards)
 
 
 @dataclass(frozen=True)
@@ -127,6 +153,7 @@ class Jit:
         self._policy = policy
         self._device = find_device(device)
         self._constraints = tuple(constraints)
+        self._demands = [Constraint.parse(text) for text in self._constraints]
         self._cache_size = cache_size
         self._passes = resolve(optimize, reassociate)
         self._cpu = CpuOptions.of(cpu, reassociate)
@@ -137,7 +164,8 @@ class Jit:
         self._jax: Any = jax.jit(function, static_argnames=sorted(self._static) or None)
         self._lock = threading.Lock()
         self._plans: dict[_Key, _Plan] = {}
-        self._programs: dict[_Key, tuple[Traced, Function] | HlographError | None] = {}
+        self._programs: dict[_Key, list[_Variant]] = {}
+        self._traces_of: Counter[_Key] = Counter()
         self._warned: set[str] = set()
         self._traces = 0
         self._jax_calls = 0
@@ -193,7 +221,12 @@ class Jit:
                 self._plans.clear()
             self._plans[key] = plan
         if plan.function is None:
-            return self._run_by_jax(args, kwargs)
+            try:
+                return self._run_by_jax(args, kwargs)
+            except OverflowError as error:
+                if plan.note:
+                    error.add_note(plan.note)
+                raise
         outputs = plan.function(*(leaves if plan.prepare is None else plan.prepare(leaves)))
         return outputs if plan.restore is None else plan.restore(outputs)
 
@@ -248,50 +281,81 @@ class Jit:
             raise ArgumentShapeError(str(error)) from None
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return _Plan()
-        named = any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape)
+        named = _is_named(specs)
         if not named and not self._passes and not self._planned():
             return _Plan()
-        found = self._find(call, specs)
+        sizes = _sizes(call, specs, leaves)
+        if 0 in sizes.values() or not self._taken_for_granted(sizes):
+            return _Plan()
+        found = self._find(call, specs, sizes)
         if isinstance(found, HlographError):
             self._refuse(found, named)
             return _Plan()
         if found is None:
             return _Plan()
         traced, function = found
-        prepare = _preparation(_leaves(call.places), leaves, _leaves(specs))
-        signature = traced.program.signature
-        shapes = [np.shape(leaf) for leaf in (leaves if prepare is None else prepare(leaves))]
-        sizes = find_sizes(replace(signature, constraints=()), shapes)
-        if not all(constraint.holds(sizes) for constraint in signature.constraints):
-            return _Plan()
-        return _Plan(function, prepare, _restoration(traced))
+        exceeded = [limit for limit in traced.limits if not limit.holds(sizes)]
+        if exceeded:
+            return _Plan(note=_overflow_note(exceeded[0], sizes))
+        return _Plan(function, _preparation(_leaves(call.places), leaves, _leaves(specs)), _restoration(traced))
+
+    def _taken_for_granted(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the user's constraints hold; one that names no size is refused where the function is traced."""
+        return all(c.holds(sizes) for c in self._demands if dimension.roots(c.lhs - c.rhs) <= sizes.keys())
 
     def _specs(self, call: _Call, leaves: Sequence[Any]) -> dict[str, Any]:
         arguments = {name: tree_util.tree_map(leaves.__getitem__, places) for name, places in call.places.items()}
         return name_axes(arguments, {name: axes for name, axes in self._dims.items() if name in arguments})
 
-    def _find(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | HlographError | None:
-        """The program for such arguments, traced now if it is the first time, or why there is none.
+    def _find(
+        self, call: _Call, specs: dict[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[Traced, Function] | HlographError | None:
+        """The program for such arguments, traced now if there is none for these sizes, or why there is none.
 
         None where no size has a name and the passes find nothing to do: `jax.jit` is as good.
         """
         flat, tree = tree_util.tree_flatten(list(specs.values()))
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
         key = (tuple(specs), tree, call.static, _X64.value, kinds)
-        named = any(isinstance(size, str) for spec in flat for size in spec.shape)
         with self._lock:
-            if key not in self._programs:
-                try:
-                    self._programs[key] = self._make(call, specs) if named else self._make_static(call, specs)
-                except GraphError:
-                    raise
-                except HlographError as error:
-                    self._programs[key] = error
-            return self._programs[key]
+            variants = self._programs.setdefault(key, [])
+            for number, variant in enumerate(variants):
+                if variant.fits(sizes):
+                    if number < len(variants) - 1:
+                        variants.append(variants.pop(number))  # the one that was used last
+                    return variant.made
+            variant = self._variant(call, specs, sizes)
+            if len(variants) >= self._cache_size:
+                del variants[0]
+                self._plans.clear()
+            variants.append(variant)
+            self._traces_of[key] += 1
+            if self._traces_of[key] == _MANY_TRACES:
+                self._warn_of_traces(variants)
+            return variant.made
 
-    def _make(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function]:
-        traced = self._trace(call, specs)
-        return traced, self._compile(traced.program, self._passes)
+    def _variant(self, call: _Call, specs: dict[str, Any], sizes: Mapping[str, int]) -> _Variant:
+        try:
+            if not _is_named(specs):
+                return _Variant((), self._make_static(call, specs))
+            self._traces += 1
+            traced = self._trace(call, specs, sizes)
+            return _Variant(traced.guards, (traced, self._compile(traced.program, self._passes)))
+        except GraphError:
+            raise
+        except HlographError as error:
+            return _Variant(getattr(error, "guards", ()), error)
+
+    def _warn_of_traces(self, variants: Sequence[_Variant]) -> None:
+        lines = Counter(guard.where for variant in variants for guard in variant.guards)
+        shown = {guard.where: guard for guard in variants[-1].guards}
+        asked = [f"{shown[line]} at {line}" for line, _ in lines.most_common() if line in shown]
+        warnings.warn(
+            f"hlograph.jit: {self._name!r} was traced {_MANY_TRACES} times, because its Python code decides by sizes "
+            f"(the last time {', '.join(asked[:3])}); sizes of which the same does not hold are another trace",
+            RecompilationWarning,
+            stacklevel=5,
+        )
 
     def _make_static(self, call: _Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:
         """The program for arguments without named sizes, if the passes find something to do in it."""
@@ -314,23 +378,15 @@ class Jit:
             return True
         return tuple(parse_spec(spec)[0] for spec in self._passes) != DEFAULT or _is_long(jaxpr.jaxpr)
 
-    def _trace(self, call: _Call, specs: dict[str, Any]) -> Traced:
-        self._traces += 1
-        platform = self._target()
-
-        def attempt(constraints: Sequence[str]) -> Traced:
-            return trace(call.function, specs, name=self._name, constraints=constraints, platform=platform)
-
-        try:
-            return attempt(self._constraints)
-        except UnsupportedGraphError as error:
-            # Code that asks whether a size is 1 cannot be traced for all sizes, but for those from 2 on.
-            sizes = {size for spec in _leaves(specs) for size in spec.shape if isinstance(size, str)}
-            larger = [f"{name} >= 2" for name in sorted(sizes) if name.isidentifier()]
-            try:
-                return attempt([*self._constraints, *larger])
-            except UnsupportedGraphError:
-                raise error from None
+    def _trace(self, call: _Call, specs: dict[str, Any], sizes: Mapping[str, int] | None = None) -> Traced:
+        return trace(
+            call.function,
+            specs,
+            name=self._name,
+            constraints=self._constraints,
+            platform=self._target(),
+            sizes=sizes,
+        )
 
     def _target(self) -> str | None:
         return None if self._device is None else platform_of(self._device)
@@ -371,12 +427,11 @@ class Jit:
         dynamic, static = self._split(args, kwargs) if self._static else ((args, kwargs), ())
         leaves, tree = tree_util.tree_flatten(dynamic)
         call = self._describe(tree, static)
-        found = self._find(call, self._specs(call, leaves))
+        specs = self._specs(call, leaves)
+        found = self._find(call, specs, _sizes(call, specs, leaves))
         if isinstance(found, HlographError):
             raise found
-        if found is None:
-            return trace(call.function, self._specs(call, leaves), name=self._name, platform=self._target()).program
-        return found[0].program
+        return self._trace(call, specs).program if found is None else found[0].program
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """What runs such a call, ahead of time, as `jax.jit(f).lower`, with the stages of `Function.lower`.
@@ -390,13 +445,13 @@ class Jit:
         leaves, tree = tree_util.tree_flatten(dynamic)
         call = self._describe(tree, static)
         specs = self._specs(call, leaves)
-        found = self._find(call, specs)
+        found = self._find(call, specs, _sizes(call, specs, leaves))
         if found is None or isinstance(found, HlographError):
             unchanged = [parse_spec(spec)[0] for spec in self._passes]
             return Lowered.of(self._jax.lower(*args, **kwargs), lambda: Stages([], unchanged))
         traced, function = found
         if function.passes != self._passes:  # they have been at work already
-            traced = trace(call.function, specs, name=self._name, platform=self._target())
+            traced = self._trace(call, specs)
         devices = None if self._device is None else [self._device]
         ahead = AheadFunction(traced.program, devices, self._policy, optimize=self._passes)
         places = [place for place, name in enumerate(self._positions) if name in self._static]
@@ -404,8 +459,16 @@ class Jit:
 
     @property
     def functions(self) -> list[Function]:
-        """The compiled functions held now, one for each kind of arguments."""
-        return [found[1] for found in list(self._programs.values()) if isinstance(found, tuple)]
+        """The compiled functions held now, one for each trace."""
+        return [v.made[1] for found in list(self._programs.values()) for v in list(found) if isinstance(v.made, tuple)]
+
+    def guards(self, program: Program) -> tuple[Constraint, ...]:
+        """What the function's Python code decided by sizes while one of its programs was traced."""
+        for variants in list(self._programs.values()):
+            for variant in list(variants):
+                if isinstance(variant.made, tuple) and variant.made[0].program is program:
+                    return variant.guards
+        return ()
 
     @property
     def stats(self) -> JitStats:
@@ -434,6 +497,29 @@ def _positions(signature: inspect.Signature) -> tuple[str, ...]:
     """Names of the parameters that have a place."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return tuple(name for name, parameter in signature.parameters.items() if parameter.kind in kinds)
+
+
+def _overflow_note(limit: Constraint, sizes: Mapping[str, int]) -> str:
+    """What does not fit, and at which size."""
+    dim = limit.rhs if isinstance(limit.lhs, int) else limit.lhs
+    at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(dimension.roots(dim)))
+    return f"{dim} is {dimension.evaluate(dim, sizes)} for {at}, {limit.where}"
+
+
+def _is_named(specs: Mapping[str, Any]) -> bool:
+    """Whether some size has a name."""
+    return any(isinstance(size, str) for spec in _leaves(specs) for size in spec.shape)
+
+
+def _sizes(call: _Call, specs: Mapping[str, Any], leaves: Sequence[Any]) -> dict[str, int]:
+    """The call's sizes that have names.
+
+    Raises:
+        ArgumentShapeError: they contradict each other.
+    """
+    if not _is_named(specs):
+        return {}
+    return find_sizes(open_signature(specs), [np.shape(leaves[place]) for place in _leaves(call.places)])
 
 
 def _leaves(arguments: Mapping[str, Any]) -> list[Any]:

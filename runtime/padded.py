@@ -347,7 +347,7 @@ def cut(x: Any, shape: Shape) -> Any:
         return x
     if type(x) is np.ndarray:
         return x[tuple(map(slice, shape))]
-    if isinstance(x, jax.core.Tracer) or not in_host_memory(x):
+    if isinstance(x, jax.core.Tracer) or x.weak_type or not in_host_memory(x):
         return _cutter()(x, shape)
     view = np.asarray(x)[tuple(map(slice, shape))]
     return _placed_as(x, np.ascontiguousarray(view))

@@ -39,7 +39,7 @@ def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
 
 
 def _abstract(*avals: Any, callee: Callee) -> list[Any]:
-    return result_avals(avals, callee.result_types([aval.shape for aval in avals]))
+    return result_avals(avals, callee.result_types([aval.shape for aval in avals]), callee.weak)
 
 
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:

@@ -10,13 +10,13 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 from jax import export
 from jax.core import max_dim, min_dim
 
 from ..codegen import dims as dimension
 from ..codegen.dims import Dim
 from ..codegen.errors import ArgumentShapeError
+from ..codegen.jax_compat import inconclusive_error
 from ..codegen.signature import Signature
 
 
@@ -66,8 +66,11 @@ def find_sizes(signature: Signature, shapes: Sequence[Sequence[Any]], values: Ma
     for constraint in signature.constraints:
         lhs, rhs = evaluate(constraint.lhs, sizes), evaluate(constraint.rhs, sizes)
         try:
-            holds = bool(lhs == rhs) if constraint.relation == "==" else bool(lhs >= rhs)
-        except jax.errors.InconclusiveDimensionOperation as error:
+            if constraint.relation == "!=":
+                holds = bool(lhs > rhs) or bool(lhs < rhs)
+            else:
+                holds = bool(lhs == rhs) if constraint.relation == "==" else bool(lhs >= rhs)
+        except inconclusive_error() as error:
             raise ArgumentShapeError(f"expected {constraint}, which JAX cannot decide: {error}") from None
         if not holds:
             raise ArgumentShapeError(f"expected {constraint}, got {lhs} and {rhs}")

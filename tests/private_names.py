@@ -53,17 +53,33 @@ _EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the t
 def _names() -> Iterator[Name]:
     compat, mlir = "codegen/jax_compat.py", "codegen/mlir.py"
     extension = "jaxlib.mlir._mlir_libs"
-    yield Name(("jaxlib._jax:mlir.refine_polymorphic_shapes",), f"{mlir} refine_custom_calls", _ALL + " (imported)",
-               _takes("enable_shape_assertions", "validate_static_shapes"))
+    yield Name(
+        ("jaxlib._jax:mlir.refine_polymorphic_shapes",),
+        f"{mlir} refine_custom_calls",
+        _ALL + " (imported)",
+        _takes("enable_shape_assertions", "validate_static_shapes"),
+    )
     yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{mlir} _registry", _ALL)
-    yield Name((f"{extension}._mlir:rewrite.RewritePatternSet",), f"{mlir} apply_rewrites",
-               "rewrites run in rounds in Python, as with jaxlib 0.7")
-    yield Name((f"{extension}._mlir:rewrite.GreedyRewriteConfig",), f"{mlir} apply_rewrites",
-               "rewrites run in rounds in Python, as with jaxlib 0.8")
-    yield Name((f"{extension}._mlir:rewrite.GreedySimplifyRegionLevel.DISABLED",), f"{mlir} apply_rewrites",
-               "passes and users' rewrites fail")
-    yield Name((f"{extension}._mlir:rewrite.apply_patterns_and_fold_greedily",), f"{mlir} apply_rewrites",
-               "passes and users' rewrites fail")
+    yield Name(
+        (f"{extension}._mlir:rewrite.RewritePatternSet",),
+        f"{mlir} apply_rewrites",
+        "rewrites run in rounds in Python, as with jaxlib 0.7",
+    )
+    yield Name(
+        (f"{extension}._mlir:rewrite.GreedyRewriteConfig",),
+        f"{mlir} apply_rewrites",
+        "rewrites run in rounds in Python, as with jaxlib 0.8",
+    )
+    yield Name(
+        (f"{extension}._mlir:rewrite.GreedySimplifyRegionLevel.DISABLED",),
+        f"{mlir} apply_rewrites",
+        "passes and users' rewrites fail",
+    )
+    yield Name(
+        (f"{extension}._mlir:rewrite.apply_patterns_and_fold_greedily",),
+        f"{mlir} apply_rewrites",
+        "passes and users' rewrites fail",
+    )
     for name in ("ir", "passmanager", "dialects.chlo", "dialects.func", "dialects.sdy", "dialects.stablehlo"):
         yield Name((f"jaxlib.mlir.{name}:",), mlir, _ALL)
     for name, without in (
@@ -75,26 +91,71 @@ def _names() -> Iterator[Name]:
         ("get_minimum_version", "`.mlirbc` artifacts for old readers fail"),
     ):
         yield Name((f"jaxlib.mlir.dialects.stablehlo:{name}",), mlir, without)
-    yield Name(("jaxlib.lapack:_lapack.initialize",), f"{compat} initialize_lapack",
-               "a loaded module with linear algebra ends the process")
-    yield Name(("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER,
-               _takes("asynchronous"))
+    yield Name(
+        ("jaxlib.lapack:_lapack.initialize",),
+        f"{compat} initialize_lapack",
+        "a loaded module with linear algebra ends the process",
+    )
+    yield Name(
+        ("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER, _takes("asynchronous")
+    )
     yield Name(("jaxlib.xla_client:_xla.collect_garbage",), f"{compat} collect_garbage", _SHORT)
-    yield Name(("jax.extend.core:get_opaque_trace_state", "jax._src.core:get_opaque_trace_state"),
-               f"{compat} trace_state", _ALL, _takes("convention"))
+    yield Name(
+        ("jax.extend.core:get_opaque_trace_state", "jax._src.core:get_opaque_trace_state"),
+        f"{compat} trace_state",
+        _ALL,
+        _takes("convention"),
+    )
     yield Name(("jax:enable_x64.swap_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
     yield Name(("jax:enable_x64.set_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
-    yield Name(("jax:enable_x64._update_thread_local_hook",), f"{compat} x64_caller",
-               "calls without x64 mode take 0.4 us more", lambda found: found is None)
+    yield Name(
+        ("jax:enable_x64._update_thread_local_hook",),
+        f"{compat} x64_caller",
+        "calls without x64 mode take 0.4 us more",
+        lambda found: found is None,
+    )
     yield Name(("jax:enable_x64.value",), f"{compat} x64_flag", "each call asks `jax.config`, 0.2 us")
+    yield Name(
+        ("jax.errors:InconclusiveDimensionOperation", "jax._src.core:InconclusiveDimensionOperation"),
+        f"{compat} inconclusive_error",
+        "`hlograph.jit` with named dimensions fails",
+    )
+    yield Name(
+        ("jax._src.export.shape_poly:dim_as_value_p",),
+        f"{compat} size_primitive",
+        "`hlograph.jit` with named dimensions fails",
+    )
+    yield Name(
+        ("jax._src.core:pytype_aval_mappings",), f"{compat} register_number", "`import hlograph.dialects.jax` fails"
+    )
+    yield Name(
+        (
+            "jax._src.dtypes:register_canonicalize_value_handler",
+            "jax._src.dtypes:canonicalize_value_handlers",
+            "jax:jit",
+        ),
+        f"{compat} register_number",
+        "functions of jax.numpy refuse fractions of sizes, which then are a trace per value",
+    )
     yield Name(("jax._src.core:get_cur_mesh_sharding",), f"{compat} _on_mesh", "`shard_map` with explicit axes fails")
     yield Name(
-        tuple(f"jax._src.core:{name}" for name in
-              ("auto_insert_reshard", "standard_insert_pvary", "standard_insert_pbroadcast")),
-        f"{compat} with_equal_axes", "functions of ours in `shard_map` fail where arguments vary over other axes",
+        tuple(
+            f"jax._src.core:{name}"
+            for name in ("auto_insert_reshard", "standard_insert_pvary", "standard_insert_pbroadcast")
+        ),
+        f"{compat} with_equal_axes",
+        "functions of ours in `shard_map` fail where arguments vary over other axes",
     )
-    for name in ("ordered_effects", "has_unordered_effects", "has_host_callbacks", "mut", "pgle_profiler",
-                 "xla_executable.execute_sharded", "out_handler.handlers", "kept_var_idx"):
+    for name in (
+        "ordered_effects",
+        "has_unordered_effects",
+        "has_host_callbacks",
+        "mut",
+        "pgle_profiler",
+        "xla_executable.execute_sharded",
+        "out_handler.handlers",
+        "kept_var_idx",
+    ):
         yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
     yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
     for name in ("_sharding", "_committed", "_pjrt_layout"):

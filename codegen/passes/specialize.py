@@ -115,7 +115,7 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
         replace(a, dims=fix(a.dims), values=tuple("" if name in sizes else name for name in a.values))
         for a in signature.arguments
     )
-    results = tuple(Result(r.name, r.dtype, fix(r.dims)) for r in signature.results)
+    results = tuple(Result(r.name, r.dtype, fix(r.dims), weak=r.weak) for r in signature.results)
     constraints = []
     for constraint in signature.constraints:
         lhs = dimension.substitute(constraint.lhs, sizes)

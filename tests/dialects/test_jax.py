@@ -199,9 +199,7 @@ def test_constraints_decide_what_jax_cannot() -> None:
     def function(x):
         return x[:3] if x.shape[0] >= 4 else x
 
-    with pytest.raises(
-        errors.UnsupportedGraphError, match=r"Symbolic dimension comparison 'n' >= '4' is inconclusive\."
-    ):
+    with pytest.raises(errors.UnsupportedGraphError, match="asks whether n >= 4, which depends on the call"):
         hlograph.emit_stablehlo(function, VECTOR)
     program = hlograph.emit_stablehlo(function, VECTOR, constraints=["n >= 4"])
     assert program.signature.results[0].dims == (3,)
@@ -230,8 +228,8 @@ def test_sizes_can_be_demanded_equal() -> None:
 @pytest.mark.parametrize(
     ("constraint", "message"),
     [
-        ("n", "expected '==' or '>='"),
-        ("n > 2", "expected '==' or '>='"),
+        ("n", "expected '==', '>=' or '!='"),
+        ("n > 2", "expected '==', '>=' or '!='"),
         ("m >= 2", r"no axis is named m \(sizes: n\)"),
         ("n - n >= 2", "Unsatisfiable"),
     ],
@@ -247,7 +245,7 @@ def test_constraints_that_make_no_sense_are_refused(constraint, message) -> None
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: [x[i] for i in range(x.shape[0])], "cannot be interpreted as an integer"),
+        (lambda x: sum(x), "cannot be interpreted as an integer"),
         (lambda x: jnp.split(x, 2), "does not result in an equal division"),
         (lambda x: jax.lax.associative_scan(jnp.add, x), "associative scan over axis of non-constant size"),
         (lambda x: jnp.linspace(0, 1, x.shape[0]), "'n' > '1' is inconclusive. A constraint such as"),

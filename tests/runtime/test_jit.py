@@ -338,24 +338,24 @@ def test_sizes_outside_the_constraints() -> None:
 
 def test_a_function_that_jax_cannot_trace_falls_back_with_one_warning() -> None:
     def function(x):
-        return x[:3] if x.shape[0] > 3 else x
+        return sum(x)
 
     ours = hlograph.jit(function, dims={"x": "n"})
     with pytest.warns(
-        RuntimeWarning, match="because JAX cannot trace 'function' .*'n' > '3' is inconclusive"
+        RuntimeWarning, match="because JAX cannot trace 'function' .*cannot be interpreted as an integer"
     ) as caught:
-        assert_same(ours(random(5)), jnp.asarray(random(5)[:3]))
+        np.testing.assert_allclose(ours(random(5)), random(5).sum(), rtol=1e-5)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert_same(ours(random(2)), jnp.asarray(random(2)))  # no second warning: the fixture makes it an error
+    np.testing.assert_allclose(ours(random(2)), random(2).sum(), rtol=1e-5)  # no second warning: it would be an error
     assert (ours.stats.traces, ours.stats.jax_calls) == (1, 2)
-    with pytest.raises(errors.UnsupportedGraphError, match="'n' > '3' is inconclusive"):
+    with pytest.raises(errors.UnsupportedGraphError, match="cannot be interpreted as an integer"):
         ours.program(random(5))
 
 
 def test_a_policy_that_needs_a_program_raises_jaxs_reason() -> None:
-    ours = hlograph.jit(lambda x: jnp.split(x, 2), dims={"x": "n"}, policy="padded")
-    with pytest.raises(errors.UnsupportedGraphError, match="does not result in an equal division"):
+    ours = hlograph.jit(lambda x: sum(x), dims={"x": "n"}, policy="padded")
+    with pytest.raises(errors.UnsupportedGraphError, match="cannot be interpreted as an integer"):
         ours(random(4))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...codegen import dims as dimension
+from ...codegen.constraints import Constraint
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
 from ...runtime.function import Function
@@ -105,6 +106,8 @@ class Explanation:
         plan: how a static program is compiled for CPU, a line for each decision; none on other devices.
         derived: the derivatives and batched versions that JAX's transformations have asked it for.
         blocks: the program's functions, loops and branches as graphs, `main` first.
+        decided: of a traced function: what its Python code decided by the sizes of a call and the shapes say; what else
+            it decided is among the constraints.
     """
 
     name: str
@@ -119,6 +122,7 @@ class Explanation:
     plan: tuple[str, ...] = ()
     derived: tuple[DerivedFunction, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
+    decided: tuple[Constraint, ...] = ()
 
     @property
     def text(self) -> str:
@@ -176,6 +180,8 @@ class Explanation:
             yield "policy", [(size.name, size.policy) for size in self.sizes]
         if signature.constraints:
             yield "constraints", [(str(constraint), constraint.where) for constraint in signature.constraints]
+        if self.decided:
+            yield "traced for", [(str(guard), guard.where) for guard in self.decided]
         if signature.checks:
             yield "checks", [(check.exception, check.message) for check in signature.checks]
         if self.axes:
@@ -266,7 +272,15 @@ def explain(
         plan=_plan(program) if function is None and signature.is_static else (),
         derived=tuple(_derived(function)) if function is not None else (),
         blocks=tuple(facts.blocks),
+        decided=_decided(source, program),
     )
+
+
+def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:
+    from ...runtime.jit import Jit
+
+    guards = source.guards(program) if isinstance(source, Jit) else ()
+    return tuple(guard for guard in guards if guard not in program.signature.constraints)
 
 
 def _plan(program: Program) -> tuple[str, ...]:

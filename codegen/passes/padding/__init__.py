@@ -162,8 +162,12 @@ def _check_possible(padder: Padder, signature: Signature) -> None:
     """Some sizes within the bounds may fulfil what the program demands: axes are not longer than they can be."""
     for constraint in signature.constraints:
         low, high = padder.interval(constraint.lhs - constraint.rhs)
-        below = high is not None and high < 0
-        if below or (constraint.relation == "==" and low is not None and low > 0):
+        if constraint.relation == "!=":
+            impossible = low == high == 0
+        else:
+            above = constraint.relation == "==" and low is not None and low > 0
+            impossible = above or (high is not None and high < 0)
+        if impossible:
             raise PassError(f"pad: no size within the bounds fulfils {constraint} ({constraint.where})")
 
 
@@ -231,7 +235,8 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     flags = outputs[len(signature.results) :]
     del outputs[len(signature.results) :]
     results = [
-        Result(result.name, result.dtype, x.shape, x.dims) for result, x in zip(signature.results, outputs, strict=True)
+        Result(result.name, result.dtype, x.shape, x.dims, weak=result.weak)
+        for result, x in zip(signature.results, outputs, strict=True)
     ]
     for name, count in padder.counts.items():
         results.append(Result(name, INT32, (), size=name))
