@@ -47,6 +47,10 @@ class DataDependentSizeError(UnsupportedGraphError):
     """A size depends on computed values, not on input sizes or integer scalar inputs."""
 
 
+class OptionError(HlographError, ValueError):
+    """Two options that do not go together."""
+
+
 class MissingInputError(HlographError, ValueError):
     """An output depends on a variable that was not listed as an input."""
 

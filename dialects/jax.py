@@ -9,6 +9,7 @@ assertions go; and all calls are inlined, since shape refinement cannot follow a
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import re
@@ -112,6 +113,8 @@ def bind(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str,
 
 def name_of(function: Callable[..., Any]) -> str:
     """What to call a callable in messages and modules."""
+    while isinstance(function, functools.partial):
+        function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
 
 

@@ -14,6 +14,7 @@ import inspect
 import threading
 import types
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
@@ -26,7 +27,7 @@ from jax import tree_util
 
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
-from ..codegen.errors import ArgumentShapeError, GraphError, HlographError
+from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.jax_compat import no_transformation, trace_state, x64_flag
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
@@ -53,6 +54,10 @@ _MANY_EQUATIONS = 50
 # With so many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
 
+# Options of `jax.jit` that are about the whole call: with them it runs the function.
+_WHOLE_CALLS = frozenset({"donate_argnums", "donate_argnames", "in_shardings", "out_shardings", "compiler_options"})
+_OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
+
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
 
@@ -68,7 +73,8 @@ class JitStats(Stats):
     Attributes:
         traces: how often the function was traced into a program; more than once for arguments of one kind where its
             Python code decides by sizes.
-        jax_calls: calls that plain `jax.jit` ran, which are not among `calls`.
+        jax_calls: calls that plain `jax.jit` ran, which are not among `calls`; of those that were handed over to it,
+            because nothing is to be gained, the first.
     """
 
     traces: int = 0
@@ -145,6 +151,7 @@ class Jit:
         reassociate: bool,
         cpu: CpuArgument,
         outputs: Outputs,
+        options: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
@@ -161,7 +168,12 @@ class Jit:
         self._positions = _positions(self._signature)
         self._static = self._static_parameters(static_argnames, static_argnums)
         self._dims = self._check_dims(dims)
-        self._jax: Any = jax.jit(function, static_argnames=sorted(self._static) or None)
+        self._options = dict(options)
+        self._check_options()
+        self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
+        self._direct: type[Jit] | None = None
+        self._handed: set[_Key] = set()
+        self._strays: set[_Key] = set()
         self._lock = threading.Lock()
         self._plans: dict[_Key, _Plan] = {}
         self._programs: dict[_Key, list[_Variant]] = {}
@@ -187,6 +199,16 @@ class Jit:
             if name in self._static:
                 raise ValueError(f"dims names {name!r}, which is static")
         return dict(dims)
+
+    def _check_options(self) -> None:
+        given = [name for name in self._options if name in _WHOLE_CALLS]
+        others = {"dims": bool(self._dims), "device": self._device is not None, 'outputs="numpy"': self._numpy}
+        for other, is_given in others.items():
+            if given and is_given:
+                raise OptionError(
+                    f"hlograph.jit takes {given[0]} only where jax.jit runs the function as it is, not with {other}; "
+                    "leave one of the two out"
+                )
 
     def _check_names(self, what: str, names: Any) -> None:
         parameters = self._signature.parameters
@@ -222,11 +244,13 @@ class Jit:
             self._plans[key] = plan
         if plan.function is None:
             try:
-                return self._run_by_jax(args, kwargs)
+                outputs = self._run_by_jax(args, kwargs)
             except OverflowError as error:
                 if plan.note:
                     error.add_note(plan.note)
                 raise
+            self._hand_over(leaves)
+            return outputs
         outputs = plan.function(*(leaves if plan.prepare is None else plan.prepare(leaves)))
         return outputs if plan.restore is None else plan.restore(outputs)
 
@@ -240,6 +264,26 @@ class Jit:
         with nullcontext() if self._device is None else jax.default_device(self._device):
             outputs = self._jax(*args, **kwargs)
         return tree_util.tree_map(_to_numpy, outputs) if self._numpy else outputs
+
+    def _hand_over(self, leaves: Sequence[Any]) -> None:
+        """Makes the calls those of `jax.jit`, if it runs all kinds of arguments that there were."""
+        if self._dims or self._numpy or self._device is not None:
+            return
+        types = _types(leaves)
+        self._handed.add(types)
+        self._strays.discard(types)
+        if self._strays or any(plan.function for plan in self._plans.values()):
+            return
+        if self._direct is None:
+            self._direct = type("Jit", (Jit,), {"__call__": staticmethod(self._jax), "__doc__": Jit.__doc__})
+        self.__class__ = self._direct
+
+    def traced_by_jax(self, arguments: Any) -> None:
+        """`jax.jit` has met arguments: if they are of a kind that is not its own, the next calls have a look."""
+        types = _types([x for x in tree_util.tree_leaves(arguments) if isinstance(x, jax.core.Tracer)])
+        if type(self) is not Jit and types not in self._handed:
+            self._strays.add(types)
+            self.__class__ = Jit
 
     def _split(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], _Static]:
         """The call with None (which has no leaf) for each static argument, and the static arguments."""
@@ -282,6 +326,8 @@ class Jit:
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return _Plan()
         named = _is_named(specs)
+        if not _WHOLE_CALLS.isdisjoint(self._options):
+            return _Plan()
         if not named and not self._passes and not self._planned():
             return _Plan()
         sizes = _sizes(call, specs, leaves)
@@ -479,13 +525,49 @@ class Jit:
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""
+        self.__class__ = Jit
         with self._lock:
             self._plans.clear()
             self._programs.clear()
+            self._handed.clear()
+            self._strays.clear()
         self._jax.clear_cache()
+
+    def __copy__(self) -> Jit:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Jit:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} cannot be pickled: pickle the function and wrap it where it is loaded, or save its program "
+            "(`.program(*args).save(path)`) and compile what `hlograph.load(path)` gives"
+        )
 
     def __repr__(self) -> str:
         return f"<hlograph.jit {self._name}{self._signature}>"
+
+
+def _types(leaves: Sequence[Any]) -> _Key:
+    """What tells arguments apart that `jax.jit` traces anew."""
+    avals = [jax.typeof(leaf) for leaf in leaves]
+    return (_X64.value, *[(aval.shape, aval.dtype, aval.weak_type) for aval in avals])
+
+
+def _watched(jitted: Jit) -> Callable[..., Any]:
+    """The function for `jax.jit`: when that traces it, calls are no longer handed over without a look."""
+    owner = weakref.ref(jitted)
+    function = jitted.__wrapped__  # type: ignore[attr-defined]
+
+    @functools.wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        found = owner()
+        if found is not None:
+            found.traced_by_jax((args, kwargs))
+        return function(*args, **kwargs)
+
+    return traced
 
 
 def _to_numpy(x: Any) -> Any:
@@ -602,6 +684,8 @@ def jit(
     reassociate: bool = True,
     cpu: CpuArgument = "auto",
     outputs: Outputs = "jax",
+    backend: Any = None,
+    **options: Any,
 ) -> Any:
     """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
 
@@ -627,19 +711,29 @@ def jit(
         reassociate: False keeps every bit of the results of what `optimize` does.
         cpu: how executables for CPU are made, see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
+        backend: another name of `device`.
+        options: `keep_unused` and `inline` as for `jax.jit`; `donate_argnums`, `donate_argnames`, `in_shardings`,
+            `out_shardings` and `compiler_options`, with which `jax.jit` runs the function, without `dims`.
 
     Raises:
+        OptionError: an option of `jax.jit` with one of ours that it does not go with.
+        TypeError: an option that neither has.
         ValueError: dims or static arguments name what is no parameter.
         PassError: `optimize` names an unknown pass.
     """
     if function is None:
-        options = {name: value for name, value in locals().items() if name != "function"}
-        return lambda decorated: jit(decorated, **options)
+        given = {name: value for name, value in locals().items() if name not in ("function", "options")}
+        return lambda decorated: jit(decorated, **given, **options)
+    unknown = sorted(options.keys() - _OPTIONS)
+    if unknown:
+        raise TypeError(f"hlograph.jit has no option {unknown[0]!r}, and neither has jax.jit")
+    if backend is not None and device is not None:
+        raise OptionError("hlograph.jit: backend is another name of device; give one of the two")
     return Jit(
         function,
         dims or {},
         policy,
-        device,
+        backend if device is None else device,
         static_argnames,
         static_argnums,
         constraints,
@@ -648,4 +742,5 @@ def jit(
         reassociate,
         cpu,
         outputs,
+        {name: value for name, value in options.items() if value is not None},
     )

@@ -1,5 +1,8 @@
 """`hlograph.jit`: the same results as `jax.jit`, one trace for all sizes, and who runs what it cannot take."""
 
+import copy
+import functools
+import pickle
 import threading
 import warnings
 from dataclasses import dataclass
@@ -452,3 +455,81 @@ def test_the_program_runs_without_the_function(tmp_path) -> None:
     path = program.save(tmp_path / "rnn.mlirbc")
     value, *gradient = hlograph.load(path).compile()(PARAMS["b"], PARAMS["u"], PARAMS["w"], random(9, 2))
     assert_same((value, dict(zip("buw", gradient, strict=True))), jax.value_and_grad(rnn_loss)(PARAMS, random(9, 2)))
+
+
+# ---- options of jax.jit, and its calls -------------------------------------------------------------------------------
+
+
+def test_calls_are_those_of_jax_jit_where_nothing_is_to_be_gained() -> None:
+    ours = hlograph.jit(lambda x: {"a": x + 1})
+    ours(random(3))
+    assert type(ours) is not type(hlograph.jit(lambda x: x))  # its class has the call of jax.jit
+    assert_same(ours(random(3)), {"a": jnp.asarray(random(3) + 1)})
+    assert ours.stats.jax_calls == 1  # what is handed over is not counted
+    jax.jit(ours)(random(3))
+    assert type(ours) is not type(hlograph.jit(lambda x: x))
+    assert_same(ours(random(4)), {"a": jnp.asarray(random(4) + 1)})  # of another kind: the next call has a look
+    assert type(ours) is type(hlograph.jit(lambda x: x))
+    assert_same(ours(random(4)), {"a": jnp.asarray(random(4) + 1)})
+    assert ours.stats.jax_calls == 2
+    assert "hlograph.jit" in repr(ours)
+    ours.clear_cache()
+    assert type(ours) is type(hlograph.jit(lambda x: x))
+
+
+def test_a_handed_over_function_comes_back_for_arguments_that_gain() -> None:
+    def function(x):
+        if x.ndim == 1:
+            return x.sum()
+        return (jax.lax.scan(lambda c, row: (c, jnp.sin(row)), 0.0, x)[1] ** 2).sum()
+
+    ours = hlograph.jit(function)
+    for _ in range(2):
+        ours(random(8))
+    for _ in range(3):
+        np.testing.assert_allclose(ours(random(200, 8)), (np.sin(random(200, 8)) ** 2).sum(), rtol=1e-4)
+        np.testing.assert_allclose(ours(random(8)), random(8).sum(), rtol=1e-5)
+    assert ours.stats.calls == 2
+
+
+def test_options_of_jax_jit() -> None:
+    cpu = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
+    x, want = random(5), jnp.asarray(random(5) * 2)
+    for options in (
+        {"donate_argnums": 0},
+        {"donate_argnames": "x"},
+        {"in_shardings": cpu},
+        {"out_shardings": cpu},
+        {"keep_unused": True},
+        {"inline": True},
+        {"compiler_options": {"xla_embed_ir_in_executable": True}},
+        {"backend": "cpu"},
+        {"donate_argnums": None},
+    ):
+        assert_same(hlograph.jit(lambda x: x * 2, **options)(jnp.asarray(x)), want)
+    donated = jnp.asarray(x)
+    hlograph.jit(lambda x: x * 2, donate_argnums=0)(donated)
+    assert donated.is_deleted()
+    with pytest.raises(errors.OptionError, match=r"takes donate_argnums only where jax.jit runs .* not with dims"):
+        hlograph.jit(lambda x: x, donate_argnums=0, dims={"x": "n"})
+    with pytest.raises(errors.OptionError, match="backend is another name of device"):
+        hlograph.jit(lambda x: x, backend="cpu", device="cpu")
+    with pytest.raises(TypeError, match="no option 'static_args'"):
+        hlograph.jit(lambda x: x, static_args=0)
+
+
+def test_copies_partials_and_pickles() -> None:
+    ours = hlograph.jit(functools.partial(lambda a, x, *, b: a * x + b, 2.0, b=1.0), dims={"x": "n"})
+    assert copy.deepcopy({"f": ours})["f"] is copy.copy(ours) is ours
+    for n in (3, 4):
+        assert_same(ours(random(n)), jnp.asarray(2 * random(n) + 1))
+    with pytest.raises(TypeError, match="pickle the function and wrap it"):
+        pickle.dumps(ours)
+
+    class Scaled:
+        scale = 3.0
+
+        def apply(self, x):
+            return self.scale * x
+
+    assert_same(hlograph.jit(Scaled().apply, dims={"x": "n"})(random(3)), jnp.asarray(3 * random(3)))
