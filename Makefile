@@ -88,7 +88,10 @@ nightly: setup
 		$(NIGHTLY_PYTEST) tests/property/test_padding_programs.py -k agree && \
 	echo '==> a tenth as many under every plan for CPU' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
-		$(NIGHTLY_PYTEST) tests/property/test_cpu_plan.py
+		$(NIGHTLY_PYTEST) tests/property/test_cpu_plan.py && \
+	echo '==> and functions that decide by sizes' && \
+	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
+		$(NIGHTLY_PYTEST) tests/property/test_size_programs.py
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 

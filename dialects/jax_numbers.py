@@ -26,7 +26,7 @@ from ..codegen import dims as dimension
 from ..codegen.builder import Tensor
 from ..codegen.dims import Dim
 from ..codegen.jax_compat import register_number
-from .jax_sizes import LARGEST, Scope, bounds_from_one, is_size
+from .jax_sizes import LARGEST, Scope, bounds_from_one, is_size, read_size
 
 # An expression: a size, a float as text, or a function of such.
 Tree = Any
@@ -209,16 +209,24 @@ def _lower_number(ctx: Any, *, tree: Tree, dtype: Any, weak: bool) -> Any:
 
 
 def lower_size(ctx: Any, *, dim: Any) -> Any:
-    """A size of JAX's as data, computed in 64 bits."""
+    """A size of JAX's as data, computed in 64 bits where it, or what it is made of, may not fit 32."""
     from .jax_rules import call_scalar
 
     names, values = sizes_of(ctx)
-    size, (aval,) = dim.scope.dim(dim), ctx.avals_out
+    size, (aval,) = read_size(str(dim)), ctx.avals_out
+    if str(size) in names:
+        return [values[names.index(str(size))]]
+    dtype = np.dtype(np.int32 if all(map(_fits, (size, *dimension.operands(size)))) else np.int64)
 
     def build(*sizes: Tensor) -> Tensor:
-        return hlo.convert(integer(size, dict(zip(names, sizes, strict=True))), aval.dtype)
+        return hlo.convert(integer(size, dict(zip(names, sizes, strict=True)), dtype), aval.dtype)
 
     return call_scalar(ctx, "size", build, values)
+
+
+def _fits(dim: Dim) -> bool:
+    low, high = dimension.bounds(dim, dict.fromkeys(dimension.roots(dim), (1, LARGEST[32])))
+    return low is not None and high is not None and low >= -LARGEST[32] and high <= LARGEST[32]
 
 
 def sizes_of(ctx: Any) -> tuple[Sequence[str], Sequence[Any]]:
@@ -232,7 +240,7 @@ def _float(tree: Tree, sizes: dict[str, Tensor], like: Tensor) -> Tensor:
     if not isinstance(tree, tuple):
         if isinstance(tree, int):
             return like.builder.constant(np.float64(tree))
-        return hlo.convert(integer(tree, sizes), np.float64)
+        return hlo.convert(integer(tree, sizes, np.dtype(np.int64)), np.float64)
     if tree[0] == "float":
         return like.builder.constant(np.float64(float.fromhex(tree[1])))
     parts = [_float(part, sizes, like) for part in tree[1:]]
@@ -250,22 +258,22 @@ def _float(tree: Tree, sizes: dict[str, Tensor], like: Tensor) -> Tensor:
     return build[tree[0]](*parts)
 
 
-def integer(dim: Dim, sizes: dict[str, Tensor]) -> Tensor:
-    """A size, computed in 64-bit integers."""
+def integer(dim: Dim, sizes: dict[str, Tensor], dtype: np.dtype[Any]) -> Tensor:
+    """A size, computed in integers of this type."""
     builder = next(iter(sizes.values())).builder
 
     def divided(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         """Quotient and remainder as Python's; XLA's are rounded to 0."""
         quotient, rest = hlo.divide(a, b), hlo.remainder(a, b)
-        zero, one = builder.constant(np.int64(0)), builder.constant(np.int64(1))
+        zero, one = builder.constant(dtype.type(0)), builder.constant(dtype.type(1))
         differ = hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", b, zero))
         below = hlo.and_(differ, hlo.compare("NE", rest, zero))
         return hlo.select(below, hlo.subtract(quotient, one), quotient), hlo.select(below, hlo.add(rest, b), rest)
 
     return dimension.rebuild(
         dim,
-        lambda name: hlo.convert(sizes[name], np.int64),
-        const=lambda value: builder.constant(np.int64(value)),
+        lambda name: hlo.convert(sizes[name], dtype),
+        const=lambda value: builder.constant(dtype.type(value)),
         add=hlo.add,
         mul=hlo.multiply,
         floordiv=lambda a, b: divided(a, b)[0],

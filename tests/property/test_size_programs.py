@@ -1,0 +1,102 @@
+"""Random functions that decide by sizes and calculate with them: `hlograph.jit` agrees with `jax.jit` in every call.
+
+`make test` runs the same few functions each time; more, or others:
+
+    HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=50 .venv/bin/pytest tests/property/test_size_programs.py
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+
+FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
+FUNCTIONS = int(os.environ.get("HLOGRAPH_PROGRAMS", "3"))
+POLICIES = ("auto", "padded", "exact")
+CALLS = 5
+
+
+def integer(rng: random.Random, depth: int) -> str:
+    """An expression of n, to about 1e12."""
+    if depth == 0:
+        return rng.choice(["n", "n", str(rng.randint(1, 9)), str(rng.choice([100, 1000, 277]))])
+    left, right = integer(rng, depth - 1), integer(rng, depth - 1)
+    sign = rng.choice(["+", "-", "*", "*", "//", "%", "**"])
+    if sign == "**":
+        return f"({left}) ** {rng.randint(0, 2)}"
+    if sign in ("//", "%"):
+        return f"({left}) {sign} {rng.randint(1, 7)}" if rng.random() < 0.7 else f"({left}) {sign} ({right} + 1)"
+    return f"({left}) {sign} ({right})"
+
+
+def number(rng: random.Random) -> str:
+    """A number made of n."""
+    value = integer(rng, rng.randint(1, 3))
+    forms = ["{0}", "({0}) / {1}", "1 / (n + {1})", "({0}) * 0.25", "n ** 0.5 + {1}", "n ** -1 - 0.5", "-({0}) / n"]
+    return rng.choice(forms).format(value, rng.randint(1, 30))
+
+
+def condition(rng: random.Random) -> str:
+    """A question about n."""
+    a, b = rng.randint(1, 12), rng.randint(1, 5)
+    forms = ["n == {0}", "n in ({0}, {1})", "n % {1} == 0", "n > {0}", "n // {1} <= 2", "n * n != {0}", "n % {1}"]
+    forms += ["max(n, {0}) == n", "{0} <= n < {0} + {1}", "x.shape == ({0},)", "(n + 1) // 2 != {1}"]
+    forms += ["n in {{{0}, {1}}}", "int(n) == {0}", "f'{{n}}' == '{0}'"] if rng.random() < 0.2 else []
+    return rng.choice(forms).format(a, b)
+
+
+def source(seed: int) -> str:
+    """The function's text."""
+    rng = random.Random(seed)
+    lines = ["def function(x):", "    found = []"]
+    for _ in range(rng.randint(2, 4)):
+        lines.append("    n = x.shape[0]")
+        kind = rng.random()
+        if kind < 0.45:
+            lines.append(f"    found.append(x[:1] * 0 + ({number(rng)}))")
+        elif kind < 0.9:
+            first, second = rng.sample(["x = -x", "x = x[::2]", "x = x[1:] if n > 2 else x", "x = x + n", "n = 3"], 2)
+            lines += [f"    if {condition(rng)}:", f"        {first}", "    else:", f"        {second}"]
+            lines.append("    found.append(x * n)")
+        else:
+            lines.append("    found.append(jnp.zeros(n // 2 + 1) + x.sum())")
+    return "\n".join([*lines, "    return found, x"])
+
+
+def check(seed: int) -> None:
+    """Calls a function with some sizes, some of them twice."""
+    text = source(seed)
+    scope: dict[str, Any] = {"jnp": jnp, "__name__": __name__}
+    exec(text, scope)  # made here
+    function = scope["function"]
+    ours = hlograph.jit(function, dims={"x": "n"}, policy=POLICIES[seed % len(POLICIES)])
+    theirs = jax.jit(function)
+    rng = random.Random(seed)
+    sizes = [rng.choice([1, 2, 3, 4, 5, 7, 8, 12, 100, 2000, 30000]) for _ in range(CALLS)]
+    for n in [*sizes, *sizes[:2]]:
+        x = np.random.default_rng(n).normal(size=n).astype(np.float32)
+        try:
+            want = theirs(x)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                ours(x)
+            continue
+        for a, b in zip(jax.tree.leaves(ours(x)), jax.tree.leaves(want), strict=True):
+            assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type), (seed, n, text)
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-3 if n > 100 else 1e-5, err_msg=f"{seed=} {n=}\n{text}")
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + FUNCTIONS))
+def test_random_functions_of_sizes_agree_with_jax_jit(seed) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(seed)
