@@ -23,6 +23,7 @@ _WHERE = {
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
     "load": ".codegen.program",
+    "deserialize_and_load": ".runtime.ahead",
     "Function": ".runtime.function",
     "Stats": ".runtime.stats",
     "Bucket": ".runtime.policy",
@@ -48,6 +49,7 @@ __all__ = [
     "Stats",
     "__version__",
     "builder",
+    "deserialize_and_load",
     "emit_stablehlo",
     "errors",
     "explain",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from .codegen.program import Program, load
     from .dialects.registry import lowers
     from .pytensor import Mode
+    from .runtime.ahead import deserialize_and_load
     from .runtime.function import Function, function
     from .runtime.jit import jit
     from .runtime.policy import Bucket

@@ -16,11 +16,12 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import jax
+from jax.experimental import serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ..codegen import dims as dimension
 from ..codegen.errors import ArgumentError, ArgumentShapeError, DeviceError
-from ..codegen.jax_compat import enable_x64
+from ..codegen.jax_compat import enable_x64, initialize_lapack
 from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Root, Signature
@@ -30,6 +31,16 @@ from .devices import compile_options, platform_of
 from .policy import Policies, PolicyArgument, PolicyError, dependent_roots
 from .primitive import call
 from .stages import Lowered, record
+
+
+def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.stages.Compiled:
+    """What `jax.experimental.serialize_executable.serialize` gave of a compiled program, loaded to be called.
+
+    It is JAX's function of this name, which takes the same arguments, and loads the LAPACK functions first: called
+    without them, an executable for CPU with a decomposition in it ends a fresh process (a segmentation fault).
+    """
+    initialize_lapack()
+    return serialize_executable.deserialize_and_load(serialized, *trees, **options)
 
 
 class HasDevices(Protocol):
@@ -80,7 +91,8 @@ class AheadFunction:
 
         What comes back is JAX's, and has the module before and after each pass besides: see docs/stages.md.
         Its `.compile()` gives a `jax.stages.Compiled`: `as_text()`, `cost_analysis()`, `memory_analysis()`, and
-        `jax.experimental.serialize_executable` for a file. That takes and returns what the module does, as it stands:
+        `jax.experimental.serialize_executable` for a file, which `hlograph.deserialize_and_load` loads. That takes and
+        returns what the module does, as it stands:
         under a padded policy arrays of the bounds' shapes, with the live sizes (int32 scalars) behind them, and where
         the program has checks, a vector of their flags as its last result. 64-bit arguments need JAX's x64 mode.
 

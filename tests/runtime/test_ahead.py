@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -275,3 +276,19 @@ def test_arguments_are_divided_as_their_shardings_say():
         [sys.executable, "-c", textwrap.dedent(code)], env=os.environ | environment, capture_output=True, text=True
     )
     assert done.stdout.strip() == "done", done.stderr
+
+
+def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):
+    """JAX loads the LAPACK functions where it lowers a call of them; a process that only loads lacks them."""
+    a = pt.fmatrix("a")
+    compiled = hlograph.function([a], pt.linalg.cholesky(a)).lower(sizes={"a_0": 2, "a_1": 2}).compile()
+    file = tmp_path / "cholesky.pickle"
+    file.write_bytes(pickle.dumps(serialize_executable.serialize(compiled)))
+    text = f"""
+import pickle
+import numpy as np
+import hlograph
+fn = hlograph.deserialize_and_load(*pickle.loads(open({str(file)!r}, "rb").read()))
+np.testing.assert_array_equal(fn(np.array([[4, 0], [0, 9]], np.float32)), [[2, 0], [0, 3]])
+"""
+    subprocess.run([sys.executable, "-c", text], check=True)
