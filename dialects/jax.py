@@ -474,11 +474,16 @@ def describe_arguments(specs: Mapping[str, Any]) -> list[Argument]:
     return arguments
 
 
-def _constraint(text: str, roots: Sequence[str]) -> Constraint:
+def read_constraint(text: str) -> Constraint:
+    """A constraint of the caller's; raises GraphError where the text is none."""
     try:
-        constraint = Constraint.parse(text, where=DEMANDED_BY_CALLER)
+        return Constraint.parse(text, where=DEMANDED_BY_CALLER)
     except ValueError as error:
         raise GraphError(f"constraints: {error}") from None
+
+
+def _constraint(text: str, roots: Sequence[str]) -> Constraint:
+    constraint = read_constraint(text)
     for root in sorted((dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)) - set(roots)):
         raise GraphError(f"constraint {text!r}: no axis is named {root} (sizes: {', '.join(roots) or 'none'})")
     return constraint

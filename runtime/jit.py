@@ -33,7 +33,18 @@ from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
-from ..dialects.jax import NotWanted, Traced, bind, is_key, name_axes, name_of, open_signature, signature_of, trace
+from ..dialects.jax import (
+    NotWanted,
+    Traced,
+    bind,
+    is_key,
+    name_axes,
+    name_of,
+    open_signature,
+    read_constraint,
+    signature_of,
+    trace,
+)
 from . import cpu_plan
 from .ahead import AheadFunction
 from .arguments import find_sizes
@@ -160,7 +171,7 @@ class Jit:
         self._policy = policy
         self._device = find_device(device)
         self._constraints = tuple(constraints)
-        self._demands = [Constraint.parse(text) for text in self._constraints]
+        self._demands = [read_constraint(text) for text in self._constraints]
         self._cache_size = cache_size
         self._passes = resolve(optimize, reassociate)
         self._cpu = CpuOptions.of(cpu, reassociate)
@@ -719,6 +730,7 @@ def jit(
         OptionError: an option of `jax.jit` with one of ours that it does not go with.
         TypeError: an option that neither has.
         ValueError: dims or static arguments name what is no parameter.
+        GraphError: a text in `constraints` is no constraint.
         PassError: `optimize` names an unknown pass.
     """
     if function is None:

@@ -533,3 +533,8 @@ def test_copies_partials_and_pickles() -> None:
             return self.scale * x
 
     assert_same(hlograph.jit(Scaled().apply, dims={"x": "n"})(random(3)), jnp.asarray(3 * random(3)))
+
+
+def test_what_is_no_constraint_is_refused_where_it_is_given() -> None:
+    with pytest.raises(hlograph.errors.GraphError, match=r"^constraints: 'n >', column 3: expected '==', '>=' or '!='"):
+        hlograph.jit(jnp.sum, dims={"a": ("n",)}, constraints=("n >",))
