@@ -24,7 +24,7 @@ from rewritten_runs import with_less_saved, within_roundings
 from hlograph.codegen.passes.sink_reductions import saved_costs
 from hlograph.codegen.program import Program
 
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240")) // 24
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
 ROWS, COLUMNS = 2, 3
 
 UNARY: dict[str, Callable[[Any], Any]] = {

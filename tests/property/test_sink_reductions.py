@@ -20,7 +20,7 @@ from jax import lax
 
 from hlograph.codegen.program import Program
 
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240")) // 24
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
 
 STEP: dict[str, Callable[[Any, Any], Any]] = {
     "tanh": lambda h, x: jnp.tanh(h + x),

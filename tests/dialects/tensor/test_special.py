@@ -39,7 +39,7 @@ def test_function(name: str) -> None:
         return
     columns = np.array(list(itertools.product(*tested.values["grids"]))).T
     if name in LONG and not NIGHTLY:
-        columns = columns[:, ::5]  # 5 divides no grid's length
+        columns = columns[:, ::3]  # 3 divides the length of no last grid, so that every value of it is there
     inputs, outputs, arrays, expected = [], [], [], []
     for types in tested.dtypes:
         xs = [pt.tensor(f"{d}_{i}", dtype=d, shape=(None,)) for i, d in enumerate(types)]
