@@ -14,6 +14,7 @@ import numpy as np
 
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
+from ..codegen.dtypes import kind_of
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, demand_error
 from ..codegen.signature import Argument, Signature, describe
 
@@ -34,7 +35,8 @@ def check_type(argument: Argument, dtype: Any, *, weak: bool = False, narrow: bo
     if dtype == argument.dtype or (narrow and dtype == narrowed(argument.dtype)):
         return
     kinds = "biufc"
-    if weak and dtype.kind in kinds and kinds.index(dtype.kind) <= kinds.index(argument.dtype.kind.replace("u", "i")):
+    wanted = kinds.index(kind_of(argument.dtype).replace("u", "i"))
+    if weak and dtype.kind in kinds and kinds.index(dtype.kind) <= wanted:
         return
     hint = f"; convert it with .astype({argument.dtype.name!r})"
     raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}{hint}")

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from ..codegen import dims as dimension
+from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
 from ..codegen.jax_compat import enable_x64
 from ..codegen.passes import cpu_updates, device_linalg
@@ -365,7 +366,7 @@ class Pushforward(Callee):
         if saved is not None:
             return saved[1].results
         results = self.of.function.program.signature.results
-        return tuple(place for place, result in enumerate(results) if result.dtype.kind in "fc")
+        return tuple(place for place, result in enumerate(results) if kind_of(result.dtype) in "fc")
 
     @property
     def result_count(self) -> int:  # type: ignore[override]

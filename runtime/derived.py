@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..codegen import dims as dimension
+from ..codegen.dtypes import kind_of
 from ..codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
 from ..codegen.inputs import fresh
 from ..codegen.pullback import Pullback
@@ -83,8 +84,8 @@ class Derived:
             DerivativeError: there is no graph, it has no derivative, or no result depends on any argument.
         """
         signature = self._function.program.signature
-        active = tuple(i for i, a in enumerate(signature.arguments) if a.dtype.kind == "f" and not a.shared)
-        seeded = tuple(j for j, result in enumerate(signature.results) if result.dtype.kind == "f")
+        active = tuple(i for i, a in enumerate(signature.arguments) if kind_of(a.dtype) == "f" and not a.shared)
+        seeded = tuple(j for j, result in enumerate(signature.results) if kind_of(result.dtype) == "f")
         found = self.pullback(active, seeded) if active and seeded else None
         if found is None:
             raise DerivativeError(f"no result of {self._function.__name__} depends smoothly on an argument")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..dims import Dim, maximum
+from ..dtypes import limits
 from ..merge import free_symbol
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
 from .shape import i64_array, iota, reshape
@@ -37,12 +38,8 @@ def identity(monoid: Monoid, dtype: DType) -> np.ndarray[Any, Any]:
         return np.ones((), dtype)
     if monoid == "and":
         return np.array(True) if dtype.kind == "b" else np.array(-1).astype(dtype)
-    if dtype.kind == "b":
-        return np.array(monoid == "minimum")
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return np.array(info.min if monoid == "maximum" else info.max, dtype)
-    return np.array(-np.inf if monoid == "maximum" else np.inf, dtype)
+    least, greatest = limits(dtype)
+    return np.array(least if monoid == "maximum" else greatest)
 
 
 def reduce(

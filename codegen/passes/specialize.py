@@ -70,23 +70,74 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     with module.context:
         types = ",".join(_type_text(argument) for argument in after.arguments)
     arguments = _ARGUMENTS.format(types=types)
+    if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
+        # Refinement changes a composite's operands and leaves its decomposition as it was.
+        mlir.run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
     if any("stablehlo.dynamic_" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
         mlir.run_pipeline(module, arguments, name="specialize")
         mlir.refine_custom_calls(module)
         mlir.run_pipeline(module, _SHAPES, name="specialize")
     else:
         mlir.run_pipeline(module, f"{arguments},{_SHAPES}", name="specialize")
-    if _open_op(module):
+    still = _open_op(module)
+    while still:
         # What came out of a branch is known only when the branch has been folded.
+        _refine_bitcasts(module)
         mlir.run_pipeline(module, _SHAPES, name="specialize")
-        still = _open_op(module)
-        if still:
+        before_that, still = still, _open_op(module)
+        if still == before_that:
             raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
     function = signatures.main_function(module)
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
     if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
         mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
+
+
+def _is_open(operation: ir.Operation) -> bool:
+    """Whether a size of an operand or a result is not known."""
+    types = [ir.RankedTensorType(value.type) for value in (*operation.operands, *operation.results)]
+    return not all(type_.has_static_shape for type_ in types)
+
+
+def _refine_bitcasts(module: ir.Module) -> None:
+    """Gives bitcasts between widths, which StableHLO's refinement leaves alone, the sizes that their operands have."""
+    for operation in walk(module):
+        if operation.name != "stablehlo.bitcast_convert" or not _is_open(operation):
+            continue
+        before, after = (ir.RankedTensorType(value.type) for value in (operation.operands[0], operation.results[0]))
+        if not before.has_static_shape:
+            continue
+        shape = list(before.shape)
+        if after.rank < before.rank:
+            shape.pop()
+        elif after.rank > before.rank:
+            shape.append(after.shape[-1])
+        with module.context, ir.InsertionPoint(operation), operation.location:
+            type_ = ir.RankedTensorType.get(shape, after.element_type)
+            refined = ir.Operation.create(operation.name, results=[type_], operands=[operation.operands[0]]).result
+            operation.results[0].replace_all_uses_with(_as_open(refined, after))
+            operation.erase()
+
+
+def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
+    """A value under a type with open sizes, as StableHLO's refinement of arguments leaves one for that of shapes."""
+    shape = np.array(ir.RankedTensorType(value.type).shape, np.int64)
+    context = type_.context
+    sizes = ir.Operation.create(
+        "stablehlo.constant",
+        results=[ir.RankedTensorType.get(shape.shape, ir.IntegerType.get_signless(64))],
+        attributes={"value": mlir.dense_attr(shape, context)},
+    ).result
+    return ir.Operation.create(
+        "stablehlo.custom_call",
+        results=[type_],
+        operands=[value, sizes],
+        attributes={
+            "call_target_name": ir.StringAttr.get("stablehlo.shape_refinement_operand_wrapper"),
+            "indices_of_shape_operands": mlir.dense_attr(np.array([1], np.int64), context),
+        },
+    ).result
 
 
 def _custom_calls(module: ir.Module) -> list[ir.Operation]:

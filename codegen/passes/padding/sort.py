@@ -10,6 +10,7 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.tensor import DType
+from ...dtypes import kind_of, limits
 from ...mlir import attributes_of, ir
 from .live import Live
 from .padder import Padder, pads
@@ -90,16 +91,18 @@ def _last(block: ir.Block, dtype: DType) -> Any:
         else:
             for value in operation.results:
                 names[value] = (operation.name, *operands)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
+    kind = kind_of(dtype)
+    if kind in "iu":
+        least, greatest = limits(dtype)
         if result == ("LT", False, ("a",), ("b",)):
-            return np.array(info.max, dtype)[()]
+            return greatest
         if result == ("GT", False, ("a",), ("b",)):
-            return np.array(info.min, dtype)[()]
-    if dtype.kind == "b" and result[:1] in (("LT",), ("GT",)) and result[2:] == (("a",), ("b",)):
+            return least
+    if kind == "b" and result[:1] in (("LT",), ("GT",)) and result[2:] == (("a",), ("b",)):
         return np.array(result[0] == "LT")[()]
-    if dtype.kind == "f" and (_is_nan_last(result) or _is_jax_order(result)):
-        return np.array(np.nan, dtype)[()]
+    if kind == "f" and (_is_nan_last(result) or _is_jax_order(result)):
+        nan = np.array(np.nan).astype(dtype)
+        return nan[()] if np.isnan(nan) else None
     return None
 
 
@@ -148,8 +151,8 @@ def _is_canonical(found: _Expression) -> bool:
 
 def _least(dtype: DType) -> Any:
     """What nothing is below: for floats the NaN all of whose bits are set, the first of the total order by bits."""
-    if dtype.kind in "biu":
-        return np.array(False if dtype.kind == "b" else np.iinfo(dtype).min, dtype)[()]
+    if kind_of(dtype) in "biu":
+        return limits(dtype)[0]
     return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]
 
 

@@ -8,6 +8,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
+from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 
 
@@ -106,3 +107,35 @@ def test_checks_that_the_sizes_decide_are_dropped_when_they_hold():
         with pytest.raises(AssertionError, match="x is longer than y"):
             program.interpret(np.zeros(3), np.zeros(2))
     np.testing.assert_array_equal(program.interpret(np.zeros(2), np.zeros(3))[0], np.ones(2))
+
+
+BITCASTS = """func.func @main(%x: tensor<?xf32>) -> (tensor<?x2xi16>, tensor<?xf32>) {
+  %0 = stablehlo.bitcast_convert %x : (tensor<?xf32>) -> tensor<?x2xi16>
+  %1 = stablehlo.not %0 : tensor<?x2xi16>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<?x2xi16>) -> tensor<?xf32>
+  return %1, %2 : tensor<?x2xi16>, tensor<?xf32>
+}"""
+
+
+def test_bitcasts_between_widths():
+    x = np.array([1.0, -2.5, 3.0], np.float32)
+    halves, inverted = Program.parse(BITCASTS).compile()(x)
+    np.testing.assert_array_equal(halves, ~x.view(np.int16).reshape(3, 2))
+    np.testing.assert_array_equal(np.asarray(inverted).view(np.int32), ~x.view(np.int32))
+
+
+COMPOSITE = """func.func @main(%x: tensor<?xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+  %0:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 2 : i64}, decomposition = @top}
+    : (tensor<?xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xi32>
+}
+func.func private @top(%x: tensor<?xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+  %values, %places = chlo.top_k(%x, k = 2) : tensor<?xf32> -> (tensor<2xf32>, tensor<2xi32>)
+  return %values, %places : tensor<2xf32>, tensor<2xi32>
+}"""
+
+
+def test_composites():
+    largest, places = Program.parse(COMPOSITE).compile()(np.array([1.0, 5.0, 3.0], np.float32))
+    np.testing.assert_array_equal(largest, [5.0, 3.0])
+    np.testing.assert_array_equal(places, [1, 2])
