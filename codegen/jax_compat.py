@@ -76,6 +76,16 @@ def inconclusive_error() -> type[Exception]:
     return found
 
 
+def keep_weakly(*types: type) -> None:
+    """Makes JAX's caches hold parameters of equations of these types by weak references, and forget what held one.
+
+    Otherwise what is abstractly evaluated, is kept for the next 2,048 such calls of any primitive.
+    """
+    from jax._src import util
+
+    getattr(util, "weakref_cache_key_types", set()).update(types)
+
+
 def size_primitive() -> Any:
     """The primitive that makes data of a symbolic size."""
     from jax._src.export import shape_poly

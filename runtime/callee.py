@@ -17,7 +17,7 @@ import numpy as np
 from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
-from ..codegen.jax_compat import enable_x64
+from ..codegen.jax_compat import enable_x64, keep_weakly
 from ..codegen.passes import cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
@@ -70,6 +70,9 @@ class Callee:
     name: str
     result_count: int
     weak: frozenset[int] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""

@@ -101,6 +101,11 @@ def _names() -> Iterator[Name]:
     )
     yield Name(("jaxlib.xla_client:_xla.collect_garbage",), f"{compat} collect_garbage", _SHORT)
     yield Name(
+        ("jax._src.util:weakref_cache_key_types",),
+        f"{compat} keep_weakly",
+        "programs that nobody has any more stay in memory, up to 2,048",
+    )
+    yield Name(
         ("jax.extend.core:get_opaque_trace_state", "jax._src.core:get_opaque_trace_state"),
         f"{compat} trace_state",
         _ALL,
