@@ -83,7 +83,8 @@ def keep_weakly(*types: type) -> None:
     """
     from jax._src import util
 
-    getattr(util, "weakref_cache_key_types", set()).update(types)
+    kept: Any = getattr(util, "weakref_cache_key_types", set())
+    kept.update(types)
 
 
 def size_primitive() -> Any:

@@ -18,7 +18,7 @@ from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
 from ..codegen.jax_compat import enable_x64, keep_weakly
-from ..codegen.passes import cpu_updates, device_linalg
+from ..codegen.passes import cpu_nan, cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from . import symbolic
@@ -65,11 +65,13 @@ class Callee:
         name: seen in jaxprs, profiles and symbols.
         result_count: number of results, without the flags of checks.
         weak: the results whose types give way to others, as those of Python's numbers do.
+        guest: whether its module goes into modules that somebody else compiles.
     """
 
     name: str
     result_count: int
     weak: frozenset[int] = frozenset()
+    guest: bool = False
 
     def __init_subclass__(cls) -> None:
         keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
@@ -140,7 +142,7 @@ class Module:
         self.checks = program.signature.checks
         count = len(program.signature.results)
         self.places = (*(range(count) if results is None else results), *([count] if self.checks else []))
-        self._prepared: dict[str, bytes] = {}
+        self._prepared: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
     def optimize(self) -> Program:
@@ -154,18 +156,25 @@ class Module:
             self.program.optimize_own(self._passes)
         self._passes = ()
 
-    def bytecode(self, platform: str) -> bytes:
-        """The module for a platform, or for any if it is "", as MLIR bytecode."""
+    def bytecode(self, platform: str, guest: bool = False) -> bytes:
+        """The module for a platform, or for any if it is "", as MLIR bytecode.
+
+        Args:
+            platform: for XLA's compiler, as JAX calls it.
+            guest: it goes into a module that somebody else compiles, without the compile options that it needs.
+        """
         with self._lock:
-            if platform not in self._prepared:
+            if (platform, guest) not in self._prepared:
                 program = self.program
                 self._optimize()
                 if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes([f"device-linalg{{platform={platform}}}"])
                 if platform == "cpu" and not cpu_updates.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes(["cpu-updates"])
-                self._prepared[platform] = program.to_bytecode()
-            return self._prepared[platform]
+                if platform == "cpu" and guest and not cpu_nan.OPS.isdisjoint(program.op_counts()):
+                    program = program.run_passes(["cpu-nan"])
+                self._prepared[platform, guest] = program.to_bytecode()
+            return self._prepared[platform, guest]
 
 
 class StaticModule(Callee):
@@ -219,6 +228,7 @@ class FunctionCall(Callee):
     values: tuple[tuple[tuple[int, int | None], int], ...] = ()
     narrow: bool = False
     linear: frozenset[int] = frozenset()
+    guest = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -356,6 +366,7 @@ class Pushforward(Callee):
 
     of: FunctionCall
     active: tuple[int, ...]
+    guest = True
 
     @property
     def name(self) -> str:  # type: ignore[override]

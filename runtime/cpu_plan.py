@@ -158,7 +158,7 @@ class PlannedModule(Module):
         super().__init__(module.program, module.sizes)
         self.checks = module.checks
         self.places = module.places if count is None else tuple(range(count))
-        self._prepared["cpu"] = bytecode
+        self._prepared["cpu", False] = bytecode
 
 
 def choose_device(options: CpuOptions, device: Any, *, numpy: bool) -> Any:

@@ -8,10 +8,10 @@ import jax
 
 from ..codegen.errors import HlographError
 from ..codegen.jax_compat import keep_nan_options, keep_products_options
+from ..codegen.passes import cpu_nan
 from ..codegen.program import Program
 
-_LIBRARY_REDUCTION = 4096  # elements from which XLA:CPU leaves a reduction to a library
-
+LIBRARY_REDUCTION = cpu_nan.ELEMENTS  # from which XLA:CPU's maximum and minimum may pass NaN over
 
 def find_device(device: Any) -> Any:
     """The `jax.Device` for "cpu", "gpu", "tpu", a device, or None (JAX's default).
@@ -51,7 +51,7 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     products = keep_products_options()
     if products and not {"stablehlo.dot_general", "stablehlo.reduce"}.isdisjoint(program.op_counts()):
         options |= products
-    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, _LIBRARY_REDUCTION):
+    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, LIBRARY_REDUCTION):
         options |= keep_nan_options()
     return options or None
 

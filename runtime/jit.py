@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import threading
 import types
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
@@ -49,7 +50,7 @@ from . import cpu_plan
 from .ahead import AheadFunction
 from .arguments import find_sizes
 from .cpu_plan import CpuArgument, CpuOptions
-from .devices import find_device, platform_of
+from .devices import LIBRARY_REDUCTION, compile_options, find_device, platform_of
 from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
 from .jit_lower import lower
 from .policy import PolicyArgument, RecompilationWarning
@@ -422,7 +423,8 @@ class Jit:
             return None
         program = traced.program
         changed = program.optimize_own(self._passes)
-        if not (changed or self._numpy or (self._planned() and cpu_plan.pays(program))):
+        needs_options = compile_options(program, self._device) is not None  # jax.jit takes none where it is nested
+        if not (changed or needs_options or self._numpy or (self._planned() and cpu_plan.pays(program))):
             return None
         self._traces += 1
         return traced, self._compile(program, ())
@@ -432,6 +434,8 @@ class Jit:
         if jaxpr.effects:
             return False
         if self._numpy and self._planned():
+            return True
+        if platform_of(self._device) == "cpu" and _may_lose_nan(jaxpr.jaxpr):
             return True
         return tuple(parse_spec(spec)[0] for spec in self._passes) != DEFAULT or _is_long(jaxpr.jaxpr)
 
@@ -622,16 +626,30 @@ def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
 
 def _is_long(jaxpr: Any) -> bool:
     """Whether a jaxpr has a loop, or many equations, those of jaxprs inside counted."""
-    count, stack = 0, [jaxpr]
+    return any(
+        equation.primitive.name in ("scan", "while") or count >= _MANY_EQUATIONS
+        for count, equation in enumerate(_equations(jaxpr), start=1)
+    )
+
+
+def _may_lose_nan(jaxpr: Any) -> bool:
+    """Whether a jaxpr has a maximum or minimum that XLA:CPU may leave to a library which passes NaN over."""
+    return any(
+        equation.primitive.name in ("reduce_max", "reduce_min", "reduce")
+        and any(math.prod(x.aval.shape) >= LIBRARY_REDUCTION for x in equation.invars)
+        for equation in _equations(jaxpr)
+    )
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr and of those inside."""
+    stack = [jaxpr]
     while stack:
         for equation in stack.pop().eqns:
-            count += 1
-            if equation.primitive.name in ("scan", "while") or count >= _MANY_EQUATIONS:
-                return True
+            yield equation
             for value in equation.params.values():
                 inner = [getattr(item, "jaxpr", item) for item in (value if isinstance(value, tuple) else (value,))]
                 stack.extend(item for item in inner if hasattr(item, "eqns"))
-    return False
 
 
 def _preparation(

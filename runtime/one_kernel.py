@@ -78,4 +78,4 @@ class _AsItIs(Module):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        self._prepared["cpu"] = program.to_bytecode()
+        self._prepared["cpu", False] = program.to_bytecode()

@@ -54,7 +54,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     context = module_context.module.context
     module = callee.module([aval.shape for aval in ctx.avals_in])
     platforms = platforms_of(ctx)
-    source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else ""), context)
+    source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
     name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
     given = [
