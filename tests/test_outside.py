@@ -1,0 +1,20 @@
+"""JAX's own primitive harnesses with named sizes: one in twenty, all of them every night (`make outside`)."""
+
+import os
+
+import outside
+import pytest
+
+EVERY = 1 if "HLOGRAPH_NIGHTLY" in os.environ else 20
+PARTS = 12
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("policy", ["padded", "exact"])
+def test_harnesses_of_jax(policy, part):
+    """Under either policy another half of them."""
+    place = part + PARTS * (policy == "exact")
+    verdicts = [outside.judge(harness, policy) for harness in outside.harnesses(2 * PARTS * EVERY, place * EVERY)]
+    assert verdicts
+    assert [v for v in verdicts if v.kind in ("wrong", "broken")] == []
+    assert sum(v.kind == "right" for v in verdicts) > len(verdicts) / 2
