@@ -31,6 +31,7 @@ from rich.table import Table  # noqa: E402
 
 BENCHMARKS = (
     "emission",
+    "dimensions",
     "overhead",
     "pytensor_mode",
     "steady",

@@ -14,21 +14,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from .dims import (
-    _DEFAULT,
-    Dim,
-    _Atom,
-    _coefficient_gcd,
-    _collect,
-    _constant,
-    _Monomial,
-    _sole_atom,
-    _terms,
-    bounds,
-    evaluate,
-    roots,
-    substitute,
-)
+from .dims import Dim, evaluate, roots, substitute
+from .dims_bounds import DEFAULT, bounds
+from .dims_terms import Atom, Monomial, coefficient_gcd, collect, constant_of, sole_atom, terms_of
 from .dims_text import DimSyntaxError, parse_between
 
 
@@ -74,7 +62,7 @@ class Constraint:
         return cls(lhs, cast(Any, relation[0]), rhs, where)
 
 
-_Row: TypeAlias = tuple[_Monomial, Dim]  # (lead, zero): zero == 0 is known, and no later row has the monomial lead
+_Row: TypeAlias = tuple[Monomial, Dim]  # (lead, zero): zero == 0 is known, and no later row has the monomial lead
 
 
 class Constraints:
@@ -131,7 +119,7 @@ class Constraints:
         if not self.known_equal(a, b):
             saved = self._solved, self._rows, self._sizes
             try:
-                self._learn(a - b, [atom.name for dim in (b, a) if (atom := _sole_atom(dim))])
+                self._learn(a - b, [atom.name for dim in (b, a) if (atom := sole_atom(dim))])
             except _ImpossibleError:
                 self._solved, self._rows, self._sizes = saved
                 raise DimMismatch(a, b, where) from None
@@ -167,21 +155,21 @@ class Constraints:
             if zero == 0:
                 continue
             low, high = bounds(zero, self._sizes)
-            divisor = _coefficient_gcd(zero)
-            if isinstance(zero, int) or (low or 0) > 0 or (high or 0) < 0 or _constant(zero) % divisor:
+            divisor = coefficient_gcd(zero)
+            if isinstance(zero, int) or (low or 0) > 0 or (high or 0) < 0 or constant_of(zero) % divisor:
                 raise _ImpossibleError
-            solutions: list[tuple[_Atom, Dim]] = []
-            for monomial, c in zero._terms:
-                rest = zero - _collect({monomial: c})
+            solutions: list[tuple[Atom, Dim]] = []
+            for monomial, c in zero.terms:
+                rest = zero - collect({monomial: c})
                 root = monomial[0] if len(monomial) == 1 and abs(c) == 1 else None
                 if root and root.kind == "root" and root.name not in roots(rest):
                     solutions.append((root, rest * -c))
             if solutions:  # keep what the root's kind tells (m - 5 hides that n >= 0), then give up a side, b first
                 names = [*bare, *(root.name for root, _ in solutions)]
 
-                def cost(solution: tuple[_Atom, Dim], names: list[str] = names) -> tuple[bool, bool, int]:
+                def cost(solution: tuple[Atom, Dim], names: list[str] = names) -> tuple[bool, bool, int]:
                     root, value = solution
-                    hides = not root.signed and _DEFAULT.interval(value)[0] < 0
+                    hides = not root.signed and DEFAULT.interval(value)[0] < 0
                     return hides, root.name not in bare, names.index(root.name)
 
                 root, value = min(solutions, key=cost)
@@ -195,17 +183,17 @@ class Constraints:
                 if greatest is not None:
                     self._narrow(-(value - greatest))
             else:  # a compound leads if there is one, so that no root is replaced by what contains it
-                compound = [term for term in zero._terms if any(atom.kind != "root" for atom in term[0])]
-                self._rows = [*self._rows, ((compound or list(zero._terms))[0][0], zero)]
+                compound = [term for term in zero.terms if any(atom.kind != "root" for atom in term[0])]
+                self._rows = [*self._rows, ((compound or list(zero.terms))[0][0], zero)]
 
     def _narrow(self, excess: Dim) -> None:
         """Use ``excess >= 0`` for the interval of a root, where it has one root, linearly."""
-        linear = [(m, c) for m, c in _terms(excess) if m]
+        linear = [(m, c) for m, c in terms_of(excess) if m]
         if len(linear) != 1 or len(linear[0][0]) != 1 or linear[0][0][0].kind != "root":
             return
         (root,), c = linear[0]
         least, greatest = self._sizes.get(root.name, (None if root.signed else 0, None))
-        limit = -(_constant(excess) // c) if c > 0 else _constant(excess) // -c
+        limit = -(constant_of(excess) // c) if c > 0 else constant_of(excess) // -c
         if c > 0:
             least = limit if least is None else max(least, limit)
         else:
@@ -219,11 +207,11 @@ class _ImpossibleError(Exception):
     """What was learned contradicts what is known."""
 
 
-def _coefficient(dim: Dim, monomial: _Monomial) -> int:
-    return next((c for m, c in _terms(dim) if m == monomial), 0)
+def _coefficient(dim: Dim, monomial: Monomial) -> int:
+    return next((c for m, c in terms_of(dim) if m == monomial), 0)
 
 
-def _cancel(dim: Dim, lead: _Monomial, zero: Dim) -> Dim:
+def _cancel(dim: Dim, lead: Monomial, zero: Dim) -> Dim:
     """A multiple of the dimension, plus a multiple of ``zero``, without the monomial ``lead``."""
     c, k = _coefficient(dim, lead), _coefficient(zero, lead)
     factor = math.gcd(c, k)
@@ -232,5 +220,5 @@ def _cancel(dim: Dim, lead: _Monomial, zero: Dim) -> Dim:
 
 def _primitive(dim: Dim) -> Dim:
     """Without the common factor of its coefficients; an int other than 0 becomes 1."""
-    factor = math.gcd(*(c for _, c in _terms(dim)))
-    return _collect({m: c // factor for m, c in _terms(dim)})
+    factor = math.gcd(*(c for _, c in terms_of(dim)))
+    return collect({m: c // factor for m, c in terms_of(dim)})

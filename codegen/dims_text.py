@@ -1,20 +1,21 @@
 """Dimensions and constraints as text: the grammar that `str` of a dimension writes.
 
 In: text such as ``2*n + min(m, (k + 1)//2)``. Out: a `Dim`. Precedence is Python's; ``floordiv`` and ``mod`` may be
-written as functions too.
+written as functions too. Parts may have names: ``{_1: max(n - m, 0); _2: _1//3} _1*k + _2``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache, reduce
+from functools import lru_cache
 from operator import floordiv, mod
 from typing import Any, NoReturn, cast
 
 from .dims import NAME, RESERVED, Dim, maximum, minimum, symbol
+from .dims_terms import Monomial, add_terms, settled, terms_of
 
-_TOKEN = re.compile(rf"[ \t\n]*(?:(?P<number>[0-9]+)|(?P<name>{NAME.pattern})|(?P<sign>//|[-+*%(),])|(?P<end>$))")
+_TOKEN = re.compile(rf"[ \t\n]*(?:(?P<number>[0-9]+)|(?P<name>{NAME.pattern})|(?P<sign>//|[-+*%(),{{}};:])|(?P<end>$))")
 _MAX_NESTING = 200
 _FUNCTIONS: dict[str, Any] = {"min": minimum, "max": maximum, "floordiv": floordiv, "mod": mod}
 
@@ -32,6 +33,7 @@ class _Parser:
 
     def __init__(self, text: str, start: int, stop: int, signed: Collection[str]) -> None:
         self.text, self.stop, self.signed, self.nesting = text, stop, signed, 0
+        self.named: dict[str, Dim] = {}
         self.advance(start)
 
     def advance(self, position: int) -> None:
@@ -54,20 +56,37 @@ class _Parser:
         return token
 
     def whole(self) -> Dim:
+        if self.take("{"):
+            self.names()
         dim = self.sum()
         return dim if self.kind == "end" else self.fail("an operator or the end")
 
+    def names(self) -> None:
+        """The definitions up to the brace; one may use those before it."""
+        closing = ""
+        while closing != "}":
+            name = self.token
+            if self.kind != "name" or name in RESERVED or name in self.named:
+                self.fail("a new name")
+            self.advance(self.end)
+            if not self.take(":"):
+                self.fail("':'")
+            self.named[name] = self.sum()
+            closing = self.take(";", "}")
+            if not closing:
+                self.fail("';' or '}'")
+
     def sum(self) -> Dim:
-        total: Dim = 0
+        summands: list[tuple[Monomial, int]] = []
         sign: str = "+"
         while sign:
             value = self.factor()
             while operator := self.take("*", "//", "%"):
                 other = self.factor()
                 value = value * other if operator == "*" else value // other if operator == "//" else value % other
-            total = total + value if sign == "+" else total - value
+            summands += terms_of(value if sign == "+" else -value)
             sign = self.take("+", "-")
-        return total
+        return settled(add_terms((), summands))
 
     def factor(self) -> Dim:
         sign = 1
@@ -80,7 +99,8 @@ class _Parser:
         if kind == "number":
             return sign * int(token)
         if kind == "name" and token not in RESERVED:
-            return sign * symbol(token, signed=token in self.signed)
+            named = self.named.get(token)
+            return sign * (symbol(token, signed=token in self.signed) if named is None else named)
         self.nesting += 1
         if self.nesting > _MAX_NESTING:
             self.fail(f"at most {_MAX_NESTING} nested parentheses")
@@ -96,7 +116,7 @@ class _Parser:
         self.nesting -= 1
         if kind == "sign":
             return sign * args[0]
-        return reduce(_FUNCTIONS[token], args) * sign
+        return _FUNCTIONS[token](*args) * sign
 
 
 def parse(text: str, *, signed: Collection[str] = ()) -> Dim:

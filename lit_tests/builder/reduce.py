@@ -188,9 +188,10 @@ show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
 
 # CHECK-LABEL: module @cumulative.dynamic
 # CHECK: [[SIZE:%\w+]] = stablehlo.convert %{{[0-9]+}} : (tensor<i32>) -> tensor<i64>
-# CHECK: [[REACH:%\w+]] = stablehlo.maximum {{.*}}[[SIZE]]{{.*}} : tensor<i64>
-# CHECK: [[LOW:%\w+]] = stablehlo.add [[REACH]], %{{.*}} : tensor<i64>
+# CHECK: [[LESS:%\w+]] = stablehlo.add {{.*}}[[SIZE]]{{.*}} : tensor<i64>
+# CHECK: [[LOW:%\w+]] = stablehlo.maximum {{.*}}[[LESS]]{{.*}} : tensor<i64>
 # CHECK: [[INIT:%\w+]] = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+# CHECK: [[REACH:%\w+]] = stablehlo.maximum {{.*}}[[SIZE]]{{.*}} : tensor<i64>
 # CHECK: [[ROW:%\w+]] = stablehlo.reshape [[REACH]] : (tensor<i64>) -> tensor<1xi64>
 # CHECK: [[WINDOW:%\w+]] = stablehlo.concatenate [[ROW]], %{{.*}}, dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK: [[ONES:%\w+]] = stablehlo.constant dense<1> : tensor<2xi64>

@@ -81,7 +81,7 @@ show([v, y], set_subtensor(v[::-1], y), name="IncSubtensor.static.backward", dim
 show([x, v, i], set_subtensor(x[i], v), name="IncSubtensor.static.runtime", dims={"x": (5, 6), "v": (6,)})
 
 # CHECK-LABEL: module @IncSubtensor.dynamic
-# CHECK: func.func {{.*}}hlograph.constraints = {{\[\[}}"n - min(n, 1) == m", "the written value, axis 0 at an unnamed IncSubtensor node"]]
+# CHECK: func.func {{.*}}hlograph.constraints = {{\[\[}}"max(n - 1, 0) == m", "the written value, axis 0 at an unnamed IncSubtensor node"]]
 # CHECK-NEXT: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf64>) -> tensor<i32>
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[CONST:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
