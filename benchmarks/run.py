@@ -41,6 +41,7 @@ BENCHMARKS = (
     "lengths",
     "padded",
     "rewriting",
+    "stability",
     "simplify",
     "loops",
     "unrolled",
@@ -50,13 +51,15 @@ BENCHMARKS = (
     "small_model_remedies",
     "small_loops",
 )
+LONG = ("stability",)  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 
 def main() -> int:
     """Runs the benchmarks that were asked for."""
     parser = argparse.ArgumentParser(description="hlograph beside its peers, in one run")
-    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=BENCHMARKS, metavar="NAME",
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, metavar="NAME",
+                        default=[name for name in BENCHMARKS if name not in LONG],
                         help=f"which benchmarks: {', '.join(BENCHMARKS)}")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="few repetitions, to see that all runs")
     parser.add_argument("--json", type=Path, help="where to write the results (default: build/bench/<time>.json)")

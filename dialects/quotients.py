@@ -15,40 +15,18 @@ same product without them. The derivative of `log(sigmoid(x))` is `g / s * s * (
 | `exp(a)` | `exp(b)` | `exp(a - b)` |
 | `exp(a) * exp(b)` | | `exp(a + b)` |
 | `exp(-u**2)` | `erfc(u)` | `1 / erfcx(u)` |
-| `(a / f + b) * f` | | `a + b * f` |
+| `(a / f + b) * f` | | `a + b * f`, also where masks stand between the factors |
 | `--x` | | `x` |
 
-Each product is looked at from its root only, and at most `LIMIT` factors of it, so that a chain of n multiplications
-costs n looks and not n**2.
+A product with a mask (`products.py`) becomes a selection between the product and zero.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from .patterns import Reader
-
-Module = Callable[[str], Any]
-
-LIMIT = 24
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A variable, behind a `DimShuffle` that only inserts axes, or behind none."""
-
-    variable: Any
-    expand: Any = None
-
-    def build(self) -> Any:
-        """As one variable."""
-        return self.variable if self.expand is None else self.expand(self.variable)
-
-
-ONE = Factor(None)
+from .products import ONE, Factor, Module, Product, Products
 
 
 def quotient_rewriter(module: Module) -> Any:
@@ -68,90 +46,35 @@ def quotient_rewriter(module: Module) -> Any:
     return module("graph.rewriting.basic").node_rewriter(tracks)(local_quotients)
 
 
-class _Quotients(Reader):
+class _Quotients(Products):
     def __init__(self, module: Module) -> None:
         super().__init__(module)
-        self.mul, self.true_div, self.reciprocal = (self.scalar(x) for x in ("mul", "true_div", "reciprocal"))
         self.exp, self.erfc, self.abs = (self.scalar(x) for x in ("exp", "erfc", "abs"))
         self.sqr, self.pow = self.scalar("sqr"), self.scalar("pow")
-        self.products = frozenset({self.mul, self.true_div, self.neg, self.reciprocal})
-        self.basic = module("tensor.basic")
-        self.second = type(self.basic.second.scalar_op)
-
-    # ---- the product as a list of factors ---------------------------------------------------------------------------
-
-    def is_root(self, fgraph: Any, node: Any) -> bool:
-        """Whether something else than a product uses the node."""
-        clients = [self.scalar_kind(getattr(x, "op", None)) for x, _ in fgraph.clients[node.outputs[0]]]
-        return not clients or not self.products.issuperset(clients)
-
-    def factors(self, root: Any) -> tuple[list[Factor], list[Factor], list[Factor], bool]:
-        """Numerators, denominators, what only gives its axes, and whether the product has the other sign."""
-        sides: tuple[list[Factor], list[Factor]] = ([], [])
-        shapes: list[Factor] = []
-        negative = False
-        queue = deque([(Factor(root), False)])
-        while queue:
-            factor, below = queue.popleft()
-            inner, kind = self._product(factor, root.type.dtype)
-            if kind is None or len(queue) + len(sides[0]) + len(sides[1]) >= LIMIT:
-                sides[below].append(factor)
-                continue
-            operands = [Factor(operand, inner.expand) for operand in inner.variable.owner.inputs]
-            if kind is self.second:
-                if self._product(operands[1], root.type.dtype)[1] is None:
-                    sides[below].append(factor)
-                else:
-                    shapes.append(operands[0])
-                    queue.append((operands[1], below))
-                continue
-            for number, operand in enumerate(operands):
-                other = kind is self.reciprocal or (kind is self.true_div and number == 1)
-                queue.append((operand, below != other))
-            negative ^= kind is self.neg
-        return *sides, shapes, negative
-
-    def _product(self, factor: Factor, dtype: str) -> tuple[Factor, type | None]:
-        """The factor below the axes that it inserts, and the class of scalar op if it is a product of that dtype."""
-        owner = factor.variable.owner
-        if owner is None or factor.variable.type.dtype != dtype:
-            return factor, None
-        if isinstance(owner.op, self.dimshuffle):
-            if factor.expand is not None or not self._inserts_axes(owner.op):
-                return factor, None
-            factor = Factor(owner.inputs[0], owner.op)
-        kind = self.kind(factor.variable)
-        return factor, kind if kind is self.second or kind in self.products else None
-
-    def _inserts_axes(self, op: Any) -> bool:
-        return isinstance(op, self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
-            range(op.input_ndim if hasattr(op, "input_ndim") else len(op.input_broadcastable))
-        )
 
     # ---- what is taken together -------------------------------------------------------------------------------------
 
     def simplify(self, node: Any) -> list[Any] | None:
         """The product without its quotients, or None where it has none."""
         (root,) = node.outputs
-        if self.kind(root) is self.neg and (x := self.argument(node.inputs[0], self.neg)) is not None:
-            return [x]
-        above, below, shapes, negative = self.factors(root)
-        before = len(above) + len(below)
+        twice_negative = self.kind(root) is self.neg and self.kind(node.inputs[0]) is self.neg
+        product = self.read(Factor(root))
+        above, below = product.above, product.below
+        before = len(product)
         self._drop_ones(above, below)
         while (cancelled := self._quotient(above, below, self._cancelled)) is not None:
             above.remove(ONE)
-            shapes.append(cancelled)
+            product.shapes.append(cancelled)
         while self._quotient(above, below, self._ratio):
             pass
-        if (distributed := self._distribute(above, below)) is not None:
-            above[:] = [Factor(distributed)]
-            return [self._build(root, above, below, shapes, negative)]
-        changed = self._logistic(above, below)
+        if self._distribute(product):
+            return [self.build(root, product)]
+        changed = self._logistic(above, below) or twice_negative or product.flipped
         while self._sigmoid(above) or self._exponential(above):
             pass
-        if not changed and before == len(above) + len(below):
+        if not changed and before == len(product) and not (product.masks and before > 1):
             return None
-        return [self._build(root, above, below, shapes, negative)]
+        return [self.build(root, product)]
 
     def _drop_ones(self, above: list[Factor], below: list[Factor]) -> None:
         """A factor 1 would hide what the product is; one stays where there is nothing else."""
@@ -203,25 +126,45 @@ class _Quotients(Reader):
             return Factor(f["exp"](Factor(a, expand).build() - self._log(denominator)))
         return None
 
-    def _distribute(self, above: Sequence[Factor], below: Sequence[Factor]) -> Any:
+    def _distribute(self, product: Product) -> bool:
         """`(a / p + b) * p` is `a / p * p + b * p`: where a term of a sum has a denominator among the other factors.
 
+        So is `(a * p + b * p) / p`, where all terms have it, and a sum of masks, which then keep the other factors out.
         The new products are roots of their own, and lose their quotients when their turn comes.
         """
+        above, below = product.above, product.below
         for i, factor in enumerate(above):
-            kind = self.kind(factor.variable)
-            if kind is not self.add and kind is not self.sub:
-                continue
             others = [*above[:i], *above[i + 1 :]]
-            terms = [Factor(term, factor.expand) for term in factor.variable.owner.inputs]
-            hidden = [
-                Factor(d.variable, factor.expand) for t in terms for d in self.factors(t.variable)[1] if not d.expand
-            ]
-            if any(self._cancelled(other, d) for d in hidden for other in others):
-                values = [other.build() for other in others]
-                products = [self.functions["mul"](term.build(), *values) for term in terms]
-                return self.functions["add"](*products) if kind is self.add else self.functions["sub"](*products)
-        return None
+            terms = self.terms(factor) if others or below else []
+            zeros = [term for term, _ in terms if self.is_zero(term.variable)]
+            terms = [term for term in terms if term[0] not in zeros]
+            if len(terms) > 1 and self._cancels(terms, others, below):
+                signed = [self._signed(term, negative) for term, negative in terms]
+                numerators = [other.build() for other in others]
+                products = [self.times([term, *numerators]) for term in signed]
+                if below:
+                    denominator = self.times([other.build() for other in below])
+                    products = [self.functions["true_div"](x, denominator) for x in products]
+                above[:], below[:] = [Factor(self.functions["add"](*products))], []
+                product.shapes += zeros
+                return True
+        return False
+
+    def _cancels(self, terms: Sequence[tuple[Factor, bool]], above: Sequence[Factor], below: Sequence[Factor]) -> bool:
+        """Whether a term has one of the factors above below it, all have one of those below, or all are masked."""
+        products = [self.read(term) for term, _ in terms]
+        if all(x.masks for x in products):
+            return True
+        return any(self._is_in(f, [d for x in products for d in x.below]) for f in above) or any(
+            all(self._is_in(f, x.above) for x in products) for f in below
+        )
+
+    def _is_in(self, factor: Factor, others: Sequence[Factor]) -> bool:
+        return any(self._cancelled(factor, other) is not None for other in others)
+
+    def _signed(self, term: Factor, negative: bool) -> Any:
+        value = term.build()
+        return self.functions["neg"](value) if negative else value
 
     def _logistic(self, above: list[Factor], below: list[Factor]) -> bool:
         """`1 / (1 + exp(a))` is `sigmoid(-a)`; whether there was one."""
@@ -272,34 +215,6 @@ class _Quotients(Reader):
                     del above[j]
                     return True
         return False
-
-    def _build(
-        self, root: Any, above: Sequence[Factor], below: Sequence[Factor], shapes: Sequence[Factor], negative: bool
-    ) -> Any:
-        """Of these factors, with the root's dtype; `shapes` give the axes that no factor has."""
-        numerators, denominators = [f.build() for f in above], [f.build() for f in below]
-        missing = [axis for axis, broadcast in enumerate(root.type.broadcastable) if not broadcast]
-        for shape in [None, *shapes]:
-            if shape is not None:
-                ones = self.basic.ones_like(shape.build(), dtype=root.type.dtype)
-                if all(ones.type.broadcastable[axis] for axis in missing):
-                    continue
-                numerators.append(ones)
-            present = [v.type.broadcastable for v in (*numerators, *denominators)]
-            missing = [axis for axis in missing if all(flags[axis] for flags in present)]
-            if not missing:
-                break
-        if not numerators:
-            like = denominators[0] if denominators else shapes[0].build()
-            numerators.append(self.basic.ones_like(like, dtype=root.type.dtype))
-        result = self._times(numerators)
-        if denominators:
-            result = self.functions["true_div"](result, self._times(denominators))
-        result = self.functions["neg"](result) if negative else result
-        return result if result.type.dtype == root.type.dtype else self.basic.cast(result, root.type.dtype)
-
-    def _times(self, variables: Sequence[Any]) -> Any:
-        return variables[0] if len(variables) == 1 else self.functions["mul"](*variables)
 
     # ---- what a variable is -----------------------------------------------------------------------------------------
 

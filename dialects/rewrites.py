@@ -18,8 +18,9 @@ from ..codegen import collector
 from ..codegen.errors import GraphError
 from .patterns import pattern_rewriters
 from .quotients import quotient_rewriter
+from .sums import sum_rewriter
 
-QUOTIENTS = "local_quotients"
+QUOTIENTS, SUMS = "local_quotients", "local_sums"
 Rewrite = bool | Literal["full"]
 Module = Callable[[str], Any]
 
@@ -50,11 +51,15 @@ class Family:
 
     Attributes:
         ops: names of scalar ops (of elementwise ops) or op classes; the family is in play where a graph has one.
-        rewrites: names in `patterns.PATTERNS` or in the library's databases, or "local_quotients".
+        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS, or SUMS.
     """
 
     ops: frozenset[str]
     rewrites: tuple[str, ...]
+
+    def without(self, *names: str) -> tuple[str, ...]:
+        """Its rewrites but these."""
+        return tuple(name for name in self.rewrites if name not in names)
 
 
 FAMILIES = (
@@ -68,14 +73,16 @@ FAMILIES = (
             "local_logsoftmax",
             "local_logsoftmax_grad",  # where the softmax's gradient is an op of its own: PyTensor 2
             "local_log1p_expm1",
-            "local_quotients",
+            QUOTIENTS,
+            SUMS,
         ),
     ),
     Family(frozenset({"Erf", "Erfc"}), ("local_erf_and_one",)),
     Family(frozenset({"Ive", "Kve"}), ("local_log_of_bessel",)),
+    Family(frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
     Family(frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
     Family(frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
-    Family(frozenset({"Switch"}), ("local_div_switch_sink", "local_mul_switch_sink")),
+    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS)),
 )
 
 
@@ -110,11 +117,13 @@ class Rewrites:
         families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
         if not families:
             return list(inputs), list(outputs)
-        with collector.paused():
+        # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
+        untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
+        with collector.paused(), untraced:
             found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
             if self._checks(order(inputs, found)) < self._checks(nodes):
                 # What cancelled held a check: none is ever dropped.
-                families = tuple(family for family in families if QUOTIENTS not in family.rewrites)
+                families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
                 found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
         return list(inputs), found
 
@@ -160,7 +169,8 @@ class Rewrites:
         names = {name for family in FAMILIES for name in family.rewrites}
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
         optdb = self._module("compile.mode").optdb
-        found = {QUOTIENTS: quotient_rewriter(self._module), **pattern_rewriters(self._module)}
+        made = {QUOTIENTS: quotient_rewriter(self._module), SUMS: sum_rewriter(self._module)}
+        found = {**made, **pattern_rewriters(self._module)}
         for database in ("canonicalize", "stabilize", "specialize"):
             for rewriter in optdb[database].query(query).get_node_rewriters():
                 found.setdefault(getattr(rewriter, "name", None) or rewriter.__name__, rewriter)

@@ -1,0 +1,255 @@
+"""A tree of multiplications as a list of factors, and back.
+
+In: the root of a tree of multiplications, divisions, negations, and selections that have zero for one branch, as
+differentiation leaves them behind. Out: a `Product`, and from a product a variable.
+
+A selection between a value and zero is a *mask* of the product: `switch(c, a, 0) * b` is `switch(c, a * b, 0)`, which
+is 0 where the branch is not taken, also where b is infinite there. PyTensor's own rewrites (`local_mul_switch_sink`)
+define it so. Axes that a `DimShuffle` inserts and shapes that `second` gives may stand between two factors.
+
+Each product is read from its root only, and at most `LIMIT` factors of it, so that a chain of n multiplications costs n
+looks and not n**2.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .patterns import Reader
+
+Module = Callable[[str], Any]
+
+LIMIT = 24
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A variable, behind a `DimShuffle` that only inserts axes, or behind none."""
+
+    variable: Any
+    expand: Any = None
+
+    def build(self) -> Any:
+        """As one variable."""
+        return self.variable if self.expand is None else self.expand(self.variable)
+
+
+ONE = Factor(None)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Where a product is zero.
+
+    Attributes:
+        condition: of the selection.
+        zero: its branch that is zero.
+        first: whether that branch is the one taken where the condition holds.
+    """
+
+    condition: Factor
+    zero: Factor
+    first: bool
+
+
+@dataclass
+class Product:
+    """Factors of a product.
+
+    Attributes:
+        above: numerators.
+        below: denominators.
+        shapes: what only gives its axes.
+        masks: the outermost first.
+        negative: whether the product has the other sign.
+        flipped: whether one of the numerators is a denominator's.
+    """
+
+    above: list[Factor] = field(default_factory=list)
+    below: list[Factor] = field(default_factory=list)
+    shapes: list[Factor] = field(default_factory=list)
+    masks: list[Mask] = field(default_factory=list)
+    negative: bool = False
+    flipped: bool = False
+
+    def __len__(self) -> int:
+        return len(self.above) + len(self.below)
+
+
+class Products(Reader):
+    """Reads and builds products.
+
+    Args:
+        module: imports a module of the library by its path below the package.
+    """
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module)
+        self.mul, self.true_div, self.reciprocal = (self.scalar(x) for x in ("mul", "true_div", "reciprocal"))
+        self.products = frozenset({self.mul, self.true_div, self.neg, self.reciprocal})
+        self.sums = frozenset({self.add, self.sub, self.neg})
+        self.basic = module("tensor.basic")
+        self.second = type(self.basic.second.scalar_op)
+        self.switch = self.scalar("switch")
+        self.cast = module("scalar.basic").Cast
+
+    def is_root(self, fgraph: Any, node: Any) -> bool:
+        """Whether something else than a product uses the node."""
+        clients = [self.scalar_kind(getattr(x, "op", None)) for x, _ in fgraph.clients[node.outputs[0]]]
+        return not clients or not self.products.issuperset(clients)
+
+    # ---- reading ----------------------------------------------------------------------------------------------------
+
+    def read(self, root: Factor) -> Product:
+        """The factors of a variable."""
+        found = Product()
+        dtype = root.variable.type.dtype
+        queue = deque([(root, False)])
+        while queue:
+            factor, below = queue.popleft()
+            side = found.below if below else found.above
+            inner, kind = self._product(factor, dtype)
+            if kind is None or len(queue) + len(found) >= LIMIT:
+                side.append(factor)
+                continue
+            operands = [Factor(operand, inner.expand) for operand in inner.variable.owner.inputs]
+            if kind is self.second:
+                if self._product(operands[1], dtype)[1] is None:
+                    side.append(factor)
+                else:
+                    found.shapes.append(operands[0])
+                    queue.append((operands[1], below))
+            elif kind is self.switch:
+                mask = None if below else self.mask(inner)
+                if mask is None:
+                    side.append(factor)
+                else:
+                    found.masks.append(mask)
+                    queue.append((operands[1 + mask.first], below))
+            else:
+                for number, operand in enumerate(operands):
+                    other = kind is self.reciprocal or (kind is self.true_div and number == 1)
+                    queue.append((operand, below != other))
+                found.negative ^= kind is self.neg
+                found.flipped |= below and kind is self.reciprocal
+        return found
+
+    def mask(self, factor: Factor) -> Mask | None:
+        """The mask of a selection that has zero for one of its branches, or None."""
+        if self.kind(factor.variable) is not self.switch:
+            return None
+        condition, *branches = (Factor(x, factor.expand) for x in factor.variable.owner.inputs)
+        for number, branch in enumerate(branches):
+            if self.is_zero(branch.variable):
+                return Mask(condition, branch, number == 0)
+        return None
+
+    def terms(self, factor: Factor) -> list[tuple[Factor, bool]]:
+        """The terms of a sum and whether they are subtracted, at most `LIMIT`; the factor alone if it is no sum."""
+        found: list[tuple[Factor, bool]] = []
+        queue = deque([(factor, False)])
+        while queue:
+            term, negative = queue.popleft()
+            term = Factor(self.without_casts(term.variable), term.expand)
+            kind = self.kind(term.variable)
+            same_type = term.variable.type.dtype == factor.variable.type.dtype
+            if kind not in self.sums or not same_type or len(queue) + len(found) >= LIMIT:
+                found.append((term, negative))
+                continue
+            for number, operand in enumerate(term.variable.owner.inputs):
+                other = kind is self.neg or (kind is self.sub and number == 1)
+                queue.append((Factor(operand, term.expand), negative != other))
+        return found
+
+    def _product(self, factor: Factor, dtype: str) -> tuple[Factor, type | None]:
+        """The factor below the axes that it inserts, and the class of scalar op if it is a product of that dtype.
+
+        A selection may have any dtype, and a negation any of floats: they do not round.
+        """
+        factor = Factor(self.without_casts(factor.variable), factor.expand)
+        owner = factor.variable.owner
+        if owner is None:
+            return factor, None
+        if isinstance(owner.op, self.dimshuffle):
+            if factor.expand is not None or not self._inserts_axes(owner.op):
+                return factor, None
+            factor = Factor(owner.inputs[0], owner.op)
+        kind = self.kind(factor.variable)
+        exact = kind is self.switch or (kind is self.neg and factor.variable.type.dtype.startswith("float"))
+        known = kind is self.second or kind in self.products
+        return factor, kind if exact or (known and factor.variable.type.dtype == dtype) else None
+
+    def _inserts_axes(self, op: Any) -> bool:
+        return isinstance(op, self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
+            range(op.input_ndim if hasattr(op, "input_ndim") else len(op.input_broadcastable))
+        )
+
+    def without_casts(self, variable: Any) -> Any:
+        """`x` of a cast of x to a wider dtype and back."""
+        if self.kind(variable) is self.cast and self.kind(variable.owner.inputs[0]) is self.cast:
+            x = variable.owner.inputs[0].owner.inputs[0]
+            wide = np.dtype(variable.owner.inputs[0].type.dtype)
+            if x.type.dtype == variable.type.dtype and np.can_cast(x.type.dtype, wide, "safe"):
+                return x
+        return variable
+
+    def value(self, variable: Any) -> float | None:
+        """Of a constant of one element, behind inserted axes or not; None of everything else."""
+        while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+            (variable,) = variable.owner.inputs
+        known = isinstance(variable, self.constant) and np.size(variable.data) == 1
+        return float(variable.data.item()) if known else None
+
+    def is_zero(self, variable: Any) -> bool:
+        """Whether it is the constant 0, in any shape."""
+        while (owner := variable.owner) is not None:
+            if self.kind(variable) is self.second:
+                variable = owner.inputs[1]
+            elif isinstance(owner.op, self.dimshuffle | self.basic.Alloc):
+                variable = owner.inputs[0]
+            else:
+                return False
+        return isinstance(variable, self.constant) and not np.any(variable.data)
+
+    # ---- building ---------------------------------------------------------------------------------------------------
+
+    def build(self, root: Any, product: Product) -> Any:
+        """The variable of a product, with the root's dtype and axes."""
+        result = self._build_factors(root, product)
+        for mask in reversed(product.masks):
+            branches = (mask.zero.build(), result) if mask.first else (result, mask.zero.build())
+            result = self.functions["switch"](mask.condition.build(), *branches)
+        return result if result.type.dtype == root.type.dtype else self.basic.cast(result, root.type.dtype)
+
+    def _build_factors(self, root: Any, product: Product) -> Any:
+        """The product without its masks; `shapes` give the axes that no factor has."""
+        numerators = [f.build() for f in product.above]
+        denominators = [f.build() for f in product.below]
+        masks = [part.build().type.broadcastable for mask in product.masks for part in (mask.condition, mask.zero)]
+        missing = [axis for axis, broadcast in enumerate(root.type.broadcastable) if not broadcast]
+        for shape in [None, *product.shapes]:
+            if shape is not None:
+                ones = self.basic.ones_like(shape.build(), dtype=root.type.dtype)
+                if all(ones.type.broadcastable[axis] for axis in missing):
+                    continue
+                numerators.append(ones)
+            present = [*masks, *(v.type.broadcastable for v in (*numerators, *denominators))]
+            missing = [axis for axis in missing if all(flags[axis] for flags in present)]
+            if not missing:
+                break
+        if not numerators:
+            like = denominators[0] if denominators else product.shapes[0].build()
+            numerators.append(self.basic.ones_like(like, dtype=root.type.dtype))
+        result = self.times(numerators)
+        if denominators:
+            result = self.functions["true_div"](result, self.times(denominators))
+        return self.functions["neg"](result) if product.negative else result
+
+    def times(self, variables: Sequence[Any]) -> Any:
+        """Their product."""
+        return variables[0] if len(variables) == 1 else self.functions["mul"](*variables)
