@@ -17,7 +17,7 @@ import numpy as np
 from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
-from ..codegen.jax_compat import enable_x64, keep_weakly
+from ..codegen.jax_compat import enable_x64, initialize_lapack, keep_weakly
 from ..codegen.passes import cpu_nan, cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .function import Function
 
 Shape = tuple[int, ...]
+
+_LINALG = device_linalg.OPS | {"stablehlo.custom_call"}
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,11 @@ class Module:
         self._prepared: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
+    @property
+    def calls_lapack(self) -> bool:
+        """Whether a module for CPU may call LAPACK."""
+        return not _LINALG.isdisjoint(self.program.op_counts())
+
     def optimize(self) -> Program:
         """The program after the passes."""
         with self._lock:
@@ -165,6 +172,8 @@ class Module:
         """
         with self._lock:
             if (platform, guest) not in self._prepared:
+                if self.calls_lapack and platform in ("cpu", ""):
+                    initialize_lapack()
                 program = self.program
                 self._optimize()
                 if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):

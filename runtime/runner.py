@@ -209,8 +209,8 @@ class Runner:
     def _make(self, args: Sequence[Any]) -> Callable[..., Any]:
         plan = self.plan
         name = self._module.program.name
-        if "stablehlo.custom_call" in self._module.program.op_counts() and platform_of(self._device) == "cpu":
-            initialize_lapack()  # JAX does so where it lowers such calls itself
+        if self._module.calls_lapack and platform_of(self._device) == "cpu":
+            initialize_lapack()
         callee = StaticModule(plan.module.program, plan.module) if plan.outputs is None else PlannedCall(plan, name)
         # One output comes back alone, unless its caller takes the flags of checks off the end.
         alone = len(callee.result_types(())) == 1 and not plan.module.checks
