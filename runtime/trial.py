@@ -3,7 +3,8 @@
 In: what runs an executable's calls by its plan, what compiles the same program plainly, and how long the plan's compile
 took. Out: functions that take the executable's calls until it is decided, and then word of which is to be kept. The
 decision to know: the plain compile is made when the calls have taken as long as the plan's compile did, so that at most
-as much is spent on it as has been spent already; from there the calls run by turns, and the medians decide.
+as much is spent on it as has been spent already; from there the calls run by turns, and the medians decide: of 25 calls
+each, or of 3 where these are long and leave no doubt.
 
     calls by the plan, of which the first few are timed ── compile ── calls by turns, all timed ── the better one
 
@@ -25,6 +26,7 @@ import jax
 
 SIZED = 9  # calls that are timed to know how many take as long as a compile
 TURNS = 25  # calls of each that are timed to decide
+CLEAR = 3  # long calls of each that are enough where one takes less than half of the other
 BETTER = 0.97  # of the plan's median a plain compile's must be, which noise alone hardly makes it
 
 
@@ -98,12 +100,12 @@ class Trial:
     def _size(self, kind: int, args: Sequence[Any]) -> Any:
         """One of the first calls."""
         outputs = self._timed(self._planned[kind], args, self._first)
-        if len(self._first) >= SIZED:
+        if len(self._first) >= SIZED or sum(self._first) >= self._compile_seconds:
             with self._lock:
                 if self._take == self._size:
                     self._take = self._compile
                     call = max(statistics.median(self._first), 1e-7)
-                    self._due = self._calls() + self._compile_seconds / call
+                    self._due = self._calls() + max(0.0, self._compile_seconds - sum(self._first)) / call
         return outputs
 
     def _compile(self, kind: int, args: Sequence[Any]) -> Any:
@@ -131,14 +133,25 @@ class Trial:
         number = self._turns()
         which = (number ^ number >> 1) & 1
         outputs = self._timed((self._planned, self._plain)[which][kind], args, self._seconds[which])
-        if min(map(len, self._seconds)) >= TURNS:
+        turns = min(map(len, self._seconds))
+        if turns >= TURNS or (turns >= CLEAR and self._is_clear()):
             with self._lock:
                 if self._take == self._turn:
-                    plan, plain = (statistics.median(seconds) for seconds in self._seconds)
+                    plan, plain = self._medians()
                     better = plain < BETTER * plan
                     kept = "plain compile" if better else "plan"
                     self._keep(better, f"tried: plan {_text(plan)}, plain {_text(plain)}: {kept} kept")
         return outputs
+
+    def _medians(self) -> tuple[float, float]:
+        plan, plain = (statistics.median(list(seconds)) for seconds in self._seconds)
+        return plan, plain
+
+    def _is_clear(self) -> bool:
+        """Whether a few long calls tell: those so far have taken as long as a compile."""
+        plan, plain = self._medians()
+        spent = sum(map(sum, self._seconds))
+        return spent >= self._compile_seconds and 2 * min(plan, plain) < max(plan, plain)
 
     def _keep(self, plain: bool, note: str) -> None:
         """Ends the trial; called with the lock held."""

@@ -195,8 +195,14 @@ def _callee(call: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
-def refusal(op: ir.Operation, callees: Callees | None = None) -> str:
-    """Why an op cannot be inside of a kernel, or is better outside; "" where it can."""
+def refusal(op: ir.Operation, callees: Callees | None = None, *, in_loop: bool = False) -> str:
+    """Why an op cannot be inside of a kernel, or is better outside; "" where it can.
+
+    Args:
+        op: the op.
+        callees: the functions that are called.
+        in_loop: it is in a loop or a branch that is inside, where updates are made in place.
+    """
     if op.name == "func.call":
         return (callees or {})[_callee(op)].refusal
     if op.name not in _INSIDE:
@@ -211,9 +217,11 @@ def refusal(op: ir.Operation, callees: Callees | None = None) -> str:
     for region in op.regions if op.name in _CONTROL else ():
         for block in region.blocks:
             inner = [operation.operation for operation in block.operations]
-            found = next(filter(None, (refusal(each, callees) for each in inner)), "")
+            found = next(filter(None, (refusal(each, callees, in_loop=True) for each in inner)), "")
             if found or _repeated(inner):
                 return found or _REPEATED
+    if largest > LONG and op.name == "stablehlo.dynamic_update_slice" and not in_loop:
+        return f"a kernel would copy {largest:,} elements, of which XLA updates some in place"
     if largest > LONG and op.name not in _FREE and op.name not in _MOVES:
         return f"{largest:,} elements take much longer than a kernel to start"
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import pytest
 
-from hlograph.runtime.trial import BETTER, SIZED, TURNS, Trial, Ways
+from hlograph.runtime.trial import BETTER, CLEAR, SIZED, TURNS, Trial, Ways
 
 COMPILE = 3.0  # seconds of the plan's compile
 
@@ -76,6 +76,16 @@ def test_the_second_compile_is_made_when_the_calls_have_taken_as_long_as_the_fir
     before = machine.calls.index("plain")
     assert seconds * before == pytest.approx(COMPILE, abs=(SIZED + 3) * seconds)
     assert machine.compiles == 1
+
+
+@pytest.mark.parametrize(("plan", "plain"), [(20.0, 1.0), (1.0, 20.0)])
+def test_long_calls_that_leave_no_doubt_end_the_trial_soon(plan, plain):
+    machine = Machine(plan * COMPILE, plain * COMPILE)
+    machine.until_settled()
+    ((plain_is_kept, _),) = machine.settled
+    assert plain_is_kept == (plain < plan)
+    assert machine.calls.index("plain") <= 2
+    assert len(machine.calls) <= 2 + 2 * (CLEAR + 1)
 
 
 def test_they_take_turns():

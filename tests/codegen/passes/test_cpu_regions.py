@@ -465,3 +465,24 @@ def test_calls_that_stay_calls_are_called_from_regions():
     assert fn.stats.retries == 0
     for found, expected in zip(program.interpret(x), (y, np.exp(y).sum()), strict=True):
         close(np.asarray(found), expected, 1e-12)
+
+
+@pytest.mark.parametrize(("steps", "inside"), [(8, True), (40, False)])
+def test_a_long_stack_is_updated_in_place(steps, inside):
+    """A kernel that updated a row of it would write all of it, in every step: 512 KB for 4 KB."""
+
+    def states(h, w):
+        def step(h, _):
+            h = jnp.tanh(jnp.sin(h) @ w) + h * 0.5
+            return h, h * 2
+
+        return lax.scan(step, h, None, length=steps)
+
+    h, w = np.linspace(-1, 1, 32 * 32).reshape(32, 32), np.eye(32) * 0.9
+    text = lowered(states, h, w)
+    found = formed(text)
+    assert found.regions
+    updates = [region for region in found.regions if "stablehlo.dynamic_update_slice" in region]
+    assert bool(updates) == inside
+    assert ("a kernel would copy" in found.notes) == (not inside)
+    check(text, [h, w])
