@@ -16,7 +16,7 @@ DType = np.dtype[Any]
 
 @functools.cache
 def kind_of(dtype: DType) -> str:
-    """"b", "i", "u", "f" or "c", as NumPy's `kind` is for its own numbers."""
+    """ "b", "i", "u", "f" or "c", as NumPy's `kind` is for its own numbers."""
     if dtype.kind != "V":
         return str(dtype.kind)
     name = dtype.name

@@ -27,6 +27,7 @@ from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, uniqu
 from .mlir import ir
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
+from .source import GraphSource
 
 
 @dataclass
@@ -238,7 +239,8 @@ class _Emitter:
         signatures.write(operation, signature)
         mlir.verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
-        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings, graph=graph)
+        source = None if graph.transforms is None else GraphSource(graph, emit_stablehlo)
+        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings, source=source)
 
     def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """Says where each root comes from; integer scalars and short vectors know their elements as roots."""

@@ -76,6 +76,11 @@ def inconclusive_error() -> type[Exception]:
     return found
 
 
+def closed_over(traced: Any) -> Sequence[Any]:
+    """The arrays that a function, traced by `jax.jit(f).trace`, uses besides its arguments."""
+    return [*traced.jaxpr.consts, *getattr(traced, "_consts", ())]
+
+
 def keep_weakly(*types: type) -> None:
     """Makes JAX's caches hold parameters of equations of these types by weak references, and forget what held one.
 

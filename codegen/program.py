@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from ..runtime.cpu_plan import CpuArgument
     from ..runtime.function import Function
     from ..runtime.policy import PolicyArgument
-    from .emit import Graph
     from .passes.optimize import Optimize
     from .passes.report import Report
     from .pullback import Pullback
+    from .source import Source
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
@@ -48,8 +48,9 @@ class Program:
         signature: names, dtypes, dimensions, roots, constraints and checks.
         bindings: for a program emitted in this process, the containers of the graph's shared variables, by argument
             index; empty for a program that was loaded.
-        graph: what it was emitted from (its derivatives come from there); None for a program that was loaded.
+        source: what it was made from (its derivatives come from there); None for a program that was loaded.
         pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
+        optimized: the passes that `optimize_own` has run.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Program:
         *,
         filename: str = "<module>",
         bindings: Mapping[int, Any] | None = None,
-        graph: Graph | None = None,
+        source: Source | None = None,
         pullback: Pullback | None = None,
     ):
         self._module = module
@@ -66,8 +67,9 @@ class Program:
         self.filename = filename
         self.signature: Signature = signatures.read(module, filename)
         self.bindings: dict[int, Any] = dict(bindings or {})
-        self.graph = graph
+        self.source = source
         self.pullback = pullback
+        self.optimized: tuple[str, ...] = ()
 
     # ---- reading and writing ------------------------------------------------------------------------------------
 
@@ -135,10 +137,10 @@ class Program:
         return mlir.serialize_portable(module, version)
 
     def with_pullback(self) -> Program:
-        """The program with its pullback, from the graph that it was emitted from.
+        """The program with its pullback, from what it was made from.
 
         Raises:
-            DerivativeError: there is neither graph nor pullback, or the graph has no derivative.
+            DerivativeError: there is neither source nor pullback, or no derivative.
         """
         if self.pullback is not None:
             return self
@@ -214,8 +216,11 @@ class Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
         with self._lock:
             module = mlir.clone_module(self._module)
-        twin = Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
+        twin = Program(
+            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
+        )
         twin._lock = self._lock
+        twin.optimized = self.optimized
         return twin
 
     def run_passes(self, names: Sequence[str], *, reports: list[Report] | None = None) -> Program:
@@ -235,7 +240,9 @@ class Program:
             report = run(module, name, detailed=reports is not None)
             if reports is not None:
                 reports.append(report)
-        return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
+        return Program(
+            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
+        )
 
     def optimize(
         self, passes: Optimize = "default", *, reassociate: bool = True, reports: list[Report] | None = None
@@ -269,6 +276,7 @@ class Program:
 
         with self._lock, collector.paused():
             reports = run_promising(self._module, passes)
+        self.optimized = tuple(passes)
         return any(report.changed for report in reports)
 
     def specialize(self, sizes: Mapping[str, int]) -> Program:
@@ -286,7 +294,9 @@ class Program:
             return self._twin()
         module = self.copy_module()
         specialize(module, sizes)
-        return Program(module, filename=self.filename, bindings=self.bindings, graph=self.graph, pullback=self.pullback)
+        return Program(
+            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
+        )
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).

@@ -13,6 +13,7 @@ import functools
 import inspect
 import operator
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,7 @@ from ..codegen.dims import Dim
 from ..codegen.dims_text import parse
 from ..codegen.errors import GraphError, UnsupportedGraphError
 from ..codegen.inputs import fresh, root_base
+from ..codegen.jax_compat import closed_over
 from ..codegen.merge import inline_calls, symbol_of, walk
 from ..codegen.mlir import ir
 from ..codegen.program import Program
@@ -37,6 +39,7 @@ from ..codegen.signature import Argument, Result, Signature
 from .jax_numbers import Number
 from .jax_rules import rules
 from .jax_sizes import Fixed, Scope, is_size, read_size, solve, watch
+from .jax_source import TracedSource
 
 Path = tuple[Any, ...]
 
@@ -46,6 +49,10 @@ DEMANDED_BY_CALLER = "constraints="
 
 class NotWanted(Exception):
     """A trace that the caller had no use for."""
+
+
+class ClosesOverTracers(Exception):
+    """The function uses what a transformation under way traces: it is no function of its arguments alone."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,25 @@ def emit(
     tree = tree_util.tree_structure(tuple(specs))
     call = lambda leaves: function(*tree_util.tree_unflatten(tree, leaves))  # noqa: E731
     return trace(call, named, name=wanted, constraints=constraints).program
+
+
+_THREAD = threading.local()
+
+
+def is_tracing() -> bool:
+    """Whether a function is traced into a program in this thread."""
+    return getattr(_THREAD, "tracing", False)
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr (closed or not) and of those inside."""
+    stack = [getattr(jaxpr, "jaxpr", jaxpr)]
+    while stack:
+        for equation in stack.pop().eqns:
+            yield equation
+            for value in equation.params.values():
+                inner = [getattr(item, "jaxpr", item) for item in (value if isinstance(value, tuple) else (value,))]
+                stack.extend(item for item in inner if hasattr(item, "eqns"))
 
 
 def bind(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,13 +355,14 @@ def trace(
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or cannot export it; its `guards` say
             for which sizes that is known.
         NotWanted: `wanted` says no.
+        ClosesOverTracers: its values are not known.
     """
     watch()
     leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
     described = describe_arguments(arguments)
     roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
     demands = [_constraint(text, roots) for text in constraints]
-    attempt = _Attempt(function, name, platform, wanted)
+    attempt = _Attempt(function, name, platform, wanted, [leaf for _, leaf in leaves])
     if kept is not None:
         return attempt.run(described, list(kept), _constraints_of([aval.shape for aval in kept]), roots)
     strict = False
@@ -352,7 +379,7 @@ def trace(
         except UnsupportedGraphError as failure:
             error = failure
         except Exception as failure:
-            if not roots:
+            if not roots or isinstance(failure, ClosesOverTracers):
                 raise
             error = failure
         guards = tuple(scope.guards.values())
@@ -364,6 +391,8 @@ def trace(
             demands = _demands_with(demands, *solution)
         elif error is None:
             assert traced is not None  # what ends a trace fixes a size
+            again = functools.partial(trace, constraints=constraints, platform=platform, sizes=sizes)
+            traced.program.source = attempt.source(again, (*fixed, *guards))
             return replace(traced, guards=(*fixed, *guards))
         elif scope.open and not strict:
             strict = True
@@ -375,14 +404,38 @@ def trace(
             raise refused from (None if refused is error else error)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Attempt:
-    """One trace of a function with some specs: see `trace`, which begins it again where a decision fixes a size."""
+    """A function that is traced with some specs: see `trace`, which begins again where a decision fixes a size.
+
+    Attributes:
+        equations: how many it was traced to.
+        scales: whether its derivatives are JAX's own rules, which are linear.
+        keys: for each of its arguments the implementation of the random keys that it holds, or None.
+    """
 
     function: Callable[[Sequence[Any]], Any]
     name: str
     platform: str | None
     wanted: Callable[[Any], bool] | None
+    leaves: Sequence[Any]
+    equations: int = 0
+    scales: bool = True
+    keys: Sequence[Any] = ()
+
+    def source(self, again: Callable[..., Any], guards: tuple[Constraint, ...]) -> TracedSource:
+        """Of the program that `run` made: `again` traces what is made of it."""
+        keys = self.keys
+        weak = tuple(leaf.weak_type for leaf in self.leaves)
+
+        def function(arrays: Sequence[Any]) -> list[Any]:
+            values = [
+                x if key is None else jax.random.wrap_key_data(x, impl=key) for x, key in zip(arrays, keys, strict=True)
+            ]
+            return _flat(self.function(values))[0]
+
+        wide = bool(jax.config.jax_enable_x64)
+        return TracedSource(function, jax.jit(function), again, weak, guards, wide, self.equations, self.scales)
 
     def run(
         self,
@@ -398,25 +451,33 @@ class _Attempt:
 
         def flat(*values: Any) -> list[Any]:
             nonlocal result_tree, keys
-            results, result_tree = tree_util.tree_flatten(self.function(values))
-            results = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in results]
-            keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in results)
-            return [jax.random.key_data(x) if is_key(x) else x for x in results]
+            self.keys = [jax.random.key_impl(x) if is_key(x) else None for x in values]
+            results, result_tree, keys = _flat(self.function(values))
+            return results
 
+        was_tracing, _THREAD.tracing = is_tracing(), True
         flat.__name__ = flat.__qualname__ = symbol = re.sub(r"\W", "_", self.name)
         platforms = None if self.platform is None else [self.platform]
         jitted = jax.jit(flat, keep_unused=True)
         try:
-            if self.wanted is not None and not self.wanted(jitted.trace(*specs).jaxpr):  # kept for the export
+            first = jitted.trace(*specs)  # kept for the export
+            jaxpr = first.jaxpr
+            names = [equation.primitive.name for equation in equations(jaxpr)]
+            self.equations, self.scales = len(names), not any("custom_vjp" in name for name in names)
+            if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
+                raise ClosesOverTracers
+            if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
             exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
-        except NotWanted:
+        except (NotWanted, ClosesOverTracers):
             raise
         except Exception as error:
             if roots or result_tree is None or self.wanted is None:
                 raise
             # The function could be traced: it is the export that refuses.
             raise UnsupportedGraphError(f"JAX cannot export {self.name!r}: {_first_lines(error)}") from error
+        finally:
+            _THREAD.tracing = was_tracing
         module = _module(exported, symbol)
         # First, so that no other divides by a size of 0.
         known = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + list(demands)
@@ -424,6 +485,14 @@ class _Attempt:
         known += [] if scope is None else [*scope.guards.values(), *limits]
         _sign(module, described, _results(result_tree, exported.out_avals), known)
         return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
+
+
+def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
+    """Results as arrays, their pytree, and for each the implementation of the random keys that it was, or None."""
+    leaves, tree = tree_util.tree_flatten(results)
+    leaves = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in leaves]
+    keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in leaves)
+    return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
 
 
 def _with(argument: Argument, root: str, value: Dim) -> Argument:

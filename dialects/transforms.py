@@ -1,8 +1,8 @@
 """Graphs from graphs: what JAX's transformations need of PyTensor and Aesara.
 
-In: the inputs and outputs of a graph. Out: those of its pushforward (forward mode), its pullback (reverse mode), or of
-the graph with a further leading axis (`batching.py`). The libraries' own gradients do the work. A graph that comes out
-holds the variables that went in; it is lowered as any graph is.
+In: the inputs and outputs of a graph. Out: those of its pushforward (forward mode), its pullback (reverse mode), of the
+graph with the gradients of a number, or of the graph with a further leading axis (`batching.py`). The libraries' own
+gradients do the work. A graph that comes out holds the variables that went in; it is lowered as any graph is.
 
     outputs = f(inputs)
     pushforward:  (*inputs, *tangents of some inputs)     -> tangents of the outputs
@@ -15,6 +15,8 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
 
 from ..codegen.errors import DerivativeError
 from . import batching, static_shapes
@@ -31,7 +33,8 @@ class Transformed:
         inputs: its inputs: those of the graph that it was made from, and then the (co)tangents.
         outputs: what it computes.
         places: for each output, which output (pushforward, batched) or input (pullback) of the other graph it belongs
-            to. What is missing is zero everywhere, or (batched) the same for the whole batch: see `same`.
+            to; for a gradient, the inputs that its last outputs belong to. What is missing is zero everywhere, or
+            (batched) the same for the whole batch: see `same`.
         same: for a batched graph, whether each output has no batch axis.
     """
 
@@ -112,6 +115,31 @@ class Transforms:
         found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
         results = [self._as_type_of(g, inputs[i]) for i, g in found]
         return Transformed([*inputs, *cotangents], results, tuple(i for i, _ in found))
+
+    def clips(self, outputs: Sequence[Any]) -> bool:
+        """Whether the cotangents of some values are clipped on their way back."""
+        return bool(_made_by("GradClip", outputs))
+
+    @_with_sizes_looked_up
+    def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], of: int) -> Transformed:
+        """The outputs, and then the gradients of one of them, a real number, by the active inputs.
+
+        Args:
+            inputs, outputs: the graph's.
+            active: by which inputs.
+            of: which output.
+
+        Returns:
+            With places for the gradients alone: an input that has none is not there.
+
+        Raises:
+            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
+        """
+        number = outputs[of]
+        one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
+        pulled = self._pull([number], [inputs[i] for i in active], [one])
+        found = [(i, self._as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
+        return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
 
     @_with_sizes_looked_up
     def batched(self, inputs: Sequence[Any], outputs: Sequence[Any], mapped: Sequence[bool]) -> Transformed:

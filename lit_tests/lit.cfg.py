@@ -33,7 +33,6 @@ config.environment["PYTHONPATH"] = os.pathsep.join([*shared, *filter(None, [os.e
 config.environment["PATH"] = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])
 
 
-
 def start_server() -> Path:
     """Starts forks.py, which ends with lit; the socket that it listens on."""
     folder = tempfile.mkdtemp(prefix="hlograph-lit-")

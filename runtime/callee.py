@@ -7,7 +7,7 @@ operation on 32-bit types where JAX has no others. `StaticModule` is a program a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ..codegen.jax_compat import enable_x64, initialize_lapack, keep_weakly
 from ..codegen.passes import cpu_nan, cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
+from ..codegen.source import restricted
 from . import symbolic
 from .arguments import find_sizes, narrowed
 
@@ -53,6 +54,21 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Gradient:
+    """A callee whose results are another one's, and then the gradients of one of them.
+
+    Attributes:
+        callee: it.
+        of: which result, a real number.
+        places: of which operands.
+    """
+
+    callee: Callee
+    of: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Batched:
     """A callee for a batch; `same` says of each result whether it has no batch axis."""
 
@@ -68,12 +84,17 @@ class Callee:
         result_count: number of results, without the flags of checks.
         weak: the results whose types give way to others, as those of Python's numbers do.
         guest: whether its module goes into modules that somebody else compiles.
+        inline: the same as a function that JAX can transform; None for one that did not come from JAX. Without a
+            pushforward, transpose or batched version, which raises `UnsupportedGraphError` or is None, that is done.
+        shares: whether its derivatives inside `jax.jit` are better made so.
     """
 
     name: str
     result_count: int
     weak: frozenset[int] = frozenset()
     guest: bool = False
+    inline: Callable[[Sequence[Any]], list[Any]] | None = None
+    shares: bool = False
 
     def __init_subclass__(cls) -> None:
         keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
@@ -102,6 +123,10 @@ class Callee:
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
         """The checks whose flags are the last result."""
         return ()
+
+    def gradient(self, active: tuple[int, ...]) -> Gradient | None:
+        """With gradients by the active operands of its only result that is no integer; None where it is no number."""
+        return None
 
     def pushforward(self, active: tuple[int, ...]) -> Linear | None:
         """From operands and tangents of the active ones to tangents of results; None when no result depends on them."""
@@ -159,7 +184,7 @@ class Module:
         return self.program
 
     def _optimize(self) -> None:
-        if self._passes and self.program.signature.is_static:
+        if self._passes and self.program.signature.is_static and self.program.optimized != self._passes:
             self.program.optimize_own(self._passes)
         self._passes = ()
 
@@ -324,6 +349,29 @@ class FunctionCall(Callee):
 
     # ---- transformations --------------------------------------------------------------------------------------------
 
+    @property
+    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:  # type: ignore[override]
+        """As the function that JAX traced."""
+        return self.function.derived.inline
+
+    @property
+    def shares(self) -> bool:  # type: ignore[override]
+        """As its source says."""
+        source = self.function.program.source
+        return source is not None and source.shares
+
+    def gradient(self, active: tuple[int, ...]) -> Gradient | None:
+        """In one program: reverse mode runs the function once."""
+        try:
+            found = self.function.derived.gradient(active)
+        except DerivativeError:  # an error where a derivative is run
+            found = None
+        if found is None:
+            return None
+        results = self.function.program.signature.results
+        of = next(j for j, result in enumerate(results) if kind_of(result.dtype) == "f")
+        return Gradient(self.other(found.function, frozenset()), of, found.places)
+
     def pushforward(self, active: tuple[int, ...]) -> Linear | None:
         """From the graph's derivative, when it is needed: reverse mode needs its transpose alone."""
         made = Pushforward(self, active)
@@ -403,6 +451,20 @@ class Pushforward(Callee):
         """Those of the function's results."""
         types = self.of.types(shapes[: self.of.count])
         return [types[place] for place in self.places]
+
+    @property
+    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:  # type: ignore[override]
+        """By JAX's forward mode of the function."""
+        inline = self.of.inline
+        if inline is None:
+            return None
+
+        def pushed(operands: Sequence[Any]) -> list[Any]:
+            primals, tangents = operands[: self.of.count], operands[self.of.count :]
+            function = restricted(inline, primals, self.active, self.places)
+            return list(jax.jvp(function, [primals[i] for i in self.active], list(tangents))[1])
+
+        return pushed
 
     def _whole(self) -> FunctionCall:
         if self.of.function.derived.saved_pullback is not None:

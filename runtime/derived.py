@@ -1,7 +1,7 @@
-"""The functions that a function gives rise to: its pushforwards, pullbacks and batched versions.
+"""The functions that a function gives rise to: its pushforwards, pullbacks, gradients and batched versions.
 
-In: a function whose program was emitted from a graph. Out: functions of the same kind, from graphs that the graph
-library makes (`dialects/transforms.py`), lowered as any other. Each is made when it is first asked for, and kept.
+In: a function whose program has a source. Out: functions of the same kind, of programs that the source makes
+(`codegen/source.py`). Each is made when it is first asked for, and kept.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
-from ..codegen.inputs import fresh
 from ..codegen.pullback import Pullback
 
 if TYPE_CHECKING:
-    from ..codegen.signature import Argument, Result, Signature
+    from ..codegen.source import Made, Source
     from .function import Function
 
 
@@ -28,7 +26,8 @@ class Derivation:
 
     Attributes:
         function: it.
-        places: which result or argument of the other function each of its results belongs to.
+        places: which result or argument of the other function each of its results belongs to; for a gradient, the
+            arguments that its last results belong to.
         same: for a batched function, whether each result has no batch axis.
     """
 
@@ -47,6 +46,7 @@ class Derived:
     def __init__(self, function: Function) -> None:
         self._function = function
         self._found: dict[Hashable, Derivation | None] = {}
+        self._refused: dict[tuple[Any, ...], str] = {}
         self._loops: dict[tuple[bool, ...], str] = {}
         self._lock = threading.RLock()
 
@@ -56,16 +56,29 @@ class Derived:
 
     @property
     def loops(self) -> Mapping[tuple[bool, ...], str]:
-        """Batches that are a loop over single calls: which arguments are mapped, and why it takes a loop."""
+        """Batches of which there is no program: which arguments are mapped, and why. They are loops over single calls,
+        or what `jax.vmap` makes of a function that came from JAX."""
         return dict(self._loops)
+
+    @property
+    def inlined(self) -> Mapping[str, str]:
+        """Derivatives that JAX makes of the function itself, and why there is no program of them."""
+        return {str(key[0]): reason for key, reason in list(self._refused.items())}
+
+    @property
+    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """The function as JAX traced it, for JAX to transform where there is no program; see `Source.inline`."""
+        source = self._function.program.source
+        return None if source is None else source.inline
 
     def pushforward(self, active: tuple[int, ...]) -> Derivation:
         """From the arguments and tangents of the active ones to the tangents of the results that are no integers.
 
         Raises:
-            DerivativeError: there is no graph, or it has no derivative.
+            DerivativeError: there is no source, or it has no derivative.
         """
-        found = self._make(("pushforward", active), lambda: self._pushforward(active))
+        program = self._function.program
+        found = self._make(("pushforward", active), lambda: self._source().pushforward(program, active))
         assert found is not None  # JAX asks for one only where there are such results
         return found
 
@@ -73,15 +86,36 @@ class Derived:
         """From the arguments and cotangents of the seeded results to the cotangents of the active arguments.
 
         Raises:
-            DerivativeError: there is no graph, or it has no derivative.
+            DerivativeError: there is no source, or it has no derivative.
         """
-        return self._make(("pullback", active, seeded), lambda: self._pullback(active, seeded))
+        program = self._function.program
+        return self._make(("pullback", active, seeded), lambda: self._source().pullback(program, active, seeded))
+
+    def gradient(self, active: tuple[int, ...]) -> Derivation | None:
+        """From the arguments to the results and the gradients of the only one that is no integer, if it is a number.
+
+        Returns:
+            None where that is no way to have derivatives: there are others, or checks, or complex numbers, or they are
+            clipped.
+
+        Raises:
+            DerivativeError: the source has no derivative.
+        """
+        program = self._function.program
+        signature = program.signature
+        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
+        if program.source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
+            return None
+        kinds = [kind_of(signature.results[smooth[0]].dtype), *[kind_of(signature.arguments[i].dtype) for i in active]]
+        if signature.results[smooth[0]].dims or set(kinds) != {"f"} or not program.source.scales:
+            return None
+        return self._make(("gradient", active), lambda: self._source().gradient(program, active, smooth[0]))
 
     def whole_pullback(self) -> Pullback:
         """The pullback by all arguments that are real, from all results that are.
 
         Raises:
-            DerivativeError: there is no graph, it has no derivative, or no result depends on any argument.
+            DerivativeError: there is no source, it has no derivative, or no result depends on any argument.
         """
         signature = self._function.program.signature
         active = tuple(i for i, a in enumerate(signature.arguments) if kind_of(a.dtype) == "f" and not a.shared)
@@ -97,91 +131,61 @@ class Derived:
         pullback = self._function.program.pullback
         if pullback is None:
             return None
-        found = self._make("saved", lambda: Derivation(self._function.like(pullback.program), pullback.arguments))
-        assert found is not None
+        with self._lock:
+            found = self._found.get("saved")
+            if found is None:
+                found = Derivation(self._function.like(pullback.program), pullback.arguments)
+                self._found["saved"] = found
         return found.function, pullback
 
     def batched(self, mapped: tuple[bool, ...]) -> Derivation | None:
         """With a leading batch axis on the mapped arguments; None where that cannot be, see `loops`."""
-        return self._make(("batched", mapped), lambda: self._batched(mapped))
+        with self._lock:
+            if mapped in self._loops:
+                return None
+            try:
+                return self._made(("batched", mapped), lambda: self._batched(mapped))
+            except (BatchingError, UnsupportedOpError, UnsupportedGraphError, GraphError) as error:
+                self._loops[mapped] = str(error)
+                return None
 
     # ---- making them ------------------------------------------------------------------------------------------------
 
-    def _make(self, key: Hashable, make: Callable[[], Derivation | None]) -> Derivation | None:
+    def _make(self, key: tuple[Any, ...], make: Callable[[], Made | None]) -> Derivation | None:
+        """What a derivative is made of; where JAX has another way, what could not be made is not tried again."""
         with self._lock:
-            if key not in self._found:
-                self._found[key] = make()
-            return self._found[key]
+            if key in self._refused:
+                raise UnsupportedGraphError(self._refused[key])
+            try:
+                return self._made(key, make)
+            except (UnsupportedGraphError, GraphError) as error:
+                if self.inline is not None:
+                    self._refused[key] = str(error)
+                raise
 
-    def _graph(self) -> Any:
-        graph = self._function.program.graph
-        if graph is None or graph.transforms is None:
+    def _made(self, key: Hashable, make: Callable[[], Made | None]) -> Derivation | None:
+        if key not in self._found:
+            made = make()
+            self._found[key] = (
+                None if made is None else Derivation(self._function.like(made.program), made.places, made.same)
+            )
+        return self._found[key]
+
+    def _source(self) -> Source:
+        source = self._function.program.source
+        if source is None:
             raise DerivativeError(
                 f"{self._function.__name__} has no derivative: it was loaded from an artifact, without its graph; "
                 "save the program with derivatives=1, or save a program of the gradient"
             )
-        return graph
+        return source
 
-    def _pushforward(self, active: tuple[int, ...]) -> Derivation | None:
-        graph, signature = self._graph(), self._function.program.signature
-        made = graph.transforms.pushforward(graph.variables, graph.results, active)
-        dims = [_dims(a, signature) for a in signature.arguments]
-        return self._function_of(made, "jvp", [*dims, *[dims[i] for i in active]])
-
-    def _pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivation | None:
-        graph, signature = self._graph(), self._function.program.signature
-        made = graph.transforms.pullback(graph.variables, graph.results, active, seeded)
-        dims = [_dims(a, signature) for a in signature.arguments]
-        return self._function_of(made, "vjp", [*dims, *[_dims(signature.results[j], signature) for j in seeded]])
-
-    def _batched(self, mapped: tuple[bool, ...]) -> Derivation | None:
-        signature = self._function.program.signature
-        try:
-            graph = self._graph()
-        except DerivativeError:
-            self._loops[mapped] = "there is no graph: the program was loaded from an artifact"
-            return None
-        axis = fresh("batch", {root.name for root in signature.roots})
-        dims = [
-            (axis, *_dims(a, signature)) if flag else _dims(a, signature)
-            for a, flag in zip(signature.arguments, mapped, strict=True)
-        ]
-        try:
-            if signature.has_data_sizes:
-                raise BatchingError("a size depends on data")
-            made = graph.transforms.batched(graph.variables, graph.results, mapped)
-            found = self._function_of(made, "batched", dims)
-            assert found is not None
-            self._agree(found, made.same)
-        except (BatchingError, UnsupportedOpError, UnsupportedGraphError, GraphError) as error:
-            self._loops[mapped] = str(error)
-            return None
-        return Derivation(found.function, found.places, made.same)
-
-    def _agree(self, found: Derivation, same: Sequence[bool]) -> None:
-        """Raises `BatchingError` when the results are not those of the function with an axis in front."""
-        ours, theirs = self._function.program.signature, found.function.program.signature
-        for old, new, flag in zip(ours.results, theirs.results, same, strict=True):
-            if new.dtype != old.dtype or len(new.dims) != len(old.dims) + (not flag):
+    def _batched(self, mapped: tuple[bool, ...]) -> Made:
+        program = self._function.program
+        if program.source is None:
+            raise BatchingError("there is no graph: the program was loaded from an artifact")
+        made = program.source.batched(program, mapped)
+        for old, new, same in zip(program.signature.results, made.program.signature.results, made.same, strict=True):
+            if new.dtype != old.dtype or len(new.dims) != len(old.dims) + (not same):
                 raise BatchingError(f"the batch of result {old} would be {new}")
-
-    def _function_of(self, made: Any, what: str, dims: Sequence[Any]) -> Derivation | None:
-        """The transformed graph as a function with the options of the one that it was made from."""
-        from ..codegen.emit import emit_stablehlo
-
-        if not made.outputs:
-            return None
-        parent, graph = self._function, self._graph()
-        program = emit_stablehlo(
-            (made.inputs, made.outputs),
-            dims=dict(zip(made.inputs, dims, strict=True)),
-            name=f"{parent.__name__}_{what}",
-            rewrite=graph.rewrite,
-        )
-        return Derivation(parent.like(program), made.places)
-
-
-def _dims(item: Argument | Result, signature: Signature) -> tuple[Any, ...]:
-    """Names and sizes for the axes of something like an argument or result, where names of arguments' axes say them."""
-    sizes = {root.name for root in signature.roots if root.axis is not None}
-    return tuple(d if type(d) is int else str(d) if dimension.roots(d) <= sizes else None for d in item.dims)
+        return made

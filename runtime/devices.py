@@ -13,6 +13,7 @@ from ..codegen.program import Program
 
 LIBRARY_REDUCTION = cpu_nan.ELEMENTS  # from which XLA:CPU's maximum and minimum may pass NaN over
 
+
 def find_device(device: Any) -> Any:
     """The `jax.Device` for "cpu", "gpu", "tpu", a device, or None (JAX's default).
 

@@ -300,7 +300,9 @@ class Function:
             if self._data_sizes:
                 found = self._padded_module(sizes)
             else:
-                found = Module(self.program.specialize(sizes), passes=self.passes)
+                program = self.program.specialize(sizes)
+                program.source = None  # JAX's caches hold it, and must not lead back to what they are for
+                found = Module(program, passes=self.passes)
             with self._lock:
                 while len(self._modules) >= self._cache_size:
                     del self._modules[next(iter(self._modules))]
@@ -756,7 +758,8 @@ def _convert(
         check_type(argument, dtype, weak=weak, narrow=narrow)
         shapes.append(shape)
         wanted = narrowed(argument.dtype) if narrow else argument.dtype
-        converted.append(jax.lax.convert_element_type(array, wanted))
+        known = isinstance(array, jax.Array) and array.dtype == wanted  # what JAX makes of it takes long
+        converted.append(array if known else jax.lax.convert_element_type(array, wanted))
     return shapes, converted
 
 

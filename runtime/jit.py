@@ -17,7 +17,7 @@ import types
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
@@ -35,10 +35,13 @@ from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
 from ..dialects.jax import (
+    ClosesOverTracers,
     NotWanted,
     Traced,
     bind,
+    equations,
     is_key,
+    is_tracing,
     name_axes,
     name_of,
     open_signature,
@@ -248,9 +251,12 @@ class Jit:
         except TypeError:  # a static argument without a hash: JAX says so
             return self._jax(*args, **kwargs)
         if plan is None:
-            if trace_state() != no_transformation():
-                return self._jax(*args, **kwargs)  # for jax.grad, jax.vmap and jax.jit the function is what it was
-            plan = self._plan(self._describe(tree, static), leaves)
+            if trace_state() != no_transformation() and self._stays_jaxs(leaves):
+                return self._jax(*args, **kwargs)
+            try:
+                plan = self._plan(self._describe(tree, static), leaves)
+            except ClosesOverTracers:
+                return self._jax(*args, **kwargs)
             if len(self._plans) >= _KNOWN_CALLS:
                 self._plans.clear()
             self._plans[key] = plan
@@ -269,6 +275,13 @@ class Jit:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: `self` is the first argument, a pytree or static."""
         return self if instance is None else types.MethodType(self, instance)
+
+    def _stays_jaxs(self, leaves: Sequence[Any]) -> bool:
+        """Whether a call in a transformation is one of the Python function: in a trace of ours, whose passes see all of
+        it; for symbolic sizes of somebody else's; and for another platform than the function's."""
+        symbolic = any(type(size) is not int for leaf in leaves for size in np.shape(leaf))
+        elsewhere = self._device is not None and platform_of(self._device) != platform_of(None)
+        return symbolic or elsewhere or is_tracing()
 
     def _run_by_jax(self, args: Any, kwargs: Any) -> Any:
         with self._lock:
@@ -398,7 +411,7 @@ class Jit:
                 return _Variant((), self._make_static(call, specs))
             self._traces += 1
             traced = self._trace(call, specs, sizes)
-            return _Variant(traced.guards, (traced, self._compile(traced.program, self._passes)))
+            return _Variant(traced.guards, (traced, self._compile(traced.program)))
         except GraphError:
             raise
         except HlographError as error:
@@ -427,7 +440,7 @@ class Jit:
         if not (changed or needs_options or self._numpy or (self._planned() and cpu_plan.pays(program))):
             return None
         self._traces += 1
-        return traced, self._compile(program, ())
+        return traced, self._compile(program)
 
     def _worth_lowering(self, jaxpr: Any) -> bool:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
@@ -456,12 +469,12 @@ class Jit:
         """Whether executables have a plan for CPU."""
         return not self._cpu.plain and platform_of(self._device) == "cpu"
 
-    def _compile(self, program: Program, passes: Sequence[str]) -> Function:
+    def _compile(self, program: Program) -> Function:
         return program.compile(
             self._device,
             cache_size=self._cache_size,
             policy=self._policy,
-            optimize=passes,
+            optimize=self._passes,
             cpu=self._cpu,
             outputs="numpy" if self._numpy else "jax",
         )
@@ -510,8 +523,8 @@ class Jit:
         if found is None or isinstance(found, HlographError):
             unchanged = [parse_spec(spec)[0] for spec in self._passes]
             return Lowered.of(self._jax.lower(*args, **kwargs), lambda: Stages([], unchanged))
-        traced, function = found
-        if function.passes != self._passes:  # they have been at work already
+        traced, _ = found
+        if traced.program.optimized:
             traced = self._trace(call, specs)
         devices = None if self._device is None else [self._device]
         ahead = AheadFunction(traced.program, devices, self._policy, optimize=self._passes)
@@ -628,7 +641,7 @@ def _is_long(jaxpr: Any) -> bool:
     """Whether a jaxpr has a loop, or many equations, those of jaxprs inside counted."""
     return any(
         equation.primitive.name in ("scan", "while") or count >= _MANY_EQUATIONS
-        for count, equation in enumerate(_equations(jaxpr), start=1)
+        for count, equation in enumerate(equations(jaxpr), start=1)
     )
 
 
@@ -637,19 +650,8 @@ def _may_lose_nan(jaxpr: Any) -> bool:
     return any(
         equation.primitive.name in ("reduce_max", "reduce_min", "reduce")
         and any(math.prod(x.aval.shape) >= LIBRARY_REDUCTION for x in equation.invars)
-        for equation in _equations(jaxpr)
+        for equation in equations(jaxpr)
     )
-
-
-def _equations(jaxpr: Any) -> Iterator[Any]:
-    """The equations of a jaxpr and of those inside."""
-    stack = [jaxpr]
-    while stack:
-        for equation in stack.pop().eqns:
-            yield equation
-            for value in equation.params.values():
-                inner = [getattr(item, "jaxpr", item) for item in (value if isinstance(value, tuple) else (value,))]
-                stack.extend(item for item in inner if hasattr(item, "eqns"))
 
 
 def _preparation(
@@ -721,8 +723,8 @@ def jit(
         step = hlograph.jit(jax.value_and_grad(loss), dims={"params": None, "x": ("n", 4), "y": ("n",)})
 
     Args:
-        function: what `jax.jit` takes; without it, a decorator is returned. Gradients go inside: called by `jax.grad`
-            and `jax.vmap`, the function is run as `jax.jit` runs it.
+        function: what `jax.jit` takes; without it, a decorator is returned. `jax.grad`, `jax.vmap` and `jax.jit` take
+            what comes back: its derivatives and batches are programs for all sizes too; see docs/jax.md.
         dims: names for axes by parameter; for a pytree by prefix: a tuple of names counts for all leaves with that many
             axes, a dictionary or tuple of such for its entries. The same name means the same size. None leaves an axis
             as it is: another size is another trace, as for `jax.jit`.

@@ -7,12 +7,17 @@ the callee itself provides: JAX traces nothing of ours.
 
     forward mode    out = call(f, x),  tangents out = call(f.pushforward, x, tangents)
     reverse mode    the second call is linear in the tangents; its transpose is call(f.pullback, x, cotangents)
+                    of a number: out, gradients = call(f.gradient, x),  tangent out = inner products with tangents
     batching        call(f.batched, x), or a loop over the batch
+
+Of a function that came from JAX, JAX itself makes what no program could be made of (`Callee.inline`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -22,12 +27,17 @@ from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
+from ..codegen.errors import UnsupportedGraphError
 from ..codegen.jax_compat import platforms_of, result_avals, with_equal_axes
 from ..codegen.merge import adopt
 from ..codegen.mlir import dense_attr, element_type
 from ..codegen.signature import main_function
-from .callee import Callee
+from ..codegen.source import restricted
+from .callee import Callee, Gradient
 from .checks import raise_failed
+from .inner_product import inner_product
+
+Inline = Callable[[Sequence[Any]], list[Any]]
 
 stablehlo_call = Primitive("stablehlo_call")
 stablehlo_call.multiple_results = True
@@ -43,7 +53,12 @@ def _abstract(*avals: Any, callee: Callee) -> list[Any]:
 
 
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
-    return callee.run(arrays)
+    try:
+        return callee.run(arrays)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        return jax.jit(callee.inline)(list(arrays))
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
@@ -52,7 +67,13 @@ def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
 def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     module_context = ctx.module_context
     context = module_context.module.context
-    module = callee.module([aval.shape for aval in ctx.avals_in])
+    try:
+        module = callee.module([aval.shape for aval in ctx.avals_in])
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        inline = callee.inline
+        return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
     platforms = platforms_of(ctx)
     source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
@@ -141,24 +162,80 @@ def _constant(value: int, context: Any) -> Any:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> tuple[list[Any], list[Any]]:
-    outputs = call(callee, primals)
-    zeros = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
     active = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
     if not active:
-        return outputs, zeros
-    pushforward = callee.pushforward(active)
+        outputs = call(callee, primals)
+        return outputs, [_zero(output) for output in outputs]
+    try:
+        gradient = callee.gradient(active)
+        if (
+            gradient is None
+            and callee.inline
+            and callee.shares
+            and any(isinstance(x, jax.core.Tracer) for x in primals)
+        ):
+            return _jvp_of_inline(callee.inline, primals, tangents, active)
+        pushforward = callee.pushforward(active) if gradient is None else None
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        return _jvp_of_inline(callee.inline, primals, tangents, active)
+    if gradient is not None:
+        return _jvp_by_gradient(gradient, primals, tangents)
+    outputs = call(callee, primals)
+    results: list[Any] = [_zero(output) for output in outputs]
     if pushforward is not None:
         found = call(pushforward.callee, [*primals, *[tangents[i] for i in active]])
         for place, tangent in zip(pushforward.places, found, strict=False):
-            zeros[place] = tangent
-    return outputs, zeros
+            results[place] = tangent
+    return outputs, results
+
+
+def _zero(output: Any) -> Any:
+    return ad.Zero(jax.typeof(output).to_tangent_aval())
+
+
+def _jvp_by_gradient(
+    gradient: Gradient, primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """A number's tangent is the sum of the inner products of gradients and tangents."""
+    found = call(gradient.callee, primals)
+    count = len(found) - len(gradient.places)
+    outputs, gradients = found[:count], found[count:]
+    results: list[Any] = [_zero(output) for output in outputs]
+    number = outputs[gradient.of]
+    parts = [inner_product(g, tangents[place]) for g, place in zip(gradients, gradient.places, strict=True)]
+    if parts:
+        same = [x if x.dtype == number.dtype else jax.lax.convert_element_type(x, number.dtype) for x in parts]
+        results[gradient.of] = functools.reduce(operator.add, same)
+    return outputs, results
+
+
+def _jvp_of_inline(
+    inline: Inline, primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[int]
+) -> tuple[list[Any], list[Any]]:
+    outputs, found = jax.jvp(
+        restricted(inline, primals, active), [primals[i] for i in active], [tangents[i] for i in active]
+    )
+    smooth = [jax.numpy.issubdtype(output.dtype, np.inexact) for output in outputs]
+    return outputs, [t if flag else _zero(x) for x, t, flag in zip(outputs, found, smooth, strict=True)]
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> list[Any]:
     linear = tuple(i for i, x in enumerate(operands) if ad.is_undefined_primal(x))
     seeded = tuple(j for j, ct in enumerate(cotangents) if type(ct) is not ad.Zero)
-    results = [ad.Zero(x.aval) if ad.is_undefined_primal(x) else None for x in operands]
-    pullback = callee.transpose(linear, seeded) if seeded else None
+    results: list[Any] = [ad.Zero(x.aval) if ad.is_undefined_primal(x) else None for x in operands]
+    if not seeded:
+        return results
+    try:
+        pullback = callee.transpose(linear, seeded)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        found = _transpose_of_inline(callee.inline, cotangents, operands, linear)
+        for place, cotangent in zip(linear, found, strict=True):
+            results[place] = cotangent
+        return results
     if pullback is not None:
         zeros = {i: jax.numpy.zeros(operands[i].aval.shape, operands[i].aval.dtype) for i in pullback.zeros}
         given = [zeros.get(i, operands[i]) for i in pullback.operands]
@@ -170,15 +247,30 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> lis
     return results
 
 
+def _transpose_of_inline(
+    inline: Inline, cotangents: Sequence[Any], operands: Sequence[Any], linear: Sequence[int]
+) -> Sequence[Any]:
+    avals = [operands[i].aval for i in linear]
+    function = restricted(inline, operands, linear)
+    transposed = jax.linear_transpose(function, *[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals])
+    found: Sequence[Any] = transposed([ad.instantiate_zeros(ct) for ct in cotangents])
+    return found
+
+
 # ---- batching --------------------------------------------------------------------------------------------------------
 
 
 def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> tuple[Sequence[Any], Sequence[Any]]:
     mapped = tuple(axis is not None for axis in axes)
     fronted = [x if not axis else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
-    batched = callee.batched(mapped)
+    try:
+        batched = None if callee.inline and _is_empty(fronted, mapped) else callee.batched(mapped)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        batched = None
     if batched is None:
-        return _loop(callee, fronted, mapped)
+        return (_loop if callee.inline is None else _batch_of_inline)(callee, fronted, mapped)
     results = report(batched.callee, fronted, call(batched.callee, fronted))
     # The batch's checks have just been reported; those of the single call hold.
     flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
@@ -186,6 +278,19 @@ def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> t
     if flags:
         return [*results, np.ones(len(flags), bool)], [*places, None]
     return results, places
+
+
+def _is_empty(operands: Sequence[Any], mapped: Sequence[bool]) -> bool:
+    """Whether nothing is in the batch, which JAX's symbolic sizes exclude."""
+    return any(flag and np.shape(x)[0] == 0 for x, flag in zip(operands, mapped, strict=True))
+
+
+def _batch_of_inline(
+    callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    assert callee.inline is not None
+    results = jax.vmap(callee.inline, in_axes=([0 if flag else None for flag in mapped],))(list(operands))
+    return results, [0] * len(results)
 
 
 def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -44,7 +44,7 @@ def main() -> None:
     compare("graph's gradient, called with sharded arguments", whole(*arguments))
     found["collectives of it"] = collectives(jax.jit(whole).lower(*arguments).compile())
     compare("eager value_and_grad of sharded arguments", gradient(*arguments))
-    found["policies"] = sorted({entry.policy for entry in logp.stats.by_executable})
+    found["policies"] = sorted({entry.policy for made in logp.derived for entry in made.stats.by_executable})
 
     jitted = jax.jit(gradient, in_shardings=(by_rows, by_rows, everywhere))
     compare("jit with in_shardings", jitted(X, y, beta))

@@ -36,9 +36,7 @@ def compiled(function: Any, *shapes: tuple[int, ...], dtype: Any) -> hlograph.Fu
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_maximum_minimum_and_their_places_see_nan(dtype: str, shape: tuple[int, ...], axis: int | None) -> None:
     functions = (jnp.max, jnp.min, jnp.argmax, jnp.argmin)
-    fn = compiled(
-        lambda x: [f(y, axis=axis) for f in functions for y in (x, x * 2 + 1)], shape, dtype=jnp.dtype(dtype)
-    )
+    fn = compiled(lambda x: [f(y, axis=axis) for f in functions for y in (x, x * 2 + 1)], shape, dtype=jnp.dtype(dtype))
     size = int(np.prod(shape))
     for place in {0, size // 2, size - 1}:
         x = np.random.default_rng(0).normal(size=shape).astype(jnp.dtype(dtype))

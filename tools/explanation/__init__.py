@@ -291,11 +291,14 @@ def _plan(program: Program) -> tuple[str, ...]:
 
 def _derived(function: Function) -> Iterator[DerivedFunction]:
     """All that was made of a function, and of what was made of it."""
-    for mapped, reason in function.derived.loops.items():
+    derived = function.derived
+    for mapped, reason in derived.loops.items():
         arguments = [a.name for a, flag in zip(function.program.signature.arguments, mapped, strict=True) if flag]
-        how = f"a loop over the batch of {', '.join(arguments)}: {reason}"
-        yield DerivedFunction(f"{function.__name__}_batched", how)
-    for made in function.derived:
+        means = "a loop over the batch" if derived.inline is None else "jax.vmap of the function, by a batch"
+        yield DerivedFunction(f"{function.__name__}_batched", f"{means} of {', '.join(arguments)}: {reason}")
+    for what, reason in derived.inlined.items():
+        yield DerivedFunction(f"{function.__name__}, {what}", f"by JAX from the function: {reason}")
+    for made in derived:
         stats = made.stats
         yield DerivedFunction(made.__name__, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
         yield from _derived(made)
