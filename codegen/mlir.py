@@ -375,14 +375,22 @@ def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
     for region in parent.regions:
         for block in region.blocks:
             # No handle of what an op holds may be there when it is erased; of the ops themselves there is one each.
-            for operation in reversed(list(block.operations)[:-1]):
-                op = operation.operation
+            operations = [(hash(item.operation), item.operation) for item in block.operations][:-1]
+            left = {address for address, _ in operations}
+            while operations:
+                address, op = operations.pop()
+                if address not in left:
+                    continue
                 used = any(next(iter(result.uses), None) is not None for result in op.results)
                 if used or not op.results or _has_effects(op, pure):
                     erased |= bool(len(op.regions)) and _erase_unused(op, pure)
-                else:
-                    op.erase()
-                    erased = True
+                    continue
+                owners = [x.owner.operation for x in op.operands if not isinstance(x.owner, ir.Block)]
+                makers = [(hash(owner), owner) for owner in owners]
+                op.erase()
+                left.remove(address)
+                erased = True
+                operations += [(address, owner) for address, owner in makers if address in left]
     return erased
 
 

@@ -49,8 +49,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax import tree_util
 
-from ..codegen.jax_compat import collect_garbage, x64_caller, x64_flag
+from ..codegen.jax_compat import collect_garbage, short_calls, x64_caller, x64_flag
 from ..codegen.signature import Root, Signature
 from .arguments import check_fits
 from .short_call import OFTEN, ShortCall, committed_texts
@@ -178,6 +179,72 @@ def call_function(
         find = f"if not entry.used & {OFTEN - 1:d}: find(entry, ({passed}))"
         lines += [f"try: outputs = {run}", refused, find, "return outputs"]
     parameters = ", ".join(["self", *(f"{value}=MISSING" for value in values), "/", "*more"])
+    return _made(names, parameters, lines)
+
+
+def recognizing_call(
+    avals: Sequence[Any],
+    tree: Any,
+    settled: tuple[Any, Callable[[], int], Callable[..., Any]],
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None,
+    restore: Callable[[Any], Any] | None,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A `__call__` that knows calls with JAX arrays of certain types, and passes on all others. For one array:
+
+        def call(self, a0=MISSING, /, *more, **keywords):
+            if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
+                try: outputs = run(a0)
+                except ValueError: pass  # as JAX raises where something else is being traced
+                else:
+                    entry.used = count()
+                    return outputs
+            return otherwise(self, *given(a0, *more), **keywords)
+
+    Args:
+        avals: the arrays' abstract ones.
+        tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
+        settled: see `Function.settled`.
+        prepare: from the arrays to those that are run, if these are others.
+        restore: from what comes back to the results, if these are others.
+        otherwise: takes all other calls.
+    """
+    questions = short_calls()
+    assert questions is not None
+    entry, count, run = settled
+    numbers = range(len(avals))
+    names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
+    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "entry": entry, "count": count, "run": run}
+    names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": _MISSING, "given": _given}
+    names |= {"flatten": tree_util.tree_flatten, "tree": tree}
+    same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
+    passed = "".join(f"a{i}, " for i in numbers)
+    run_text = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
+    lines = [
+        f"try: outputs = {run_text}",
+        "except ValueError: pass",
+        "else:",
+        "    entry.used = count()",
+        "    return outputs" if restore is None else "    return restore(outputs)",
+    ]
+    if tree is None:
+        parameters = ", ".join(["self", *(f"a{i}=MISSING" for i in numbers), "/", "*more", "**keywords"])
+        lines = [f"if {same} and x64.value is wide and not more and not keywords:", *(f"    {x}" for x in lines)]
+        rest = f"*given({passed}*more)"
+    else:
+        parameters, rest = "self, /, *args, **keywords", "*args"
+        lines = [
+            "leaves, found = flatten((args, keywords))",
+            "if found == tree and x64.value is wide:",
+            f"    {passed or '_ '}= leaves",
+            f"    if {same}:",
+            *(f"        {x}" for x in lines),
+        ]
+    return _made(names, parameters, [*lines, f"return otherwise(self, {rest}, **keywords)"])
+
+
+def _made(names: dict[str, Any], parameters: str, lines: Sequence[str]) -> Callable[..., Any]:
+    """A function of these lines."""
     source = f"def make({', '.join(names)}):\n    def call({parameters}):\n"
     source += "".join(f"        {line}\n" for line in lines)
     scope: dict[str, Any] = {}

@@ -362,6 +362,23 @@ class Function:
         run, checks = entry.runner.trusting, entry.checks
         return (lambda *arrays: self._checked(checks, run(*arrays))) if checks else run
 
+    def settled(self, args: Sequence[Any]) -> tuple[_Entry, Callable[[], int], Any] | None:
+        """For a caller that recognizes arguments like these: what they run on, and what its calls are counted by.
+
+        Args:
+            args: JAX arrays that a call has had.
+
+        Returns:
+            The cache's entry, whose `used` is the number of the last call, what gives such numbers, and what returns
+            the results, until `changed` is told. None where there is more to a call.
+        """
+        if self._numpy is not None or self._data_sizes or self._adapts or (self._needs_x64 and not X64.value):
+            return None
+        entry = self._entries.get(self._key(args))
+        if not isinstance(entry, _Entry) or not entry.ready or entry.checks:
+            return None
+        return entry, self._calls.increment, entry.run
+
     def like(self, program: Program) -> Function:
         """A function of another program with this one's options; policies count for the sizes that it has too."""
         policy = self.policy
@@ -571,6 +588,7 @@ class Function:
             del self._entries[oldest_exact]
             if self._short is not None:
                 self._short.forget()
+            self._tell()
         else:
             del self._padded[oldest_padded]
             self._forget_padded_calls()
@@ -654,11 +672,15 @@ class Function:
         def tried(runner: Runner) -> None:
             self._trials.increment()
             entry.run = runner.run
-            listener = self.changed()
-            if listener is not None:
-                listener()
+            self._tell()
 
         return Runner(module, check, counted, self._retries.increment, tried, self.cpu, self._runs_on, self._numpy)
+
+    def _tell(self) -> None:
+        """Tells who is to know that what runs calls has changed, or is no longer in the cache."""
+        listener = self.changed()
+        if listener is not None:
+            listener()
 
     def _first_run(self, runner: Runner, args: Sequence[Any]) -> Any:
         """The first call of an executable.

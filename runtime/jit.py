@@ -29,7 +29,7 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
-from ..codegen.jax_compat import no_transformation, trace_state, x64_flag
+from ..codegen.jax_compat import no_transformation, short_calls, trace_state, x64_flag
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
 from ..codegen.passes.stages import Stages
@@ -52,6 +52,7 @@ from ..dialects.jax import (
 from . import cpu_plan
 from .ahead import AheadFunction
 from .arguments import find_sizes
+from .call_path import recognizing_call
 from .cpu_plan import CpuArgument, CpuOptions
 from .devices import LIBRARY_REDUCTION, compile_options, find_device, platform_of
 from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
@@ -76,7 +77,12 @@ _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
 
+# Of so many calls with arrays, one makes calls like it recognized at a glance; a power of two.
+_OFTEN = 8
+
 _X64 = x64_flag()
+_QUESTIONS = short_calls()
+_ARRAY = None if _QUESTIONS is None else _QUESTIONS.array
 _Key = Hashable
 _Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
 
@@ -196,6 +202,8 @@ class Jit:
         self._warned: set[str] = set()
         self._traces = 0
         self._jax_calls = 0
+        self._calls_of_programs = 0
+        self._recognizing: dict[int, type[Jit]] = {}
 
     def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
         """Names of the static parameters; numbers are places in the signature, as for `jax.jit`."""
@@ -259,6 +267,7 @@ class Jit:
                 return self._jax(*args, **kwargs)
             if len(self._plans) >= _KNOWN_CALLS:
                 self._plans.clear()
+                self._forget()
             self._plans[key] = plan
         if plan.function is None:
             try:
@@ -270,7 +279,33 @@ class Jit:
             self._hand_over(leaves)
             return outputs
         outputs = plan.function(*(leaves if plan.prepare is None else plan.prepare(leaves)))
+        self._calls_of_programs += 1
+        if not self._calls_of_programs & (_OFTEN - 1):
+            self._recognize(plan, leaves, tree, args, kwargs)
         return outputs if plan.restore is None else plan.restore(outputs)
+
+    def _recognize(self, plan: _Plan, leaves: Sequence[Any], tree: Any, args: Any, kwargs: Any) -> None:
+        """From now on calls with arrays like these, which have been run, are recognized at a glance."""
+        assert plan.function is not None
+        made = self._recognizing.get(id(plan))
+        if made is None:
+            if self._static or any(type(x) is not _ARRAY for x in leaves):
+                return
+            settled = plan.function.settled(leaves if plan.prepare is None else plan.prepare(leaves))
+            if settled is None:
+                return
+            plain = not kwargs and len(leaves) == len(args) and all(x is y for x, y in zip(leaves, args, strict=True))
+            call = recognizing_call(
+                [x.aval for x in leaves], None if plain else tree, settled, plan.prepare, plan.restore, Jit.__call__
+            )
+            made = self._recognizing[id(plan)] = type("Jit", (Jit,), {"__call__": call, "__doc__": Jit.__doc__})
+        self.__class__ = made
+
+    def _forget(self) -> None:
+        """What runs calls has changed."""
+        self._recognizing.clear()
+        if type(self) is not self._direct:
+            self.__class__ = Jit
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: `self` is the first argument, a pytree or static."""
@@ -306,7 +341,7 @@ class Jit:
     def traced_by_jax(self, arguments: Any) -> None:
         """`jax.jit` has met arguments: if they are of a kind that is not its own, the next calls have a look."""
         types = _types([x for x in tree_util.tree_leaves(arguments) if isinstance(x, jax.core.Tracer)])
-        if type(self) is not Jit and types not in self._handed:
+        if type(self) is self._direct and types not in self._handed:
             self._strays.add(types)
             self.__class__ = Jit
 
@@ -399,6 +434,7 @@ class Jit:
             if len(variants) >= self._cache_size:
                 del variants[0]
                 self._plans.clear()
+                self._forget()
             variants.append(variant)
             self._traces_of[key] += 1
             if self._traces_of[key] == _MANY_TRACES:
@@ -470,7 +506,7 @@ class Jit:
         return not self._cpu.plain and platform_of(self._device) == "cpu"
 
     def _compile(self, program: Program) -> Function:
-        return program.compile(
+        function = program.compile(
             self._device,
             cache_size=self._cache_size,
             policy=self._policy,
@@ -478,6 +514,8 @@ class Jit:
             cpu=self._cpu,
             outputs="numpy" if self._numpy else "jax",
         )
+        function.changed = weakref.WeakMethod(self._forget)
+        return function
 
     def _refuse(self, error: HlographError, named: bool) -> None:
         """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
@@ -559,6 +597,7 @@ class Jit:
             self._programs.clear()
             self._handed.clear()
             self._strays.clear()
+            self._recognizing.clear()
         self._jax.clear_cache()
 
     def __copy__(self) -> Jit:
