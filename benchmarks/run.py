@@ -50,6 +50,7 @@ BENCHMARKS = (
     "small_models",
     "small_model_remedies",
     "small_loops",
+    "fixed_functions",
 )
 LONG = ("stability",)  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"

@@ -34,7 +34,8 @@ from .one_kernel import forms_one_kernel
 from .sync_client import is_synchronous, synchronous_device
 
 OPS = 4000  # of a program: from there on the passes would cost more than is saved
-MANY = 100  # from which XLA starts so many kernels that calls with JAX arrays gain
+MANY = 100  # from which XLA may start so many kernels that calls with JAX arrays gain
+STARTS = 10  # of ops with which it starts one, for the same; others it puts into one with what they read
 WORK = 1 << 22  # elements computed outside of loops: from there on kernels are long, and XLA's threads help
 
 LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and more, on threads and in other libraries
@@ -44,6 +45,14 @@ LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and
 LEVEL = 1
 LEVEL_LOOPS = 2
 MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
+
+_STARTING = {
+    f"stablehlo.{name}"
+    for name in (
+        *("dot_general", "reduce", "reduce_window", "sort", "scatter", "gather", "concatenate", "convolution"),
+        *("dynamic_update_slice", "custom_call", "cholesky", "triangular_solve", "fft", "rng_bit_generator", "case"),
+    )
+}
 
 # A library's kernels or XLA's threads would break up what is to be computed together; inside of a region XLA refuses
 # them.
@@ -245,7 +254,8 @@ def pays(program: Program) -> bool:
     total = sum(counts.values())
     if "stablehlo.while" in counts:
         return True
-    if not MANY <= total <= OPS or not program.signature.is_static:
+    starts = sum(count for name, count in counts.items() if name in _STARTING)
+    if not MANY <= total <= OPS or starts < STARTS or not program.signature.is_static:
         return False
     source = mlir.clone_bytes(program.to_bytecode())
     with source.context:

@@ -64,8 +64,24 @@ from .stats import Stats
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
 
-# From here on a function without loops is lowered to see whether it has a block that repeats.
-_MANY_EQUATIONS = 50
+# A function without loops is lowered to see what passes find in it where it has so many equations, of which so many are
+# of those that XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
+_MANY_EQUATIONS, _MANY_STARTS = 50, 10
+_LONG_CODE = 200
+_STARTING = (
+    "dot_general",
+    "concatenate",
+    "gather",
+    "sort",
+    "scatter",
+    "conv_general",
+    "reduce",
+    "cum",
+    "arg",
+    "fft",
+    "lu",
+)
+_STARTING += ("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr")
 
 # With so many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
@@ -678,10 +694,13 @@ def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
 
 def _is_long(jaxpr: Any) -> bool:
     """Whether a jaxpr has a loop, or many equations, those of jaxprs inside counted."""
-    return any(
-        equation.primitive.name in ("scan", "while") or count >= _MANY_EQUATIONS
-        for count, equation in enumerate(equations(jaxpr), start=1)
-    )
+    starts = 0
+    for count, equation in enumerate(equations(jaxpr), start=1):
+        name = equation.primitive.name
+        starts += name.startswith(_STARTING)
+        if name in ("scan", "while") or count >= _LONG_CODE or (count >= _MANY_EQUATIONS and starts >= _MANY_STARTS):
+            return True
+    return False
 
 
 def _may_lose_nan(jaxpr: Any) -> bool:
