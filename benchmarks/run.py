@@ -44,6 +44,8 @@ BENCHMARKS = (
     "stability",
     "simplify",
     "loops",
+    "live_loops",
+    "rounding",
     "unrolled",
     "cpu_math",
     "cpu_forms",

@@ -11,8 +11,8 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
 are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers. A padded program
 has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the scalars that are live sizes, and
-`hlograph.live_values` in place of `hlograph.values`. With checks, the function's last result is the vector of their
-flags.
+`hlograph.live_values` in place of `hlograph.values`; its reductions and contractions have `hlograph.live` for the axes
+that they reduce. With checks, the function's last result is the vector of their flags.
 `hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
 give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
 `hlograph.local_counts`; nothing in the signature depends on them.
@@ -32,6 +32,7 @@ from .errors import ArtifactError
 from .mlir import attributes_of, dtype_of, ir
 
 PREFIX = "hlograph."
+LIVE = "hlograph.live"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,29 @@ def find_roots(arguments: Sequence[Argument]) -> tuple[Root, ...]:
     return tuple(found.values())
 
 
+def live_arguments(function: ir.Operation) -> tuple[dict[str, int], dict[str, tuple[int | None, int | None]]]:
+    """The live sizes of a padded function: the argument that holds each, and its least and greatest value."""
+    entries = _entries(function, "arg_attrs", len(function.regions[0].blocks[0].arguments))
+    places = {
+        ir.StringAttr(entry["hlograph.size"]).value: place
+        for place, entry in enumerate(entries)
+        if "hlograph.size" in entry
+    }
+    if not places:
+        return {}, {}
+    known = Constraints()
+    for text, where in _pairs(function, "hlograph.constraints"):
+        constraint = Constraint.parse(text, where=where)
+        if constraint.relation == ">=" and dimension.roots(constraint.lhs - constraint.rhs) <= places.keys():
+            known.at_least(constraint.lhs, constraint.rhs, where)
+    for entry in entries:
+        if LIVE in entry:
+            for live, static in zip(_texts(entry[LIVE]), _texts(entry["hlograph.dims"]), strict=True):
+                if live in places:
+                    known.at_least(int(static), dimension.symbol(live), "a bound")
+    return places, {name: known.intervals.get(name, (0, None)) for name in places}
+
+
 # ---- to attributes --------------------------------------------------------------------------------------------
 
 
@@ -197,7 +221,7 @@ def _strings(values: Iterable[str]) -> ir.Attribute:
 def _live_entries(item: Argument | Result) -> dict[str, ir.Attribute]:
     entries: dict[str, ir.Attribute] = {}
     if item.live != () and item.live != item.dims:
-        entries["hlograph.live"] = _strings(map(str, item.live))
+        entries[LIVE] = _strings(map(str, item.live))
     if item.size:
         entries["hlograph.size"] = ir.StringAttr.get(item.size)
     return entries
@@ -357,9 +381,7 @@ def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count,
 
 
 def _live(entry: Mapping[str, ir.Attribute], dims: tuple[Dim, ...], signed: set[str]) -> tuple[tuple[Dim, ...], str]:
-    live = (
-        tuple(parse(text, signed=signed) for text in _texts(entry["hlograph.live"])) if "hlograph.live" in entry else ()
-    )
+    live = tuple(parse(text, signed=signed) for text in _texts(entry[LIVE])) if LIVE in entry else ()
     return live, ir.StringAttr(entry["hlograph.size"]).value if "hlograph.size" in entry else ""
 
 

@@ -306,7 +306,8 @@ def _may_run_forever(source: Any) -> bool:
     for op in walk(source):
         if op.name == "stablehlo.while":
             try:
-                Loop.of(op)
+                if Loop.of(op).is_live:
+                    return True
             except Refused:
                 return True
     return False

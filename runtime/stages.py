@@ -69,7 +69,7 @@ class Lowered(jax.stages.Lowered):
         """
         made = self._make()
         bytecode = mlir.to_bytecode(self.compiler_ir("stablehlo"))  # type: ignore[arg-type]
-        return Stages([*made, Stage(LOWERED, "", bytecode)], made.unchanged)
+        return Stages([*made, Stage(LOWERED, "", bytecode)], made.unchanged, made.left_alone)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False, stage: str | None = None) -> str:
         """The module's text: what XLA gets, or what it was at an earlier stage.
@@ -179,7 +179,7 @@ def record(
         passes: what the static module goes through, see `passes.optimize.resolve`.
         platform: for which library calls are put: "cpu", "cuda", ...
     """
-    recorder = Recorder(program)
+    recorder = Recorder(program, detailed=True)
     if exact or bounds is None:
         recorder.apply(_spec("specialize", exact), lambda program: program.specialize(exact))
     if bounds is not None:

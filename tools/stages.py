@@ -136,8 +136,7 @@ def table_text(lowered: Lowered, which: Measure) -> str:
     if which == "none":
         rows = [(name, ops, *rest[4:]) for name, ops, *rest in rows]
     lines = [columns(rows, indent="  ")]
-    if lowered.stages.unchanged:
-        lines.append(f"changed nothing: {', '.join(lowered.stages.unchanged)}")
+    lines += lowered.stages.remarks()
     return "\n".join([*lines, *([] if which == "none" else ["", _NOTE])])
 
 

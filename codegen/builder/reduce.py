@@ -15,7 +15,7 @@ from ..dtypes import limits
 from ..merge import free_symbol
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
 from .shape import i64_array, iota, reshape
-from .tensor import INT64, DType, Tensor
+from .tensor import INT64, Attributes, DType, Tensor
 
 Monoid = Literal["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 
@@ -49,6 +49,7 @@ def reduce(
     body: Callable[..., Sequence[Tensor]],
     *,
     key: Any = None,
+    attributes: Attributes = (),
 ) -> list[Tensor]:
     """`stablehlo.reduce` of one or more operands of one shape with any associative body.
 
@@ -58,6 +59,7 @@ def reduce(
         axes: what to reduce.
         body: from the accumulators and the elements (scalar handles) to the new accumulators.
         key: hashable description of the body, for CSE.
+        attributes: further ones.
     """
     first = operands[0]
     dims = tuple(dim for axis, dim in enumerate(first.dims) if axis not in axes)
@@ -67,7 +69,7 @@ def reduce(
         [*operands, *inits],
         [(dims, x.dtype) for x in operands],
         [([*scalars, *scalars], body)],
-        (("dimensions", i64_array(sorted(axes))),),
+        (("dimensions", i64_array(sorted(axes))), *attributes),
         key=key,
     )
 

@@ -8,22 +8,24 @@
             return %i + %c1, %h1, %ys1
 
 In: a loop that runs a number of times which the module tells (what `jax.lax.scan` and `fori_loop` with constant bounds,
-and hlograph's own scans, lower to). Out: its counter, places as functions of the step's number 0, 1, ..., which carries
-are invariants, which are stacks (each step writes its part, all parts are written once), and how a step reads arrays.
-Decision to know: `step number` is always 0 for the first time through the body, whatever the counter starts at; a
-reversed loop is one whose places fall. Nothing here changes the module.
+and hlograph's own scans, lower to), or a live size of a padded module (`live_sizes.py`). Out: its counter, places as
+functions of the step's number 0, 1, ..., which carries are invariants, which are stacks (each step writes its part, all
+parts are written once), and how a step reads arrays. Decision to know: `step number` is always 0 for the first time
+through the body, whatever the counter starts at; a reversed loop is one whose places fall. Numbers that a call's sizes
+decide are dimension expressions; what is said of places holds at every call. Nothing here changes the module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-import numpy as np
-
-from .. import mlir
+from ..dims import Dim
 from ..mlir import ir
-from .matching import constant, owner, require, shape_of, users
+from .live_sizes import Element, LiveSizes, elements_of, limits_at, limits_of
+from .loop_steps import argument_number, comparison, count_steps, increment, returned_by, terminator
+from .matching import owner, require, shape_of, users
 from .report import Refused
 
 _DEEPEST = 40  # of the ops between a counter and a place
@@ -34,12 +36,13 @@ class Affine:
     """The integer `slope * i + start` at step `i`."""
 
     slope: int
-    start: int
+    start: Dim
 
-    def bounds(self, count: int) -> tuple[int, int]:
-        """The least and the greatest value over steps 0 ... count - 1."""
-        last = self.slope * max(count - 1, 0) + self.start
-        return min(self.start, last), max(self.start, last)
+    def bounds(self, count: Dim) -> tuple[Dim, Dim]:
+        """The least and the greatest value over steps 0 ... count - 1, if there are any."""
+        steps = max(count - 1, 0) if isinstance(count, int) else count - 1
+        last = self.start + steps * self.slope
+        return (self.start, last) if self.slope >= 0 else (last, self.start)
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Write:
 @dataclass(frozen=True)
 class Stack:
     """A carry of which every step writes a part, along one axis, all of it being written once.
+
+    A loop whose number of steps is a live size leaves what lies behind the live part as it was before the loop.
 
     Attributes:
         carry: its number.
@@ -105,6 +110,7 @@ class Loop:
         body: the block that is repeated.
         counter: the carry that the condition compares.
         trip_count: how often the body runs.
+        most: how often at most: the same where that is known.
         invariants: carries that every step returns as they are.
     """
 
@@ -112,9 +118,10 @@ class Loop:
     condition: ir.Block
     body: ir.Block
     counter: int
-    trip_count: int
+    trip_count: Dim
+    most: int
     invariants: frozenset[int]
-    _affine: dict[ir.Value, Affine | None] = field(default_factory=dict)
+    _affine: dict[Element, Affine | None] = field(default_factory=dict)
 
     @staticmethod
     def of(op: ir.Operation) -> Loop:
@@ -128,8 +135,22 @@ class Loop:
         returned = returned_by(body)
         arguments = list(body.arguments)
         invariants = frozenset(place for place, value in enumerate(returned) if value == arguments[place])
-        counter, trip_count = _count(op, condition, body, returned, invariants)
-        return Loop(op, condition, body, counter, trip_count, invariants)
+        loop = Loop(op, condition, body, 0, 0, 0, invariants)
+        loop.counter, loop.trip_count = count_steps(loop, returned)
+        most = loop.sizes.greatest(loop.trip_count)
+        require(most is not None, "the number of its steps is not known: it has no upper bound")
+        loop.most = most or 0
+        return loop
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the number of steps is a live size."""
+        return not isinstance(self.trip_count, int)
+
+    @cached_property
+    def sizes(self) -> LiveSizes:
+        """The live sizes of the function."""
+        return LiveSizes.of(self.op)
 
     @property
     def returned(self) -> list[ir.Value]:
@@ -158,9 +179,10 @@ class Loop:
         """A scalar integer of the body as a function of the step's number; None where it is not affine, or not known.
 
         Seen through: the counter and other carries that grow by a constant, constants, add, subtract, multiply,
-        negate, convert, reshape, and select, minimum, maximum and clamp that come out the same way at every step.
+        negate, convert, reshape, and select, minimum, maximum and clamp that come out the same way at every step; all
+        of these also as elements of short vectors.
         """
-        return self._affine_at(value, 0)
+        return None if limits_of(value) is None else self._affine_at((value, 0), 0)
 
     def stack(self, carry: int) -> Stack:
         """How a carry is written.
@@ -181,7 +203,7 @@ class Loop:
         require(chain, "the carry is not written")
         shape = shape_of(argument)
         axis: int | None = None
-        parts: list[tuple[int, int, ir.Operation]] = []  # start at step 0, size, op
+        parts: list[tuple[Dim, int, ir.Operation]] = []  # start at step 0, size, op
         slope: int | None = None
         for op in chain:
             along, start, size = self._window(op, op.operands[1], op.operands[2:], shape)
@@ -189,22 +211,17 @@ class Loop:
             require(slope in (None, start.slope), "its writes advance at different rates")
             axis, slope = along, start.slope
             parts.append((start.start, size, op))
-        assert axis is not None and slope is not None
-        parts.sort(key=lambda part: part[0])
-        first, end = parts[0][0], parts[0][0]
-        for begin, size, _ in parts:
-            require(begin == end, "its writes overlap or leave gaps")
-            end = begin + size
-        width = end - first
-        total = shape[axis]
+        total = None if axis is None else shape[axis]
+        assert axis is not None and slope is not None and total is not None
+        writes, first = _in_order(parts)
+        width = writes[-1].offset + (shape_of(writes[-1].value)[axis] or 0)
+        rows = self.trip_count * width
+        filled = self.sizes.at_most(rows, total) if self.is_live else rows == total
         require(
-            abs(slope) == width
-            and total == width * self.trip_count
-            and first == (0 if slope > 0 else width * (self.trip_count - 1)),
+            abs(slope) == width and filled and first == (0 if slope > 0 else width * (self.trip_count - 1)),
             f"its {self.trip_count} steps do not write each of the {total} elements of axis {axis} exactly once",
         )
         place = Affine(1, 0) if slope > 0 else Affine(-1, self.trip_count - 1)
-        writes = tuple(Write(op, op.operands[1], begin - first) for begin, _, op in parts)
         return Stack(carry, axis, width, place, writes, len(users(argument)) != 1)
 
     def reads(self, value: ir.Value) -> tuple[list[Read], list[ir.Operation]]:
@@ -223,7 +240,8 @@ class Loop:
                 continue
             low, high = start.bounds(self.trip_count)
             extent = shape_of(value)[axis]
-            if extent is None or low < 0 or high + size > extent:  # it would be clamped
+            inside = extent is not None and self.sizes.at_most(0, low) and self.sizes.at_most(high + size, extent)
+            if not inside:  # it would be clamped
                 others.append(op)
             else:
                 reads.append(Read(op, axis, start, size))
@@ -254,225 +272,139 @@ class Loop:
         assert moving is not None
         return moving
 
-    def _affine_at(self, value: ir.Value, depth: int) -> Affine | None:
-        if value in self._affine:
-            return self._affine[value]
-        found = None if depth > _DEEPEST else self._find_affine(value, depth + 1)
+    def _affine_at(self, element: Element, depth: int) -> Affine | None:
+        if element in self._affine:
+            return self._affine[element]
+        found = None if depth > _DEEPEST else self._find_affine(element, depth + 1)
         if found is not None:
             low, high = found.bounds(self.trip_count)
-            limits = _limits(value)
-            if limits is None or low < limits[0] or high > limits[1]:
+            limits = limits_at(element)
+            if limits is None or not (self.sizes.at_most(limits[0], low) and self.sizes.at_most(high, limits[1])):
                 found = None  # it would wrap around
-        self._affine[value] = found
+        self._affine[element] = found
         return found
 
-    def _find_affine(self, value: ir.Value, depth: int) -> Affine | None:
+    def _find_affine(self, element: Element, depth: int) -> Affine | None:
+        value, place = element
         carry = self.carry_of(value)
         if carry is not None:
             return self._carried(carry, value)
         op = owner(value)
-        if op is None or _limits(value) is None:
-            return None
-        if op.name == "stablehlo.constant":
-            number = _integer(value)
-            return None if number is None else Affine(0, number)
-        if not self.inside(value):
-            number = _integer(value)
+        if op is None or op.name == "stablehlo.constant" or not self.inside(value):
+            number = self.sizes.element(value, place)
             return None if number is None else Affine(0, number)
         if op.name == "stablehlo.select":
-            chosen = self._decided(op.operands[0], depth)
-            return None if chosen is None else self._affine_at(op.operands[1 if chosen else 2], depth)
-        if op.name not in _AFFINE:
+            chosen = self._decided(op, place, depth)
+            return None if chosen is None else self._affine_at((op.operands[1 if chosen else 2], place), depth)
+        sources = elements_of(op, place)
+        if sources is None:
             return None
-        operands = [self._affine_at(operand, depth) for operand in op.operands]
-        known = [operand for operand in operands if operand is not None]
-        return _combined(op.name, known, self.trip_count) if len(known) == len(operands) else None
+        known = [found for source in sources if (found := self._affine_at(source, depth)) is not None]
+        return self._combined(op.name, known) if len(known) == len(sources) else None
+
+    def integer(self, value: ir.Value) -> Dim | None:
+        """A scalar integer from outside of the body, if it is known or a live size."""
+        return self.sizes.dim(value)
 
     def _carried(self, carry: int, argument: ir.Value) -> Affine | None:
-        start = _integer(self.initial(carry))
+        start = self.integer(self.initial(carry))
         if start is None:
             return None
         if carry in self.invariants:
             return Affine(0, start)
-        step = _increment(terminator(self.body).operands[carry], argument, self._constant_inside)
+        step = increment(terminator(self.body).operands[carry], argument, self._constant_inside)
         return None if step is None else Affine(step, start)
 
-    def _constant_inside(self, value: ir.Value) -> int | None:
+    def _constant_inside(self, value: ir.Value) -> Dim | None:
         carry = self.carry_of(value)
         if carry is not None:
-            return _integer(self.initial(carry)) if carry in self.invariants else None
-        return _integer(value)
+            return self.integer(self.initial(carry)) if carry in self.invariants else None
+        return self.integer(value)
 
-    def _decided(self, value: ir.Value, depth: int) -> bool | None:
-        """What a comparison gives at every step, if it is the same."""
-        op = owner(value)
-        if op is None or op.name != "stablehlo.compare" or _limits(op.operands[0]) is None:
+    def _decided(self, select: ir.Operation, place: int, depth: int) -> bool | None:
+        """Which way a select goes at every step, if it is the same; its condition must be a comparison."""
+        op = owner(select.operands[0])
+        if op is None or op.name != "stablehlo.compare":
             return None
-        lhs, rhs = (self._affine_at(operand, depth) for operand in op.operands)
+        place = place if shape_of(op.results[0]) else 0
+        lhs, rhs = (
+            self._affine_at((operand, place), depth) if limits_at((operand, place)) is not None else None
+            for operand in op.operands
+        )
         if lhs is None or rhs is None:
             return None
-        low, high = Affine(lhs.slope - rhs.slope, lhs.start - rhs.start).bounds(self.trip_count)
         direction = comparison(op)
-        always = {"LT": high < 0, "LE": high <= 0, "GT": low > 0, "GE": low >= 0, "EQ": low == high == 0}
-        never = {"LT": low >= 0, "LE": low > 0, "GT": high <= 0, "GE": high < 0, "EQ": low > 0 or high < 0}
-        if direction == "NE":
-            return True if never["EQ"] else False if always["EQ"] else None
-        return True if always[direction] else False if never[direction] else None
+        if direction in ("GT", "GE"):
+            lhs, rhs, direction = rhs, lhs, {"GT": "LT", "GE": "LE"}[direction]
+        if direction in ("EQ", "NE"):
+            equal = True if lhs == rhs else False if self._below(lhs, rhs) or self._below(rhs, lhs) else None
+            return equal if equal is None or direction == "EQ" else not equal
+        strict = direction == "LT"
+        if self._below(lhs, rhs, strict=strict):
+            return True
+        return False if self._below(rhs, lhs, strict=not strict) else None
 
+    def _below(self, a: Affine, b: Affine, *, strict: bool = True) -> bool:
+        """Whether one number is less than another (or equal, if not `strict`) at every step."""
+        high = Affine(a.slope - b.slope, a.start - b.start).bounds(self.trip_count)[1]
+        return self.sizes.at_most(high, -1 if strict else 0)
 
-def terminator(block: ir.Block) -> ir.Operation:
-    """A block's last op, without a walk along the block."""
-    last = ir.InsertionPoint.at_block_terminator(block).ref_operation
-    assert last is not None, "a block with a terminator"
-    return last.operation
-
-
-def returned_by(block: ir.Block) -> list[ir.Value]:
-    """The operands of a block's terminator."""
-    return list(terminator(block).operands)
-
-
-def argument_number(block: ir.Block, value: ir.Value) -> int | None:
-    """Which of a block's arguments a value is."""
-    if isinstance(value.owner, ir.Block) and value.owner == block:
-        return ir.BlockArgument(value).arg_number
-    return None
-
-
-def comparison(op: ir.Operation) -> str:
-    """The direction of a `stablehlo.compare`: `LT`, `LE`, `GT`, `GE`, `EQ` or `NE`."""
-    text = str(op.attributes["comparison_direction"])
-    return text.removeprefix("#stablehlo<comparison_direction ").removesuffix(">")
-
-
-_AFFINE = frozenset(
-    f"stablehlo.{name}"
-    for name in ("add", "subtract", "multiply", "negate", "convert", "reshape", "minimum", "maximum", "clamp")
-)
-
-
-def _combined(name: str, known: list[Affine], count: int) -> Affine | None:
-    """An op on affine integers."""
-    kind = name.removeprefix("stablehlo.")
-    first = known[0]
-    if kind in ("convert", "reshape"):
-        return first
-    if kind == "negate":
-        return Affine(-first.slope, -first.start)
-    second = known[1]
-    if kind == "add":
-        return Affine(first.slope + second.slope, first.start + second.start)
-    if kind == "subtract":
-        return Affine(first.slope - second.slope, first.start - second.start)
-    if kind == "multiply":
-        if first.slope and second.slope:
+    def _combined(self, name: str, known: list[Affine]) -> Affine | None:
+        """An op on affine integers."""
+        kind = name.removeprefix("stablehlo.")
+        first = known[0]
+        if kind in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"):
+            return first
+        if kind == "negate":
+            return Affine(-first.slope, -first.start)
+        second = known[1]
+        if kind == "add":
+            return Affine(first.slope + second.slope, first.start + second.start)
+        if kind == "subtract":
+            return Affine(first.slope - second.slope, first.start - second.start)
+        if kind == "multiply":
+            return _product(first, second)
+        if kind == "clamp":
+            low = self._combined("maximum", [first, second])
+            return None if low is None else self._combined("minimum", [low, known[2]])
+        if kind not in ("minimum", "maximum"):
             return None
-        slope = first.slope * second.start + second.slope * first.start
-        return Affine(slope, first.start * second.start)
-    if kind == "clamp":
-        low = _combined("maximum", [first, second], count)
-        return None if low is None else _combined("minimum", [low, known[2]], count)
-    below, above = Affine(first.slope - second.slope, first.start - second.start).bounds(count)
-    if above <= 0:
-        return first if kind == "minimum" else second
-    if below >= 0:
-        return second if kind == "minimum" else first
-    return None
-
-
-def _integer(value: ir.Value) -> int | None:
-    """A constant's integer, also behind conversions and reshapes of scalars."""
-    op = owner(value)
-    while op is not None and op.name in ("stablehlo.convert", "stablehlo.reshape"):
-        if _limits(op.operands[0]) is None:
-            return None
-        value, op = op.operands[0], owner(op.operands[0])
-    if _limits(value) is None:
+        if self._below(first, second, strict=False):
+            return first if kind == "minimum" else second
+        if self._below(second, first, strict=False):
+            return second if kind == "minimum" else first
         return None
-    found = constant(value)
-    return int(found) if found is not None and found.ndim == 0 else None
 
 
-def _limits(value: ir.Value) -> tuple[int, int] | None:
-    """The least and the greatest value of a scalar integer's type; None for what is no scalar integer."""
-    if not isinstance(value.type, ir.RankedTensorType):
-        return None
-    type_ = ir.RankedTensorType(value.type)
-    if any(size != 1 for size in type_.shape) or not isinstance(type_.element_type, ir.IntegerType):
-        return None
-    dtype = mlir.dtype_of(type_.element_type)
-    if dtype.kind not in "iu":
-        return None
-    limits = np.iinfo(dtype)
-    return int(limits.min), int(limits.max)
+def _in_order(parts: Sequence[tuple[Dim, int, ir.Operation]]) -> tuple[tuple[Write, ...], Dim]:
+    """A step's writes by offset, and where the first one starts at step 0.
 
-
-def _increment(value: ir.Value, argument: ir.Value, integer: object) -> int | None:
-    """How much a carry grows at every step, if that is a constant."""
-    op = owner(value)
-    assert callable(integer)
-    if op is None or op.name not in ("stablehlo.add", "stablehlo.subtract"):
-        return None
-    lhs, rhs = op.operands
-    if lhs == argument:
-        step = integer(rhs)
-        return None if step is None else int(step) if op.name == "stablehlo.add" else -int(step)
-    if rhs == argument and op.name == "stablehlo.add":
-        step = integer(lhs)
-        return None if step is None else int(step)
-    return None
-
-
-def _count(
-    op: ir.Operation, condition: ir.Block, body: ir.Block, returned: list[ir.Value], invariants: frozenset[int]
-) -> tuple[int, int]:
-    """The counter's carry, and how often the body runs.
+    Args:
+        parts: of each write the start at step 0, the size, and the op.
 
     Raises:
-        Refused: the condition is not a comparison of a counter with a constant.
+        Refused: they do not lie side by side.
     """
-    reason = "the number of its steps is not known: "
-    test = owner(returned_by(condition)[0])
-    if test is None or test.name != "stablehlo.compare":
-        raise Refused(f"{reason}its condition is not a comparison of a counter with a constant")
-
-    def integer(block: ir.Block, value: ir.Value) -> int | None:
-        carry = argument_number(block, value)
-        if carry is None:
-            return _integer(value)
-        return _integer(op.operands[carry]) if carry in invariants else None
-
-    lhs, rhs = test.operands
-    direction = comparison(test)
-    counter, limit = argument_number(condition, lhs), integer(condition, rhs)
-    if counter is None or counter in invariants or limit is None:
-        direction = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction)
-        counter, limit = argument_number(condition, rhs), integer(condition, lhs)
-    if counter is None or counter in invariants or limit is None or _limits(condition.arguments[counter]) is None:
-        raise Refused(f"{reason}its condition does not compare a counter with a constant")
-    start = _integer(op.operands[counter])
-    require(start is not None, f"{reason}its counter does not start at a constant")
-    step = _increment(returned[counter], body.arguments[counter], lambda value: integer(body, value))
-    require(step is not None and step != 0, f"{reason}its counter does not advance by a constant")
-    assert start is not None and step is not None
-    count = _steps(start, limit, step, direction)
-    require(count is not None, f"{reason}its counter never reaches its limit")
-    assert count is not None
-    limits = _limits(condition.arguments[counter])
-    last = start + step * count
-    require(limits is not None and limits[0] <= last <= limits[1], f"{reason}its counter wraps around")
-    return counter, count
+    gaps = "its writes overlap or leave gaps"
+    offsets: list[tuple[int, int, ir.Operation]] = []
+    for begin, size, op in parts:
+        offset = begin - parts[0][0]
+        require(isinstance(offset, int), gaps)
+        assert isinstance(offset, int)
+        offsets.append((offset, size, op))
+    offsets.sort(key=lambda part: part[0])
+    end = low = offsets[0][0]
+    for offset, size, _ in offsets:
+        require(offset == end, gaps)
+        end = offset + size
+    return tuple(Write(op, op.operands[1], offset - low) for offset, _, op in offsets), parts[0][0] + low
 
 
-def _steps(start: int, limit: int, step: int, direction: str) -> int | None:
-    """For how many values start, start + step, ... the comparison with the limit holds before it first fails."""
-    if direction in ("LE", "GE"):
-        limit, direction = (limit + 1, "LT") if direction == "LE" else (limit - 1, "GT")
-    if direction == "LT":
-        return 0 if start >= limit else -((start - limit) // step) if step > 0 else None
-    if direction == "GT":
-        return 0 if start <= limit else -((limit - start) // -step) if step < 0 else None
-    if direction == "NE":
-        count, rest = divmod(limit - start, step)
-        return count if rest == 0 and count >= 0 else None
-    return (1 if step else None) if start == limit else 0  # EQ
+def _product(a: Affine, b: Affine) -> Affine | None:
+    """A product that is affine: one factor is the same at every step, and a number if the other is not."""
+    if a.slope and b.slope:
+        return None
+    if not a.slope and not b.slope:
+        return Affine(0, a.start * b.start)
+    moving, factor = (a, b.start) if a.slope else (b, a.start)
+    return Affine(moving.slope * factor, moving.start * factor) if isinstance(factor, int) else None

@@ -25,6 +25,8 @@ from .report import Note, Report
 
 START = "emitted"
 _SHOWN = 4  # kinds of ops in a line about a change
+_REASONS = 3  # why a pass did nothing: shown of one pass
+_NONE: Mapping[str, Sequence[Note]] = {}
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,15 @@ class Stages(Sequence[Stage]):
 
     Attributes:
         unchanged: the passes that changed nothing, and so have no stage.
+        left_alone: what these looked at and left, and why; only where details were asked for.
     """
 
-    def __init__(self, stages: Sequence[Stage], unchanged: Sequence[str] = ()) -> None:
+    def __init__(
+        self, stages: Sequence[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
+    ) -> None:
         self._stages = tuple(stages)
         self.unchanged = tuple(unchanged)
+        self.left_alone = dict(left_alone)
 
     @overload
     def __getitem__(self, place: int | str) -> Stage: ...
@@ -142,7 +148,18 @@ class Stages(Sequence[Stage]):
         cells = [("stage", "ops", "pass", ""), *rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([*(line.rstrip() for line in lines), *self.remarks()])
+
+    def remarks(self) -> list[str]:
+        """Lines about the passes that changed nothing, with the first reasons of each."""
+        if not self.unchanged:
+            return []
+        lines = [f"changed nothing: {', '.join(self.unchanged)}"]
+        for name in dict.fromkeys(self.unchanged):
+            notes = [note for note in self.left_alone.get(name, ()) if note.reason]
+            lines += [f"  {name}: {note.op}: {note.reason}" for note in notes[:_REASONS]]
+            lines += [f"  {name}: {len(notes) - _REASONS} more"] if len(notes) > _REASONS else []
+        return lines
 
     def changes(self) -> list[str]:
         """Of each stage in a line what changed from the one before; see `Stage.change`."""
@@ -162,13 +179,14 @@ class Recorder:
         self.program = program
         self._detailed = detailed
         self._unchanged: list[str] = []
+        self._left_alone: dict[str, tuple[Note, ...]] = {}
         self._last = _Written(program.to_bytecode())
         self._found = [Stage(start, "", self._last.bytecode)]
 
     @property
     def stages(self) -> Stages:
         """Those so far."""
-        return Stages(self._found, self._unchanged)
+        return Stages(self._found, self._unchanged, self._left_alone)
 
     def apply(self, spec: str, step: Callable[[Program], Program]) -> None:
         """Goes on with what `step` makes of the program; `spec` says what that is, as a pass is written."""
@@ -176,9 +194,11 @@ class Recorder:
         self.program = step(self.program)
         self._add(spec, time.perf_counter() - started, Report(spec))
 
-    def skip(self, spec: str) -> None:
-        """Takes note of a pass that does nothing."""
-        self._unchanged.append(parse_spec(spec)[0])
+    def skip(self, spec: str, notes: Sequence[Note] = ()) -> None:
+        """Takes note of a pass that does nothing, and of what it says."""
+        name = parse_spec(spec)[0]
+        self._unchanged.append(name)
+        self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
 
     def run(self, passes: Sequence[str]) -> None:
         """Goes on with passes; those that cannot find anything in the module are not started, as in a compile.
@@ -196,7 +216,7 @@ class Recorder:
             seconds = time.perf_counter() - started
             self.program = Program(module, filename=self.program.filename)
             if not self._add(spec, seconds, report):
-                self.skip(spec)
+                self.skip(spec, tuple(report.notes))
 
     def _add(self, spec: str, seconds: float, report: Report) -> bool:
         """A stage, if the module is another one now."""

@@ -17,7 +17,7 @@
 // CHECK: func.func {{.*}}@main(%arg0: tensor<8xf64> {hlograph.dims = ["8"], hlograph.live = ["n"], hlograph.name = "x"},
 // CHECK-SAME: %arg1: tensor<i32> {hlograph.dims = [], hlograph.name = "n", hlograph.size = "n"})
 // CHECK-NOT: stablehlo.select
-// CHECK: stablehlo.reduce(%arg0 init: {{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<8xf64>, tensor<f64>) -> tensor<f64>
+// CHECK: stablehlo.reduce(%arg0 init: {{.*}}) applies stablehlo.add across dimensions = [0] {hlograph.live = ["n"]} : (tensor<8xf64>, tensor<f64>) -> tensor<f64>
 // CHECK: [[EXP:%[^ ]+]] = stablehlo.exponential %arg0 : tensor<8xf64>
 // CHECK: [[MASKED:%[^ ]+]] = stablehlo.select [[LIVE:%[^ ]+]], [[EXP]], {{.*}} : tensor<8xi1>, tensor<8xf64>
 // CHECK-NEXT: stablehlo.reduce([[MASKED]] init: {{.*}}) applies stablehlo.add
@@ -48,7 +48,7 @@ module @stablehlo.reduce {
 
 // A body that is no monoid gets a flag of what is live.
 // CHECK-LABEL: module @stablehlo.reduce.formula
-// CHECK: stablehlo.reduce({{.*}} init: {{.*}}), ({{.*}} init: {{.*}}) across dimensions = [0] : (tensor<8xf64>, tensor<8xi1>, tensor<f64>, tensor<i1>) -> (tensor<f64>, tensor<i1>)
+// CHECK: stablehlo.reduce({{.*}} init: {{.*}}), ({{.*}} init: {{.*}}) across dimensions = [0] {hlograph.live = ["n"]} : (tensor<8xf64>, tensor<8xi1>, tensor<f64>, tensor<i1>) -> (tensor<f64>, tensor<i1>)
 // CHECK: stablehlo.select
 // CHECK: stablehlo.or
 module @stablehlo.reduce.formula {
@@ -69,7 +69,7 @@ module @stablehlo.reduce.formula {
 // Zeros on one side are enough if the other side is finite in its padding; here that is so.
 // CHECK-LABEL: module @stablehlo.dot_general
 // CHECK-NOT: stablehlo.select
-// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<8x3xf64>, tensor<8xf64>) -> tensor<3xf64>
+// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] {hlograph.live = ["n"]} : (tensor<8x3xf64>, tensor<8xf64>) -> tensor<3xf64>
 // Where it is not, the smaller side is masked, and the greater one too only where it may hold NaN.
 // CHECK: [[LOG:%[^ ]+]] = stablehlo.log %arg1
 // CHECK: [[MASKED:%[^ ]+]] = stablehlo.select {{.*}}, [[LOG]]

@@ -2,18 +2,21 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass sink_reductions | filecheck %s
 
-// The elementwise work and the reduction move into the body; what is compared is read row by row.
+// The elementwise work and the reduction move into the body; what is compared is read row by row. The sum over the steps
+// is taken in a wider type.
 // CHECK-LABEL: module @squared_error
 // CHECK: func.func {{.*}}@main(%arg0: tensor<4xf32>, [[DATA:%[^:]+]]: tensor<8x4xf32>)
-// CHECK: [[R:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f32>
+// CHECK: [[R:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f64>
 // CHECK: do {
 // CHECK: [[ROW:%.+]] = stablehlo.dynamic_slice [[DATA]], %iterArg,
 // CHECK: [[D:%.+]] = stablehlo.subtract {{.*}}, [[ROW]] : tensor<1x4xf32>
 // CHECK: [[Q:%.+]] = stablehlo.multiply [[D]], [[D]]
 // CHECK: [[S:%.+]] = stablehlo.reduce([[Q]] init: {{.*}} : (tensor<1x4xf32>, tensor<f32>) -> tensor<f32>
-// CHECK: stablehlo.add %iterArg_{{[0-9]+}}, [[S]] : tensor<f32>
+// CHECK: [[W:%.+]] = stablehlo.convert [[S]] : (tensor<f32>) -> tensor<f64>
+// CHECK: stablehlo.add %iterArg_{{[0-9]+}}, [[W]] : tensor<f64>
 // CHECK-NOT: dynamic_update_slice
-// CHECK: return [[R]]#2 : tensor<f32>
+// CHECK: [[SUM:%.+]] = stablehlo.convert [[R]]#2 : (tensor<f64>) -> tensor<f32>
+// CHECK: return [[SUM]] : tensor<f32>
 module @squared_error {
   func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>) {
     %c0 = stablehlo.constant dense<0> : tensor<i32>
@@ -107,7 +110,7 @@ module @inner_axes {
 
 // Several reductions of one stack.
 // CHECK-LABEL: module @several
-// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f64>, tensor<4xf32>
 // CHECK-NOT: dynamic_update_slice
 module @several {
   func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>, tensor<4xf32>) {

@@ -66,7 +66,7 @@ def render(lowered: Lowered, title: str, measured: Sequence[str]) -> str:
     first = stages[0].short_text()
     return template("stages.html.jinja").render(
         title=title, heading=heading, rows=rows, first=stages[0].name, text=_cut_text(first), comparisons=comparisons,
-        unchanged=lowered.stages.unchanged,
+        remarks=lowered.stages.remarks(),
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from ...dims_text import parse
 from ...errors import PaddingError
 from ...merge import symbol_of
 from ...mlir import attributes_of, ir
+from ...signature import LIVE
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Dims, Live
@@ -106,7 +107,15 @@ class LiveBuilder(Builder):
         """An attribute from its text, or the attribute itself."""
         return super().attribute(text) if isinstance(text, str) else text
 
-    def copy(self, operation: ir.Operation, operands: Sequence[Tensor], dims: Dims, dtype: DType, key: Any) -> Tensor:
+    def copy(
+        self,
+        operation: ir.Operation,
+        operands: Sequence[Tensor],
+        dims: Dims,
+        dtype: DType,
+        key: Any,
+        added: Attributes = (),
+    ) -> Tensor:
         """An op with a region that uses nothing from outside, on other operands; made once.
 
         Args:
@@ -115,8 +124,9 @@ class LiveBuilder(Builder):
             dims: shape of the result.
             dtype: dtype of the result.
             key: says what the region does.
+            added: attributes that the operation does not have.
         """
-        attributes = attributes_of_op(operation)
+        attributes = attributes_of_op(operation) + added
         found_key = (operation.name, dims, dtype, attributes, key, *[self._uid(x) for x in operands])
         found = self._find(found_key)
         if found is None:
@@ -126,6 +136,8 @@ class LiveBuilder(Builder):
                 places[place] = x.value
             result = copy.results[0]
             result.set_type(self.tensor_type(dims, dtype))
+            for name, value in added:
+                copy.attributes[name] = self.attribute(value)
             found = self._frame.scopes[-1].table[found_key] = Tensor(self, result, dims, dtype)
         return found
 
@@ -467,6 +479,13 @@ class Padder:
         ]
         whole = facts.join(x.whole, target)
         return Live(tensor, x.dims, tuple(pads), whole)
+
+    def counted(self, x: Live, axes: Sequence[int]) -> Attributes:
+        """Says on an op that reduces axes of `x` how much of each counts: the rest makes no difference."""
+        if all(type(x.dims[axis]) is int for axis in axes):
+            return ()
+        texts = ", ".join(f'"{x.dims[axis]}"' for axis in axes)
+        return ((LIVE, f"[{texts}]"),)
 
     # ---- static sizes -----------------------------------------------------------------------------------------------
 

@@ -65,7 +65,8 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
             value, accept = neutral(monoid, init.tensor, x.dtype)
             x = padder.fill(x, padded, value, accept=accept)
         shape = tuple(x.shape[axis] for axis in kept)
-        tensor = padder.builder.copy(operation, [x.tensor, init.tensor], shape, x.dtype, monoid)
+        counted = padder.counted(x, axes)
+        tensor = padder.builder.copy(operation, [x.tensor, init.tensor], shape, x.dtype, monoid, counted)
         known = [_reduced(monoid, x.pads[axis], init.whole, x.dtype) for axis in kept]
         return [padder.make(tensor, [x.dims[axis] for axis in kept], known)]
     body = padder.scalar_region(block)
@@ -119,6 +120,7 @@ def _lifted(
         [*[x.tensor for x in inits], padder.builder.constant(False)],
         axes,
         guarded,
+        attributes=padder.counted(values[0], sorted(axes)),
     )
     some, shape = tensors[count], tensors[count].dims
     spread = [hlo.broadcast_in_dim(init.tensor, shape, ()) for init in inits]
@@ -153,7 +155,8 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         zero = x.pads[axis] is not None and facts.is_zero(x.pad(axis)) and facts.is_finite(y.whole)
         known.append(facts.ZERO if zero else facts.anything(dtype))
     shape = tuple(x.shape[axis] for x, axis, _ in pairs)
-    tensor = padder.builder.op(operation.name, [lhs.tensor, rhs.tensor], shape, dtype, attributes_of_op(operation))
+    attributes = attributes_of_op(operation) + padder.counted(lhs, contracting[0])
+    tensor = padder.builder.op(operation.name, [lhs.tensor, rhs.tensor], shape, dtype, attributes)
     return [padder.make(tensor, [x.dims[axis] for x, axis, _ in pairs], known)]
 
 

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from ... import mlir
 from ...mlir import ir, stablehlo
+from ...signature import LIVE
 from ..matching import constant as constant_of
-from ..matching import dtype_of, integers, static_shape, unspread
+from ..matching import dtype_of, integers, reduce_with, static_shape, unspread
 from .lift import Lifted, Node
 from .steps import Part, constant, scalar, spread
 
@@ -34,7 +37,7 @@ class Progress:
 
     Attributes:
         part: the part's values.
-        before: elements per result that went into the carries before, as a scalar of the results' dtype.
+        before: elements per result that went into the carries before, as a scalar of the type that they have.
         backward: the part lies before those in the order of the axis.
     """
 
@@ -102,8 +105,14 @@ class Monoid(Accumulation):
             len(names) == 2 and (names[0] in _EXACT or (names[0] in _MODULAR and integers_only))
         )
 
+    @property
+    def _is_sum(self) -> bool:
+        return not self.exact and _names(self.op)[0] == "stablehlo.add"
+
     def start(self) -> list[ir.Value]:
         """The initial values."""
+        if self._is_sum:
+            return [_wide_zeros(self.op.results[0])]
         count = len(self.op.results)
         inits = list(self.op.operands)[count:]
         return [spread(init, static_shape(result)) for init, result in zip(inits, self.op.results, strict=True)]
@@ -111,8 +120,38 @@ class Monoid(Accumulation):
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The part is reduced by itself, and combined with the carries."""
         parts = reduce_part(self.op, progress.part.operands(self.node))
+        if self._is_sum:
+            return [stablehlo.add(carries[0], _as_type(parts[0], carries[0].type))]
         order = (parts, carries) if progress.backward else (carries, parts)
         return combine(self.op, *order)
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """The op's results."""
+        return [_as_type(value, result.type) for value, result in zip(carries, self.op.results, strict=True)]
+
+
+# Sums over the steps are taken in a wider type: one after the other, their roundings would add up step by step, which
+# those of XLA's sums of whole arrays, made block by block, do not.
+_WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64", "complex64": "complex128"}
+
+
+def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that sums over the steps are taken in."""
+    return np.dtype(_WIDER.get(dtype.name, dtype))
+
+
+def _wide_zeros(like: ir.Value) -> ir.Value:
+    zero = constant(np.zeros((), wider(dtype_of(like))), like.type.context)
+    return spread(zero, static_shape(like))
+
+
+def _widened(value: ir.Value) -> ir.Value:
+    element = mlir.element_type(wider(dtype_of(value)), value.type.context)
+    return _as_type(value, ir.RankedTensorType.get(list(static_shape(value)), element))
+
+
+def _as_type(value: ir.Value, type_: ir.Type) -> ir.Value:
+    return value if value.type == type_ else stablehlo.convert(type_, value)
 
 
 def monoid(node: Node) -> str:
@@ -145,7 +184,26 @@ def reduce_part(op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value
     copy = op.clone(ip=ir.InsertionPoint.current)
     for place, value in enumerate(operands):
         copy.operands[place] = value
+    mark_part(copy, op, dimensions)
     return list(copy.results)
+
+
+def mark_part(copy: ir.Operation, op: ir.Operation, axes: Sequence[int]) -> None:
+    """What counts of a part, where the padding pass says it of the whole: all of the steps' axis.
+
+    Args:
+        copy: the op on parts.
+        op: the op on whole arrays.
+        axes: those of the first operand that are reduced.
+    """
+    if LIVE not in op.attributes:
+        return
+    sizes, whole = static_shape(copy.operands[0]), static_shape(op.operands[0])
+    marks = list(ir.ArrayAttr(op.attributes[LIVE]))
+    for number, axis in enumerate(axes):
+        if sizes[axis] != whole[axis]:
+            marks[number] = ir.StringAttr.get(str(sizes[axis]))
+    copy.attributes[LIVE] = ir.ArrayAttr.get(marks)
 
 
 def combine(op: ir.Operation, first: Sequence[ir.Value], second: Sequence[ir.Value]) -> list[ir.Value]:
@@ -183,9 +241,7 @@ class Dot(Accumulation):
 
     def start(self) -> list[ir.Value]:
         """Zeros."""
-        result = self.op.results[0]
-        zero = constant(np.zeros((), dtype_of(result)), result.type.context)
-        return [spread(zero, static_shape(result))]
+        return [_wide_zeros(self.op.results[0])]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """One more product."""
@@ -193,7 +249,13 @@ class Dot(Accumulation):
         copy = self.op.clone(ip=ir.InsertionPoint.current)
         for place, value in enumerate(operands):
             copy.operands[place] = value
-        return [stablehlo.add(carries[0], copy.results[0])]
+        numbers = mlir.dot_numbers(self.op.attributes["dot_dimension_numbers"])
+        mark_part(copy, self.op, list(numbers.lhs_contracting_dimensions))
+        return [stablehlo.add(carries[0], _as_type(copy.results[0], carries[0].type))]
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """The op's result."""
+        return [_as_type(carries[0], self.op.results[0].type)]
 
 
 # ---- squared deviations, exponentials -----------------------------------------------------------------------------
@@ -201,8 +263,12 @@ class Dot(Accumulation):
 
 def _sum(value: ir.Value, like: ir.Operation) -> ir.Value:
     """The sum of a part, over the axes of a reduction."""
-    zero = scalar(0, value)
-    return reduce_part(like, [value, zero])[0]
+    dimensions = integers(like, "dimensions")
+    shape = static_shape(value)
+    if all(shape[axis] == 1 for axis in dimensions):
+        kept = [size for axis, size in enumerate(shape) if axis not in dimensions]
+        return stablehlo.reshape(ir.RankedTensorType.get(kept, ir.RankedTensorType(value.type).element_type), value)
+    return reduce_with("stablehlo.add", value, scalar(0, value), dimensions)
 
 
 def _along(value: ir.Value, part: ir.Value, op: ir.Operation) -> ir.Value:
@@ -234,14 +300,14 @@ class SquaredDeviations(Accumulation):
     def start(self) -> list[ir.Value]:
         """Nothing seen."""
         result = self.op.results[0]
-        zero = spread(constant(np.zeros((), dtype_of(result)), result.type.context), static_shape(result))
+        zero = _wide_zeros(result)
         return [zero, zero, spread(constant(np.zeros((), bool), result.type.context), static_shape(result))]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The part's own mean and sum of squares, merged."""
         assert progress.before is not None
         mean, squares, odd = carries
-        x = progress.part.operands(self.node)[0]
+        x = _widened(progress.part.operands(self.node)[0])
         shape = static_shape(mean)
         reduced = integers(self.op, "dimensions")
         count = prod(static_shape(x)[axis] for axis in reduced)
@@ -272,6 +338,7 @@ class SquaredDeviations(Accumulation):
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
         _, squares, odd = carries
+        squares = _as_type(squares, self.op.results[0].type)
         total = unspread(self.mean.operands[0])  # finite where the mean is
         lost = stablehlo.select(odd, scalar_like(np.nan, squares), scalar_like(np.inf, squares))
         fine = stablehlo.and_(stablehlo.is_finite(total), stablehlo.not_(odd))
@@ -299,7 +366,7 @@ class Exponentials(Accumulation):
         """Nothing seen."""
         result = self.op.results[0]
         low = spread(constant(np.array(-np.inf, dtype_of(result)), result.type.context), static_shape(result))
-        return [low, spread(constant(np.zeros((), dtype_of(result)), result.type.context), static_shape(result))]
+        return [low, _wide_zeros(result)]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The sum so far is scaled to the greatest value with the part."""
@@ -313,22 +380,22 @@ class Exponentials(Accumulation):
         # Relative to the part's own greatest value, so that it is itself such a sum, which an inner loop may do.
         terms = stablehlo.exponential(stablehlo.subtract(x, _along(own_base, x, self.op)))
         sums = [
-            stablehlo.multiply(value, stablehlo.exponential(stablehlo.subtract(relative, base)))
-            for value, relative in ((total, greatest), (_sum(terms, self.op), own))
+            stablehlo.multiply(value, _widened(stablehlo.exponential(stablehlo.subtract(relative, base))))
+            for value, relative in ((total, greatest), (_widened(_sum(terms, self.op)), own))
         ]
         return [largest, stablehlo.add(*sums)]
 
     def _one(self, greatest: ir.Value, total: ir.Value, x: ir.Value) -> list[ir.Value]:
         """One more element for each result, with one exponential: that of the greater of the two is 1."""
         largest = stablehlo.maximum(greatest, x)
-        rest = stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest))))
+        rest = _widened(stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest)))))
         one = scalar_like(1, total)
         grows = stablehlo.compare(x, greatest, direction("GT", x.type.context))
         summed = stablehlo.select(
             grows, stablehlo.add(stablehlo.multiply(total, rest), one), stablehlo.add(total, rest)
         )
         # Where the greatest is not finite: no term yet (-inf), or a sum that is infinite or NaN, as it is.
-        limit = stablehlo.maximum(largest, scalar_like(0, largest))
+        limit = _widened(stablehlo.maximum(largest, scalar_like(0, largest)))
         return [largest, stablehlo.select(stablehlo.is_finite(largest), summed, limit)]
 
     def _greatest(self, x: ir.Value) -> ir.Value:
@@ -350,6 +417,7 @@ class Exponentials(Accumulation):
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """Without the guard, differences from an infinite value are NaN."""
         greatest, total = carries
+        total = _as_type(total, self.op.results[0].type)
         if self.guarded:
             return [total]
         return [stablehlo.select(stablehlo.is_finite(greatest), total, scalar_like(np.nan, total))]

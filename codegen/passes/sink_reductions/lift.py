@@ -47,11 +47,13 @@ class Node:
         op: the op.
         lifted: of its result; of its reduced operands, where the op reduces the steps' axis.
         rows: for each operand where it has the steps, or None where it is needed whole.
+        same: the operand that the step's part is, if the op only masks what is not live (`live_masks.py`).
     """
 
     op: ir.Operation
     lifted: Lifted
     rows: tuple[Lifted | None, ...]
+    same: int | None = None
 
 
 def elementwise(op: ir.Operation) -> bool:

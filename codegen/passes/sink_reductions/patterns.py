@@ -7,14 +7,20 @@ reductions make, kept in mind; and, where a sum over such differences is known, 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import TYPE_CHECKING
 
+from ...dims import Dim
 from ...mlir import ir
 from ..matching import constant, dtype_of, integers, is_constant, owner, reduction, static_shape, unspread
 from ..report import Refused
 from .accumulate import Exponentials, SquaredDeviations
 from .lift import Lifted, Node
+from .live_masks import masked
+
+if TYPE_CHECKING:
+    from .region import Region
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,10 @@ class Difference:
 
 
 def is_difference(
-    op: ir.Operation,
-    lifted: Mapping[ir.Value, Lifted],
-    depends: Container[ir.Value],
-    differences: dict[ir.Value, Difference],
+    op: ir.Operation, region: Region, depends: Container[ir.Value], differences: dict[ir.Value, Difference]
 ) -> bool:
     """Keeps a difference, or its square or exponential, in mind; whether the op is one."""
+    lifted = region.lifted
     if op.name == "stablehlo.subtract":
         value, base = op.operands
         if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
@@ -54,6 +58,11 @@ def is_difference(
         found = _further(differences[op.operands[0]], op, "square")
     elif op.name == "stablehlo.exponential" and op.operands[0] in differences:
         found = _further(differences[op.operands[0]], op, "exponential")
+    elif op.name == "stablehlo.select" and op.operands[1] in differences:
+        found = differences[op.operands[1]]
+        if masked(op, {op.operands[1]: lifted[found.value]}, region.loop) is None:
+            return False
+        found = replace(found, op=op, through=(*found.through, op))
     else:
         return False
     differences[op.results[0]] = found
@@ -81,10 +90,12 @@ def _summed(
     return found if found.kind == kind and over_steps and is_constant(op.operands[1], 0) else None
 
 
-def _reduces(value: ir.Value, of: Difference, like: ir.Operation, name: str) -> bool:
+def _reduces(value: ir.Value, of: Difference, like: ir.Operation, name: str, region: Region) -> bool:
     """Whether a value is the reduction of the same elements over the same axes."""
     op = owner(value)
-    if op is None or op.name != "stablehlo.reduce" or len(op.results) != 1 or op.operands[0] != of.value:
+    if op is None or op.name != "stablehlo.reduce" or len(op.results) != 1:
+        return False
+    if region.root(op.operands[0]) != region.root(of.value):
         return False
     try:
         return reduction(op) == name and integers(op, "dimensions") == integers(like, "dimensions")
@@ -129,30 +140,41 @@ def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) ->
 
 
 def deviations(
-    op: ir.Operation, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
+    op: ir.Operation, differences: Mapping[ir.Value, Difference], region: Region
 ) -> SquaredDeviations | None:
     """A sum of squared differences from the mean of the same elements."""
-    found = _summed(op, "square", differences, lifted)
+    found = _summed(op, "square", differences, region.lifted)
     if found is None:
         return None
     mean = owner(found.base)
     if mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
         return None
-    total, number = unspread(mean.operands[0]), constant(mean.operands[1])
-    if number is None or number.ndim:
+    total = unspread(mean.operands[0])
+    if not _is_share(mean, _count(op, found, region), region):
         return None
-    count = prod(static_shape(found.value)[axis] for axis in integers(op, "dimensions"))
-    share = float(number) if mean.name == "stablehlo.divide" else 1 / float(number) if number else 0.0
-    if share != count or not _reduces(total, found, op, "stablehlo.add") or not _spread_alike(found, op, total):
+    if not _reduces(total, found, op, "stablehlo.add", region) or not _spread_alike(found, op, total):
         return None
-    return SquaredDeviations(op, _node(op, found, lifted), mean=mean, between=found.through)
+    return SquaredDeviations(op, _node(op, found, region.lifted), mean=mean, between=found.through)
 
 
-def exponentials(
-    op: ir.Operation, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
-) -> Exponentials | None:
+def _count(op: ir.Operation, found: Difference, region: Region) -> Dim:
+    """How many elements go into each result of a sum."""
+    lifted, shape = region.lifted[found.value], static_shape(found.value)
+    steps: Dim = region.loop.trip_count * lifted.width if region.loop.is_live else shape[lifted.axis]
+    return steps * prod(shape[axis] for axis in integers(op, "dimensions") if axis != lifted.axis)
+
+
+def _is_share(mean: ir.Operation, count: Dim, region: Region) -> bool:
+    """Whether an op divides by so many, or multiplies by what is 1 divided by it."""
+    if mean.name == "stablehlo.divide":
+        return region.loop.sizes.number(mean.operands[1]) == count
+    number = constant(mean.operands[1])
+    return number is not None and not number.ndim and bool(number) and 1 / float(number) == count
+
+
+def exponentials(op: ir.Operation, differences: Mapping[ir.Value, Difference], region: Region) -> Exponentials | None:
     """A sum of exponentials of differences from the greatest of the same elements, or from 0 where it is not finite."""
-    found = _summed(op, "exponential", differences, lifted)
+    found = _summed(op, "exponential", differences, region.lifted)
     if found is None:
         return None
     base, guarded = found.base, False
@@ -166,12 +188,12 @@ def exponentials(
     if low is not None and low.name == "stablehlo.maximum":
         bounds = [value for value in low.operands if is_constant(value, float("-inf"))]
         base = next((unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
-    if not _reduces(base, found, op, "stablehlo.maximum") or not _spread_alike(found, op, base):
+    if not _reduces(base, found, op, "stablehlo.maximum", region) or not _spread_alike(found, op, base):
         return None
     start = owner(base)
     if start is None or not is_constant(start.operands[1], float("-inf")):
         return None
-    return Exponentials(op, _node(op, found, lifted), guarded=guarded, between=found.through)
+    return Exponentials(op, _node(op, found, region.lifted), guarded=guarded, between=found.through)
 
 
 def _node(op: ir.Operation, found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:

@@ -112,6 +112,9 @@ def _reason(region: Region, found: Plan) -> str:
     if found.kept and after > _THINNER * before:
         value = max(found.kept, key=lambda value: bytes_of(value) or 0)
         return f"what is made of it is needed as a whole and is not much smaller ({value.type}): {region.whole[value]}"
+    if region.loop.is_live:
+        live = all(map(region.counts_live_rows, found.reductions))
+        return "" if live else "rows that the loop does not write may count in what is reduced"
     for reduction in found.reductions:
         lifted, node = reduction.lifted, reduction.node
         size = static_shape(region.sources(node)[0])[lifted.axis]

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 from ...mlir import ir
 from ..elementwise import STABLEHLO
-from ..loops import Loop, returned_by
+from ..loop_steps import returned_by
+from ..loops import Loop
 from ..matching import owner, require, static_shape, users
 from ..report import Refused, Report
 from .reads_rows import Rows, separable
@@ -111,7 +112,7 @@ def _plan(definer: ir.Operation) -> _Work:
     static_shape(source)
     slices, loops, others = _readers(definer)
     require(not any(len(loop.attributes) for loop in loops), "the loop has attributes, which fit its carries")
-    reads = sum(Loop.of(op.parent.operation).trip_count * elements_of(op.results[0]) for op in slices if op.parent)
+    reads = sum(Loop.of(op.parent.operation).most * elements_of(op.results[0]) for op in slices if op.parent)
     size = elements_of(source)
     require(size > 0, "it has no elements")
     often = reads / size

@@ -15,12 +15,13 @@ from math import prod
 
 import numpy as np
 
+from ... import mlir
 from ...mlir import ir, stablehlo
 from ..elementwise import STABLEHLO
-from ..loops import Affine, Stack
-from ..matching import dtype_of, integers, owner, rebuild_while, static_shape
+from ..loops import Affine, Loop, Stack
+from ..matching import clone, dtype_of, integers, owner, rebuild_while, static_shape
 from ..report import Report
-from .accumulate import Accumulation, Progress, direction
+from .accumulate import Accumulation, Progress, direction, wider
 from .lift import Lifted, Node, hoist, joins_steps
 from .plan import Plan, carry_number, pieces_of
 from .reads_rows import Rows
@@ -60,9 +61,13 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         starts = [reduction.start() for reduction in reductions]
         added = [value for start in starts for value in start]
         added += [
-            _empty(value, region.loop.trip_count * region.lifted[value].width, region.lifted[value]) for value in kept
+            _without_steps(region, value)
+            if loop.is_live
+            else _empty(value, loop.most * region.lifted[value].width, region.lifted[value])
+            for value in kept
         ]
         late = sorted(gone, key=lambda value: carry_number(region, value)) if _is_late(region, gone, len(added)) else []
+        late = [] if loop.is_live and kept else late  # the first step would write into a row that is not live
         added += [_empty(value, region.lifted[value].width, region.lifted[value]) for value in late]
         if not counting:
             added.append(constant(np.array(0, np.int32), op.context))
@@ -100,9 +105,14 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         after = list(op.block.operations)
         place = next(number for number, operation in enumerate(after) if operation.operation == new) + 1
         with ir.InsertionPoint(after[place]), op.location:
-            last = constant(np.array(loop.trip_count - 1, np.int32), op.context)
+            last = loop.sizes.emit(loop.trip_count - 1, _int32(op.context))
             rows_of_last = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
-            finals = advance(finals, rows_of_last, last)
+            advanced = advance(finals, rows_of_last, last)
+            if loop.is_live:  # it may run no step
+                any_ = stablehlo.compare(last, scalar(0, last), direction("GE", op.context))
+                pairs = zip(advanced, finals, strict=False)
+                advanced = [stablehlo.select(_for_all(any_, x), x, y) for x, y in pairs]
+            finals = advanced
     results = iter(finals)
     for reduction, start in zip(reductions, starts, strict=True):
         carries = [next(results) for _ in start]
@@ -174,7 +184,7 @@ def _advance(
     places: dict[tuple[int, int], ir.Value] = {}
 
     def place(lifted: Lifted) -> ir.Value:
-        return _place(region.loop.trip_count, falls, number, lifted, places)
+        return _place(region.loop, falls, number, lifted, places)
 
     part = Part(region.nodes, stacks, rows, place, _width)
     for reduction, start in zip(reductions, starts, strict=True):
@@ -214,6 +224,20 @@ def _empty(value: ir.Value, size: int, lifted: Lifted) -> ir.Value:
     return spread(zero, shape)
 
 
+def _without_steps(region: Region, value: ir.Value) -> ir.Value:
+    """What a lifted value would be if the loop had run no step: the rest of it stays so."""
+    made = {stack: region.loop.initial(carry_number(region, stack)) for stack in region.stacks}
+    below = {node.op for node in _below(region, [value])}
+    for result, node in region.nodes.items():  # in the block's order
+        if node.op in below:
+            made[result] = clone(node.op, [made.get(operand, operand) for operand in node.op.operands]).results[0]
+    return made[value]
+
+
+def _int32(context: ir.Context) -> ir.Type:
+    return ir.RankedTensorType.get([], ir.IntegerType.get_signless(32, context))
+
+
 def _written(stack: Stack, known: dict[ir.Value, ir.Value]) -> Callable[[], ir.Value]:
     def part() -> ir.Value:
         values = [known.get(write.value, write.value) for write in stack.writes]
@@ -231,14 +255,14 @@ def _width(lifted: Lifted) -> int:
 
 
 def _place(
-    steps: int, falls: bool, number: ir.Value, lifted: Lifted, places: dict[tuple[int, int], ir.Value]
+    loop: Loop, falls: bool, number: ir.Value, lifted: Lifted, places: dict[tuple[int, int], ir.Value]
 ) -> ir.Value:
     """Where a step's part begins: offset + place * width."""
     key = (lifted.width, lifted.offset)
     if key not in places:
         place = number
         if falls:
-            place = stablehlo.subtract(scalar(steps - 1, number), number)
+            place = stablehlo.subtract(loop.sizes.emit(loop.trip_count - 1, number.type), number)
         if lifted.width != 1:
             place = stablehlo.multiply(place, scalar(lifted.width, number))
         if lifted.offset:
@@ -251,7 +275,7 @@ def _before(reduction: Accumulation, part: Part, number: ir.Value) -> ir.Value:
     """How many elements of each result have been seen before this step."""
     x = part.operands(reduction.node)[0]
     count = prod(static_shape(x)[axis] for axis in integers(reduction.op, "dimensions"))
-    element = ir.RankedTensorType(reduction.op.results[0].type).element_type
+    element = mlir.element_type(wider(dtype_of(reduction.op.results[0])), number.type.context)
     steps = stablehlo.convert(ir.RankedTensorType.get([], element), number)
     return stablehlo.multiply(steps, scalar(count, steps))
 
@@ -261,7 +285,7 @@ def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], ro
     node = reduction.node
     lifted = node.lifted
     value = region.sources(node)[0]
-    if static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width:
+    if region.loop.is_live or static_shape(value)[lifted.axis] == region.loop.most * lifted.width:
         return carries
     sizes, width, steps = pieces_of(region, node)
     others = prod(static_shape(value)[axis] for axis in integers(reduction.op, "dimensions")) if reduction.counts else 0
@@ -270,7 +294,7 @@ def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], ro
         part = _piece(region, rows, sizes, width, piece)
         before = None
         if reduction.counts:
-            count = np.array(seen * (others // sum(sizes)), dtype_of(reduction.op.results[0]))
+            count = np.array(seen * (others // sum(sizes)), wider(dtype_of(reduction.op.results[0])))
             before = constant(count, reduction.op.context)
         carries = reduction.update(carries, Progress(part, before, piece < steps))
         seen += sizes[piece]
@@ -293,7 +317,7 @@ def _piece(region: Region, rows: Rows, sizes: Sequence[int], width: int, piece: 
 def _with_pieces(region: Region, value: ir.Value, steps_part: ir.Value, rows: Rows) -> ir.Value:
     """A stack that was kept, with the pieces of the axis that are no step's."""
     lifted, node = region.lifted[value], region.nodes[value]
-    if static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width:
+    if region.loop.is_live or static_shape(value)[lifted.axis] == region.loop.most * lifted.width:
         return steps_part
     sizes, width, steps = pieces_of(region, node)
     with ir.InsertionPoint(node.op), node.op.location:

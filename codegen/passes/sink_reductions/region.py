@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ... import mlir
 from ...mlir import ir
 from ..loops import Loop, Stack
-from ..matching import integers, owner, static_shape, users
+from ..matching import integers, owner, require, static_shape, users
 from ..report import Refused
 from .accumulate import Accumulation, Dot, Monoid, monoid
-from .lift import Lifted, Node, can_hoist, contracted, lift, reduced
+from .lift import Lifted, Node, can_hoist, contracted, joins_steps, lift, reduced
+from .live_masks import masked
 from .patterns import Difference, deviations, exponentials, is_difference
 
 
@@ -45,6 +47,16 @@ class Region:
     def sources(self, node: Node) -> list[ir.Value]:
         """The lifted operands of a node."""
         return [value for value in node.op.operands if value in self.lifted]
+
+    def counts_live_rows(self, reduction: Accumulation) -> bool:
+        """Whether what the loop writes is all that counts, or all that there is."""
+        return not self.loop.is_live or _marked(reduction, self.loop)
+
+    def root(self, value: ir.Value) -> ir.Value:
+        """What a lifted value is in each of the steps, without masks."""
+        while (node := self.nodes.get(value)) is not None and node.same is not None:
+            value = node.op.operands[node.same]
+        return value
 
 
 @functools.total_ordering
@@ -143,6 +155,7 @@ def explore(loop: Loop, stacks: dict[ir.Value, Stack], dead: set[ir.Operation], 
     return region
 
 
+_ASKED = "and reassociate=false is asked for"
 _COMPARED = "it is compared with a reduction of itself in a way that is not known"
 
 
@@ -180,10 +193,11 @@ def _visit(
     if op.name in ("func.return", "stablehlo.return"):
         raise Refused("it is returned")
     reduction: Accumulation | None = None
-    special = deviations(op, differences, region.lifted) or exponentials(op, differences, region.lifted)
+    mask = masked(op, region.lifted, region.loop)
+    special = deviations(op, differences, region) or exponentials(op, differences, region)
     if special is not None:
         reduction = special
-    elif is_difference(op, region.lifted, depends, differences):
+    elif is_difference(op, region, depends, differences):
         return
     else:
         for value in op.operands:
@@ -198,13 +212,35 @@ def _visit(
                 raise Refused(reason)
         reduction = _reduction(op, region)
     if reduction is None:
-        node = lift(op, region.lifted)
+        node = mask or lift(op, region.lifted)
+        adds = (op.name == "stablehlo.reduce" and not Monoid(op, node).exact) or (
+            op.name == "stablehlo.dot_general" and not Dot(op, node).exact
+        )
+        require(reassociate or not adds, f"{op.name} of a part of it may be added up in another order, {_ASKED}")
+        require(not (region.loop.is_live and joins_steps(node)), "it is joined behind a number of steps that varies")
         region.nodes[op.results[0]] = node
         region.lifted[op.results[0]] = node.lifted
         return
     if not reassociate and not reduction.exact:
-        raise Refused(f"{op.name} in another order rounds differently, and reassociate=false is asked for")
+        raise Refused(f"{op.name} in another order rounds differently, {_ASKED}")
     region.reductions.append(reduction)
+
+
+def _marked(reduction: Accumulation, loop: Loop) -> bool:
+    """Whether the padding pass says of a reduction that only the rows count which the loop writes."""
+    op, lifted = reduction.op, reduction.lifted
+    counted = loop.sizes.marked(op)
+    if counted is None:
+        return False
+    axis = lifted.axis
+    if isinstance(reduction, Dot):
+        axes = list(mlir.dot_numbers(op.attributes["dot_dimension_numbers"]).lhs_contracting_dimensions)
+        left = reduction.node.rows[0]
+        assert left is not None
+        axis = left.axis
+    else:
+        axes = list(integers(op, "dimensions"))
+    return counted[axes.index(axis)] == loop.trip_count * lifted.width
 
 
 def _left_over(op: ir.Operation, region: Region) -> bool:

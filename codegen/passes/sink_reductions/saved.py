@@ -118,7 +118,7 @@ def _plan(pair: Pair) -> _Plan:
     require(before, "all that it saves is also used in another way than row by row in one later loop")
     stay = {stored.carry for stored in kept.values()}
     gone = sum(bytes_of(pair.forward.op.results[carry]) or 0 for carry in before - stay)
-    steps = pair.forward.trip_count
+    steps = pair.forward.most
     come = sum(steps * (bytes_of(value) or 0) for value in fresh)
     come += sum((steps + 1) * (bytes_of(shift.after) or 0) for shift in shifted)
     require(
@@ -202,7 +202,7 @@ def _read(pair: Pair, op: ir.Operation) -> int | None:
 
 def _stack(pair: Pair, size: int, price: Callable[[int], int]) -> int:
     """A step's part of the price of an array with a row of this size for each step."""
-    return price(size * pair.forward.trip_count) // pair.forward.trip_count
+    return price(size * pair.forward.most) // pair.forward.most
 
 
 def _earlier(pair: Pair, stacks: Mapping[ir.Value, Stored]) -> dict[ir.Value, Earlier]:

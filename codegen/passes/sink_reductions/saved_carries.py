@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from ...merge import walk
 from ...mlir import ir
-from ..loops import terminator
+from ..loop_steps import terminator
 from ..matching import owner, users
 
 # Ops of StableHLO that do more than give results.

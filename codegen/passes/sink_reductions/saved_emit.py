@@ -14,7 +14,9 @@ import numpy as np
 
 from ... import mlir
 from ...mlir import ir, stablehlo
-from ..loops import Affine, Loop, terminator
+from ..live_sizes import integer_constant
+from ..loop_steps import terminator
+from ..loops import Affine, Loop
 from ..matching import owner, static_shape
 from .saved_carries import with_carries
 from .saved_pairs import Pair, Stored, unit_root
@@ -147,7 +149,7 @@ class _Rows:
     def number(self, place: Affine, type_: ir.Type) -> ir.Value:
         """`place` at that step."""
         steps = self._pair.steps
-        here = Affine(place.slope * steps.slope, place.slope * steps.start + place.start)
+        here = Affine(place.slope * steps.slope, steps.start * place.slope + place.start)
         reader = self._pair.reader
         return _number(reader, reader.body.arguments[reader.counter], here, type_)
 
@@ -165,11 +167,11 @@ class _Rows:
         """The initial value at step 0, otherwise another."""
         step = self.number(Affine(1, 0), self._type)
         direction = stablehlo.ComparisonDirectionAttr.get("EQ")
-        return stablehlo.select(stablehlo.compare(step, _constant(0, self._type), direction), initial, value)
+        return stablehlo.select(stablehlo.compare(step, integer_constant(0, self._type), direction), initial, value)
 
 
 def _slice(stack: ir.Value, start: ir.Value, axis: int, sizes: Sequence[int]) -> ir.Value:
-    zero = _constant(0, start.type)
+    zero = integer_constant(0, start.type)
     starts = [start if place == axis else zero for place in range(len(sizes))]
     return stablehlo.dynamic_slice(stack, starts, list(sizes))
 
@@ -184,46 +186,39 @@ def _index_type(loop: Loop) -> ir.Type:
 
 def _number(loop: Loop, counter: ir.Value, place: Affine, type_: ir.Type) -> ir.Value:
     """A number as a function of a loop's step, from its counter, at the current place in its body."""
+    emit = loop.sizes.emit
     if place.slope == 0:
-        return _constant(place.start, type_)
+        return emit(place.start, type_)
     grows = loop.affine(loop.body.arguments[loop.counter])
     assert grows is not None, "a counter is affine"
     value = counter
     slope, start = place.slope, place.start
     if abs(grows.slope) == 1:
         slope *= grows.slope
-        start -= slope * grows.start
+        start = start - grows.start * slope
     else:
-        value = stablehlo.subtract(value, _constant(grows.start, value.type))
-        value = stablehlo.divide(value, _constant(grows.slope, value.type))
+        value = stablehlo.subtract(value, emit(grows.start, value.type))
+        value = stablehlo.divide(value, emit(grows.slope, value.type))
     if value.type != type_:
         shaped = ir.RankedTensorType.get(ir.RankedTensorType(value.type).shape, ir.RankedTensorType(type_).element_type)
         value = value if value.type == shaped else stablehlo.convert(shaped, value)
         value = value if value.type == type_ else stablehlo.reshape(type_, value)
     if slope == -1:
-        return stablehlo.subtract(_constant(start, type_), value)
+        return stablehlo.subtract(emit(start, type_), value)
     if slope != 1:
-        value = stablehlo.multiply(value, _constant(slope, type_))
-    return stablehlo.add(value, _constant(start, type_)) if start else value
-
-
-def _constant(number: int, type_: ir.Type) -> ir.Value:
-    """An integer of any type; modulo its size, as all integer arithmetic is."""
-    ranked = ir.RankedTensorType(type_)
-    dtype = mlir.dtype_of(ranked.element_type)
-    bits = np.array([number % (1 << 8 * dtype.itemsize)], np.uint64).astype(f"u{dtype.itemsize}")
-    return stablehlo.constant(mlir.dense_attr(bits.view(dtype).reshape(tuple(ranked.shape)), type_.context))
+        value = stablehlo.multiply(value, emit(slope, type_))
+    return value if start == 0 else stablehlo.add(value, emit(start, type_))
 
 
 def _with_stacks(loop: Loop, added: Sequence[ir.Value], shifted: Sequence[Shifted]) -> ir.Operation:
     """The loop with more stacks, before the old one."""
     with ir.InsertionPoint(loop.op), loop.op.location:
-        initial = [_zeros(loop.trip_count, value) for value in added]
+        initial = [_zeros(loop.most, value) for value in added]
         for shift in shifted:
             first = loop.initial(shift.carry)
-            zeros = _zeros(loop.trip_count + 1, first)
+            zeros = _zeros(loop.most + 1, first)
             row = _as_row(first)
-            zero = _constant(0, loop.initial(loop.counter).type)
+            zero = integer_constant(0, loop.initial(loop.counter).type)
             starts = [zero for _ in range(len(static_shape(zeros)))]
             initial.append(stablehlo.dynamic_update_slice(zeros, row, starts))
 
@@ -234,7 +229,7 @@ def _with_stacks(loop: Loop, added: Sequence[ir.Value], shifted: Sequence[Shifte
             made = []
             for number, (stack, value) in enumerate(zip(stacks, written, strict=True)):
                 row = _number(loop, counter, Affine(1, 0 if number < len(added) else 1), _index_type(loop))
-                zero = _constant(0, row.type)
+                zero = integer_constant(0, row.type)
                 starts = [row, *([zero] * len(static_shape(value)))]
                 made.append(stablehlo.dynamic_update_slice(stack, _as_row(value), starts))
             return made

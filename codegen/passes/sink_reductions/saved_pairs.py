@@ -106,7 +106,7 @@ def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
     if not any(_read_by_loop(result) for result in op.results):
         return None
     forward = Loop.of(op)
-    require(forward.trip_count > 0, "it does not run")
+    require(forward.most > 0, "it does not run")
     stacks, shared, reduced, slices = _stacks(forward, reductions_sink)
     found: list[tuple[Loop, Affine, Saved]] = []
     for reader, carry, read in slices:
@@ -231,15 +231,16 @@ def _match(stack: Stack, read: Read) -> tuple[Affine, ir.Value] | None:
         return None
     for write in stack.writes:
         distance = read.start.start - write.offset - stack.width * stack.place.start
-        if distance % stack.width == 0 and shape_of(write.value)[stack.axis] == read.size:
-            return Affine(read.start.slope // rate, distance // rate), write.value
+        if (stack.width == 1 or distance % stack.width == 0) and shape_of(write.value)[stack.axis] == read.size:
+            start = distance * rate if abs(rate) == 1 else distance // rate
+            return Affine(read.start.slope // rate, start), write.value
     return None
 
 
 def _within(steps: Affine, reader: Loop, forward: Loop) -> bool:
     """Whether all these steps are steps of the first loop."""
     low, high = steps.bounds(reader.trip_count)
-    return low >= 0 and high < forward.trip_count
+    return forward.sizes.at_most(0, low) and forward.sizes.at_most(high, forward.trip_count - 1)
 
 
 def unit_root(value: ir.Value) -> ir.Value:

@@ -75,11 +75,15 @@ class Part:
         """The lifted operands that the part needs."""
         if joins_steps(node) and self._piece is not None:
             return []
+        if node.same is not None:
+            return [node.op.operands[node.same]]
         rows = zip(node.op.operands, node.rows, strict=True)
         return [v for v, row in rows if row is not None and (v in self._nodes or v in self._stacks)]
 
     def _make(self, node: Node) -> ir.Value:
         op, result = node.op, node.op.results[0]
+        if node.same is not None:
+            return self._made[op.operands[node.same]]
         if joins_steps(node):
             return op.operands[self._piece] if self._piece is not None else self._made[self._sources(node)[0]]
         operands = self.operands(node)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from ... import mlir
 from ...mlir import ir, stablehlo
-from ..loops import Loop, returned_by
+from ..loop_steps import returned_by
+from ..loops import Loop
 from ..matching import require, shape_of, static_shape, unspread
 from ..report import Refused, Report
 from .saved_carries import loops_by_depth
@@ -65,7 +66,8 @@ def _row(scatter: ir.Operation, loop: Loop) -> tuple[int, ir.Value]:
     require(place is not None, "its place is not an affine function of the step")
     assert place is not None
     low, high = place.bounds(loop.trip_count)
-    require(low >= 0 and high < shape[axes[0]], "its place may be outside of the array")
+    inside = loop.sizes.at_most(0, low) and loop.sizes.at_most(high, shape[axes[0]] - 1)
+    require(inside, "its place may be outside of the array")
     return axes[0], index
 
 

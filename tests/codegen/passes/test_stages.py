@@ -110,7 +110,8 @@ def test_without_reassociation_a_rewrite_is_left_out(twice: hlograph.Program, ad
 
 
 def test_a_table(twice: hlograph.Program) -> None:
-    heading, emitted, cse = str(run_stages(twice, ["cse", "canonicalize"])).splitlines()
+    heading, emitted, cse, unchanged = str(run_stages(twice, ["cse", "canonicalize"])).splitlines()
+    assert unchanged == "changed nothing: canonicalize"
     assert heading.split() == ["stage", "ops", "pass"]
     assert emitted.split() == ["emitted", "3"]
     assert cse.split()[:2] == ["cse", "2"]
