@@ -69,19 +69,9 @@ _KNOWN_CALLS = 1 << 14
 _MANY_EQUATIONS, _MANY_STARTS = 50, 10
 _LONG_CODE = 200
 _STARTING = (
-    "dot_general",
-    "concatenate",
-    "gather",
-    "sort",
-    "scatter",
-    "conv_general",
-    "reduce",
-    "cum",
-    "arg",
-    "fft",
-    "lu",
+    *("dot_general", "concatenate", "gather", "sort", "scatter", "conv_general", "reduce", "cum", "arg", "fft", "lu"),
+    *("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr"),
 )
-_STARTING += ("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr")
 
 # With so many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
