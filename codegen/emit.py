@@ -7,6 +7,7 @@ branch evaluates only what it needs), then lower one node after the other.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from .builder import Builder, Tensor
 from .builder.tensor import Root as SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
-from .errors import GraphError, MissingInputError, UnsupportedOpError, demand_error
+from .errors import GraphError, LoweringError, MissingInputError, UnsupportedOpError, demand_error
 from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, unique
 from .mlir import ir
 from .program import Program
@@ -413,12 +414,29 @@ class _Emitter:
                 inputs = [x for position, x in enumerate(inputs) if position not in lazy]
             operands = [self._read(x) for x in inputs]
             results = lowering.rule(context, node, *operands)  # type: ignore[union-attr]
-            if isinstance(results, Tensor):
-                values[node.outputs[0]] = results
-            else:
-                # An output may be an input of the graph: it keeps the value that the caller gives.
-                found = zip(node.outputs, results, strict=True)
-                values.update((variable, x) for variable, x in found if variable not in given)
+            made = (results,) if isinstance(results, Tensor) else tuple(results)
+            self._check_results(lowering, node, made)
+            # An output may be an input of the graph: it keeps the value that the caller gives.
+            found = zip(node.outputs, made, strict=True)
+            values.update((variable, x) for variable, x in found if variable not in given)
+
+    def _check_results(self, lowering: Any, node: Any, results: Sequence[Any]) -> None:
+        """Raises `LoweringError` unless a rule's results are of the types of the node's outputs."""
+        wrong = None
+        if len(results) != len(node.outputs):
+            wrong = f"gives {len(results)} results for {len(node.outputs)} outputs"
+        for result, variable in zip(results, node.outputs, strict=False):
+            type_ = variable.type
+            if not hasattr(type_, "broadcastable") or not isinstance(result, Tensor):
+                continue  # a generator, a slice; or an op on scalars, which is lowered for all elements at once
+            if len(result.dims) != type_.ndim or result.dtype.name != type_.dtype:
+                shown = f"{result.dtype}[{', '.join(map(str, result.dims))}]"
+                wrong = f"gives {shown} for {variable.name or 'an output'} of type {type_}"
+        if wrong is not None:
+            code = getattr(lowering.rule, "__code__", None)
+            place = "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+            rule = f"{getattr(lowering.rule, '__name__', lowering.rule)}{place}"
+            raise LoweringError(f"the rule {rule} {wrong}, at {self.graph.describe(node)}")
 
     def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
         from ..dialects import registry

@@ -55,6 +55,10 @@ class MissingInputError(HlographError, ValueError):
     """An output depends on a variable that was not listed as an input."""
 
 
+class LoweringError(HlographError, TypeError):
+    """A lowering rule gives something else than the node's type says: a defect of the rule."""
+
+
 class GraphError(HlographError, TypeError):
     """What was given is not a graph that hlograph can read."""
 

@@ -11,6 +11,7 @@ import functools
 import io
 import os
 import re
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -401,11 +402,26 @@ def _has_effects(op: ir.Operation, pure: Collection[str]) -> bool:
 
 
 def verify(module: ir.Module, what: str) -> None:
-    """MLIR's verifier, with its message in a `PassError` that names what was being done."""
+    """MLIR's verifier.
+
+    Raises:
+        PassError: with its message, what was being done, and the path of a file that the module is written to.
+    """
     try:
         module.operation.verify()
     except ir.MLIRError as error:
-        raise PassError(f"{what} is not valid StableHLO: {error}") from None
+        raise PassError(f"{what} is not valid StableHLO: {error}{_kept(module)}") from None
+
+
+def _kept(module: ir.Module) -> str:
+    """Writes a module that is no valid one to a file; a line that says where."""
+    text = str(module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="hlograph-", suffix=".mlir", delete=False) as file:
+            file.write(text)
+    except OSError as error:
+        return f"\nThe module could not be written to a file: {error.strerror}"
+    return f"\nThe module, in generic form: {file.name}"
 
 
 def reference_eval(module: ir.Module, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

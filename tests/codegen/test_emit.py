@@ -11,9 +11,12 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
 
 import hlograph
 from hlograph import errors
+from hlograph.codegen import builder as hlo
 
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 
@@ -238,3 +241,46 @@ def test_the_name_is_the_modules() -> None:
     program = emit([X], [X], name="density")
     assert program.name == "density"
     assert program.text.startswith("module @density")
+
+
+# ---- what rules give -------------------------------------------------------------------------------------------------
+
+
+class Halved(Op):
+    """An op of somebody's, with two outputs."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type(), pt.lscalar()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0], outputs[1][0] = inputs[0] / 2, np.asarray(2)
+
+
+def rule_of(give):
+    """A rule for it, registered for one test."""
+
+    def halve(ctx, node, x):
+        return give(ctx, x)
+
+    return halve
+
+
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        (lambda ctx, x: (x, ctx.constant(2, "int32")), r"gives int32\[\] for two of type .*int64"),
+        (
+            lambda ctx, x: (hlo.reduce_monoid(x, [0], "add"), ctx.constant(2, "int64")),
+            r"gives float64\[\] for an output of type",
+        ),
+        (lambda ctx, x: x, "gives 1 results for 2 outputs"),
+    ],
+)
+def test_a_rule_that_gives_something_else_is_named(give, message) -> None:
+    hlograph.lowers(Halved)(rule_of(give))
+    x, two = Halved()(X)
+    two.name = "two"
+    with pytest.raises(errors.LoweringError, match=rf"the rule halve \(test_emit.py:\d+\) {message}.*Halved"):
+        emit([X], [x * two])

@@ -97,7 +97,8 @@ def reduction(rng: random.Random) -> str:
         ]
     )
     of = rng.choice(["x", "x", "jnp.where(jnp.arange(n) == n // 2, jnp.nan, x)", "x * jnp.nan", "x / n"])
-    whole = f"lax.reduce({of}, jnp.float32({start}), lambda a, b: {body}, (0,))"
+    # Of one element XLA takes the initial value for an identity.
+    whole = f"lax.reduce(jnp.pad({of}, (0, 2)), jnp.float32({start}), lambda a, b: {body}, (0,))"
     return rng.choice([whole, whole, f"jnp.max({of})", f"jnp.ptp({of})", f"jnp.argmax({of}) * 1.0", f"jnp.std({of})"])
 
 

@@ -1,5 +1,8 @@
 """Which passes `optimize=` means, and what they leave when they fail."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import hlograph
@@ -149,6 +152,10 @@ def test_what_a_rewrite_returns_is_verified():
 
     program = hlograph.Program.parse(ADDS)
     text = program.text
-    with pytest.raises(errors.PassError, match="the result of pass 'invalid' is not valid StableHLO"):
+    with pytest.raises(errors.PassError, match="the result of pass 'invalid' is not valid StableHLO") as raised:
         program.optimize(["invalid"])
     assert program.text == text
+    (path,) = re.findall(r"in generic form: (.*\.mlir)", str(raised.value))
+    kept = Path(path)
+    assert '"stablehlo.negate"' in kept.read_text()
+    kept.unlink()
