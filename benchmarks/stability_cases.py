@@ -32,12 +32,12 @@ def _of(name: str, **fixed: Any) -> Maker:
     return make
 
 
-def _mixture(component: Maker, w: Any, mu: Any, **parameters: Any) -> Any:
+def _mixture(component: Maker, w: Any, center: Any, **parameters: Any) -> Any:
     """Of a normal part and one more, most of whose points are outside of its support."""
     import pymc
     import pytensor.tensor as pt
 
-    parts = [pymc.Normal.dist(mu, 1.0), component(**parameters)]
+    parts = [pymc.Normal.dist(center, 1.0), component(**parameters)]
     return pymc.Mixture.dist(pt.stack([w, 1 - w], axis=-1), parts)
 
 
@@ -110,23 +110,26 @@ DISTRIBUTIONS: dict[str, tuple[Maker, Mapping[str, str], str]] = {
 # Parts of mixtures; the other one is normal.
 _PARTS = ("Weibull", "Pareto", "Kumaraswamy", "Wald", "Gamma", "InverseGamma", "Beta", "HalfNormal", "Exponential")
 DISTRIBUTIONS |= {
-    f"Mixture with {name}": (partial(_mixture, maker), {"w": U, "mu": R, **parameters}, R)
+    f"Mixture with {name}": (partial(_mixture, maker), {"w": U, "center": R, **parameters}, R)
     for name, (maker, parameters, _) in list(DISTRIBUTIONS.items())
     if name in _PARTS
 }
 
 
-def case(name: str, linked: bool, dtype: str) -> tuple[list[Any], Any, np.ndarray]:
+def case(name: str, linked: bool, dtype: str, ndim: int = 1) -> tuple[list[Any], Any, np.ndarray]:
     """Inputs (the value, then the parameters), the distribution, and points: a row each.
 
     Args:
+        name: in `DISTRIBUTIONS`.
         linked: whether positive parameters are exponentials, and probabilities logistic functions, of the inputs.
+        dtype: of the inputs.
+        ndim: of the inputs.
     """
     import pytensor.tensor as pt
 
     make, parameters, kind = DISTRIBUTIONS[name]
     links = {"positive": pt.exp, "unit": pt.sigmoid} if linked else {}
-    value, *inputs = (pt.vector(x, dtype=dtype) for x in ("value", *parameters))
+    value, *inputs = (pt.tensor(x, dtype=dtype, shape=(None,) * ndim) for x in ("value", *parameters))
     arguments = {x: links.get(of, lambda v: v)(v) for v, (x, of) in zip(inputs, parameters.items(), strict=True)}
     bulk = [BULK[kind], *(LINKED if of in links else BULK[of] for of in parameters.values())]
     rows = [bulk, *([v, *bulk[1:]] for v in AT[kind] + BORDERS.get(kind, []))]

@@ -35,6 +35,7 @@ PATTERNS: dict[str, tuple[tuple[Expression, Expression], ...]] = {
         (("log1p", ("exp", "x")), ("softplus", "x")),
         (("log1p", ("neg", ("exp", "x"))), ("log1mexp", "x")),
         (("log", ("neg", ("expm1", "x"))), ("log1mexp", "x")),
+        (("log1mexp", ("log", "x")), ("switch", ("ge", "x", 0), ("log1p", ("neg", "x")), np.nan)),
         (
             ("log", ("sub", ("exp", "x"), ("exp", "y"))),
             ("switch", ("eq", "y", -np.inf), "x", ("add", "x", ("log1mexp", ("sub", "y", "x")))),
@@ -54,6 +55,8 @@ PATTERNS: dict[str, tuple[tuple[Expression, Expression], ...]] = {
         (("add", ("erf", "x"), 1), ("erfc", ("neg", "x"))),
         (("sub", 1, ("erf", "x")), ("erfc", "x")),
         (("sub", ("erf", "x"), 1), ("neg", ("erfc", "x"))),
+        (("add", 1, ("neg", ("erf", "x"))), ("erfc", "x")),
+        (("add", 1, ("neg", ("erfc", "x"))), ("erf", "x")),
         (("sub", 1, ("erfc", "x")), ("erf", "x")),
         (
             ("log", ("erfc", "x")),
@@ -65,6 +68,7 @@ PATTERNS: dict[str, tuple[tuple[Expression, Expression], ...]] = {
             ),
         ),
     ),
+    "local_abs_of_positive": tuple((("abs", (function, "x")), (function, "x")) for function in ("abs", "exp", "sqr")),
     "local_sqrt_of_sqr": ((("sqrt", ("sqr", "x")), ("abs", "x")),),
     "local_log_of_bessel": (
         (("log", ("mul", ("kve", "v", "x"), ("exp", ("neg", "x")))), ("sub", ("log", ("kve", "v", "x")), "x")),
@@ -194,6 +198,8 @@ def pattern_rewriters(module: Callable[[str], Any]) -> dict[str, Any]:
 def _rewriter(patterns: Sequence[tuple[Expression, Expression]], reader: Reader, cast: Any) -> Callable[..., Any]:
     def rewrite(fgraph: Any, node: Any) -> list[Any] | None:
         (out,) = node.outputs
+        if any(x.type.dtype.startswith("complex") for x in node.inputs):
+            return None  # where logarithms have branches, and squares signs
         for pattern, result in patterns:
             found: dict[str, Any] = {}
             if _match(reader, pattern, out, found):

@@ -68,6 +68,7 @@ class Product:
         masks: the outermost first.
         negative: whether the product has the other sign.
         flipped: whether one of the numerators is a denominator's.
+        quotients: those among the numerators whose own factors these are.
     """
 
     above: list[Factor] = field(default_factory=list)
@@ -76,6 +77,7 @@ class Product:
     masks: list[Mask] = field(default_factory=list)
     negative: bool = False
     flipped: bool = False
+    quotients: list[Factor] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.above) + len(self.below)
@@ -95,7 +97,7 @@ class Products(Reader):
         self.sums = frozenset({self.add, self.sub, self.neg})
         self.basic = module("tensor.basic")
         self.second = type(self.basic.second.scalar_op)
-        self.switch = self.scalar("switch")
+        self.switch, self.sqr, self.pow, self.exp = (self.scalar(x) for x in ("switch", "sqr", "pow", "exp"))
         self.cast = module("scalar.basic").Cast
 
     def is_root(self, fgraph: Any, node: Any) -> bool:
@@ -118,8 +120,12 @@ class Products(Reader):
                 side.append(factor)
                 continue
             operands = [Factor(operand, inner.expand) for operand in inner.variable.owner.inputs]
-            if kind is self.second:
-                if self._product(operands[1], dtype)[1] is None:
+            if kind in (self.pow, self.sqr):
+                # A quotient stays one: its square may be known where the squares of its factors overflow.
+                side.extend([operands[0]] * (2 if kind is self.sqr else self._exponent(inner.variable)))
+            elif kind is self.second:
+                known = self._product(operands[1], dtype)[1] is not None or self.is_constant(operands[1].variable, 1)
+                if not known:
                     side.append(factor)
                 else:
                     found.shapes.append(operands[0])
@@ -135,9 +141,32 @@ class Products(Reader):
                 for number, operand in enumerate(operands):
                     other = kind is self.reciprocal or (kind is self.true_div and number == 1)
                     queue.append((operand, below != other))
+                if kind is self.true_div and not below and factor is not root:
+                    found.quotients.append(inner)
                 found.negative ^= kind is self.neg
                 found.flipped |= below and kind is self.reciprocal
         return found
+
+    def fold(self, product: Product) -> None:
+        """Puts quotients whose factors are all left back in their place.
+
+        Their rounding is then the same where other terms have them, and what overflows is what overflowed before.
+        """
+        for quotient in product.quotients:
+            inner = self.read(quotient)
+            above, below = list(product.above), list(product.below)
+            if inner.masks or inner.negative or inner.shapes:
+                continue
+            if self._take(above, inner.above) and self._take(below, inner.below):
+                product.above, product.below = [quotient, *above], below
+
+    def _take(self, factors: list[Factor], taken: Sequence[Factor]) -> bool:
+        """Removes these; whether all of them were there."""
+        for factor in taken:
+            if factor not in factors:
+                return False
+            factors.remove(factor)
+        return True
 
     def mask(self, factor: Factor) -> Mask | None:
         """The mask of a selection that has zero for one of its branches, or None."""
@@ -171,7 +200,7 @@ class Products(Reader):
 
         A selection may have any dtype, and a negation any of floats: they do not round.
         """
-        factor = Factor(self.without_casts(factor.variable), factor.expand)
+        factor = Factor(self.without_casts(self._cast_inside(factor.variable)), factor.expand)
         owner = factor.variable.owner
         if owner is None:
             return factor, None
@@ -181,8 +210,18 @@ class Products(Reader):
             factor = Factor(owner.inputs[0], owner.op)
         kind = self.kind(factor.variable)
         exact = kind is self.switch or (kind is self.neg and factor.variable.type.dtype.startswith("float"))
-        known = kind is self.second or kind in self.products
+        known = kind is self.second or kind in self.products or kind is self.sqr
+        if kind is self.pow:
+            known = self._exponent(factor.variable) > 0 and factor.variable.owner.inputs[0].type.dtype == dtype
         return factor, kind if exact or (known and factor.variable.type.dtype == dtype) else None
+
+    def _exponent(self, power: Any) -> int:
+        """1 or 2 where that is the exponent of a power without axes of its own, else 0."""
+        base, exponent = power.owner.inputs
+        value = self.value(exponent)
+        if value not in (1, 2) or base.type.broadcastable != power.type.broadcastable:
+            return 0
+        return int(value)
 
     def _inserts_axes(self, op: Any) -> bool:
         return isinstance(op, self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
@@ -198,8 +237,27 @@ class Products(Reader):
                 return x
         return variable
 
+    def _cast_inside(self, variable: Any) -> Any:
+        """A cast of a selection that has a zero, as a selection of casts."""
+        inner = variable.owner.inputs[0] if self.kind(variable) is self.cast else variable
+        if inner is variable or self.mask(Factor(inner)) is None:
+            return variable
+        condition, *branches = inner.owner.inputs
+        return self.functions["switch"](condition, *(self.basic.cast(x, variable.type.dtype) for x in branches))
+
     def value(self, variable: Any) -> float | None:
-        """Of a constant of one element, behind inserted axes or not; None of everything else."""
+        """Of a constant of one element, or a sum of two, behind inserted axes or not; None of everything else."""
+        while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+            (variable,) = variable.owner.inputs
+        if self.kind(variable) in (self.add, self.sub) and len(variable.owner.inputs) == 2:
+            first, second = (self._single(x) for x in variable.owner.inputs)
+            if first is None or second is None:
+                return None
+            return first + second if self.kind(variable) is self.add else first - second
+        return self._single(variable)
+
+    def _single(self, variable: Any) -> float | None:
+        """Of a constant of one element."""
         while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
             (variable,) = variable.owner.inputs
         known = isinstance(variable, self.constant) and np.size(variable.data) == 1
@@ -210,7 +268,7 @@ class Products(Reader):
         while (owner := variable.owner) is not None:
             if self.kind(variable) is self.second:
                 variable = owner.inputs[1]
-            elif isinstance(owner.op, self.dimshuffle | self.basic.Alloc):
+            elif isinstance(owner.op, self.dimshuffle | self.basic.Alloc) or self.kind(variable) is self.cast:
                 variable = owner.inputs[0]
             else:
                 return False
@@ -220,6 +278,7 @@ class Products(Reader):
 
     def build(self, root: Any, product: Product) -> Any:
         """The variable of a product, with the root's dtype and axes."""
+        self.fold(product)
         result = self._build_factors(root, product)
         for mask in reversed(product.masks):
             branches = (mask.zero.build(), result) if mask.first else (result, mask.zero.build())
@@ -246,9 +305,18 @@ class Products(Reader):
             like = denominators[0] if denominators else product.shapes[0].build()
             numerators.append(self.basic.ones_like(like, dtype=root.type.dtype))
         result = self.times(numerators)
-        if denominators:
-            result = self.functions["true_div"](result, self.times(denominators))
+        apart = self._apart(denominators)
+        together = [v for v in denominators if v not in apart]
+        for denominator in ([self.times(together)] if together else []) + apart:
+            result = self.functions["true_div"](result, denominator)
         return self.functions["neg"](result) if product.negative else result
+
+    def _apart(self, denominators: Sequence[Any]) -> list[Any]:
+        """Those to divide by one after another: squares overflow or vanish, as does the product of two exponentials."""
+        exponentials = [v for v in denominators if self.kind(v) is self.exp]
+        if len(exponentials) < 2:
+            exponentials = []
+        return [v for v in denominators if v in exponentials or denominators.count(v) > 1]
 
     def times(self, variables: Sequence[Any]) -> Any:
         """Their product."""

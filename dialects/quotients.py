@@ -16,13 +16,18 @@ same product without them. The derivative of `log(sigmoid(x))` is `g / s * s * (
 | `exp(a) * exp(b)` | | `exp(a + b)` |
 | `exp(-u**2)` | `erfc(u)` | `1 / erfcx(u)` |
 | `(a / f + b) * f` | | `a + b * f`, also where masks stand between the factors |
+| `a * f + b * f` | `f` | `a + b`, also of exponentials that differ |
+| | `(1 + a / f) * f` | `f + a` |
 | `--x` | | `x` |
+| `2 * x * -0.5` | | `-x` |
+| `0 * x`, `0` | `x` | `0` |
 
 A product with a mask (`products.py`) becomes a selection between the product and zero.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -50,7 +55,6 @@ class _Quotients(Products):
     def __init__(self, module: Module) -> None:
         super().__init__(module)
         self.exp, self.erfc, self.abs = (self.scalar(x) for x in ("exp", "erfc", "abs"))
-        self.sqr, self.pow = self.scalar("sqr"), self.scalar("pow")
 
     # ---- what is taken together -------------------------------------------------------------------------------------
 
@@ -61,13 +65,17 @@ class _Quotients(Products):
         product = self.read(Factor(root))
         above, below = product.above, product.below
         before = len(product)
+        zero = next((f for f in above if self.is_zero(f.variable)), None)
+        if zero is not None and before > 1 and root.type.dtype.startswith("float"):
+            return [self.build(root, self._zero(product, zero))]
+        self._drop_units(product)
         self._drop_ones(above, below)
         while (cancelled := self._quotient(above, below, self._cancelled)) is not None:
             above.remove(ONE)
             product.shapes.append(cancelled)
         while self._quotient(above, below, self._ratio):
             pass
-        if self._distribute(product):
+        if self._distribute(product) or self._distribute_below(product):
             return [self.build(root, product)]
         changed = self._logistic(above, below) or twice_negative or product.flipped
         while self._sigmoid(above) or self._exponential(above):
@@ -75,6 +83,21 @@ class _Quotients(Products):
         if not changed and before == len(product) and not (product.masks and before > 1):
             return None
         return [self.build(root, product)]
+
+    def _zero(self, product: Product, zero: Factor) -> Product:
+        """That zero, with the axes of all the rest: what does not depend on a variable has no gradient by it."""
+        masks = [part for mask in product.masks for part in (mask.condition, mask.zero)]
+        rest = [f for f in [*product.above, *product.below] if f is not zero]
+        return Product(above=[zero], shapes=[*rest, *product.shapes, *masks])
+
+    def _drop_units(self, product: Product) -> None:
+        """Without constants whose product is 1 or -1: `2 * x * -0.5` overflows where x is the largest number."""
+        constants = [f for f in product.above if self.value(f.variable) is not None]
+        total = math.prod(self.value(f.variable) or 0.0 for f in constants)
+        if len(constants) > 1 and abs(total) == 1 and len(constants) < len(product.above):
+            product.above[:] = [f for f in product.above if f not in constants]
+            product.shapes += constants
+            product.negative ^= total < 0
 
     def _drop_ones(self, above: list[Factor], below: list[Factor]) -> None:
         """A factor 1 would hide what the product is; one stays where there is nothing else."""
@@ -150,13 +173,58 @@ class _Quotients(Products):
                 return True
         return False
 
+    def _distribute_below(self, product: Product) -> bool:
+        """`(1 + a / p) * p` below is `p + a`; denominators that no term has below it stay.
+
+        Not so without a constant or the inverse of something: `(s + z) * p` with a quotient z may stand in other terms
+        too, and cancel there.
+        """
+        below = product.below
+        for i, factor in enumerate(below):
+            others = [*below[:i], *below[i + 1 :]]
+            terms = self.terms(factor) if others else []
+            if len(terms) < 2 or not any(self._is_over_constant(term.variable) for term, _ in terms):
+                continue
+            inside: list[Factor] = []
+            for denominator in (d for term, _ in terms for d in self._denominators(term)):
+                found = next((f for f in others if self._cancelled(f, denominator) is not None), None)
+                if found is not None:
+                    inside.append(found)
+                    others.remove(found)
+            if inside:
+                numerators = [f.build() for f in inside]
+                total = self.functions["add"](*(self.times([self._signed(*term), *numerators]) for term in terms))
+                below[:] = [Factor(total), *others]
+                return True
+        return False
+
+    def _is_over_constant(self, variable: Any) -> bool:
+        """Whether it is a constant, or one over something."""
+        if self.kind(variable) is self.true_div:
+            variable = variable.owner.inputs[0]
+        return self.kind(variable) is self.reciprocal or self.value(variable) is not None
+
+    def _denominators(self, term: Factor) -> list[Factor]:
+        """Of the term's own division; a quotient in its numerator stays one, as other terms may have it too."""
+        kind = self.kind(term.variable)
+        if kind not in (self.true_div, self.reciprocal):
+            return []
+        return self.read(Factor(term.variable.owner.inputs[-1], term.expand)).above
+
     def _cancels(self, terms: Sequence[tuple[Factor, bool]], above: Sequence[Factor], below: Sequence[Factor]) -> bool:
         """Whether a term has one of the factors above below it, all have one of those below, or all are masked."""
         products = [self.read(term) for term, _ in terms]
         if all(x.masks for x in products):
             return True
-        return any(self._is_in(f, [d for x in products for d in x.below]) for f in above) or any(
-            all(self._is_in(f, x.above) for x in products) for f in below
+        denominators = [d for x in products for d in x.below]
+        return any(self._is_in(f, denominators) or self._has_exponential(f, denominators) for f in above) or any(
+            all(self._is_in(f, x.above) or self._has_exponential(f, x.above) for x in products) for f in below
+        )
+
+    def _has_exponential(self, factor: Factor, others: Sequence[Factor]) -> bool:
+        """Whether it is an exponential and one of the others is too, so that their quotient is one."""
+        return self.kind(factor.variable) is self.exp and any(
+            self.kind(f.variable) is self.exp and f.expand == factor.expand for f in others
         )
 
     def _is_in(self, factor: Factor, others: Sequence[Factor]) -> bool:

@@ -18,9 +18,9 @@ from ..codegen import collector
 from ..codegen.errors import GraphError
 from .patterns import pattern_rewriters
 from .quotients import quotient_rewriter
-from .sums import sum_rewriter
+from .sums import one_rewriter, sum_rewriter
 
-QUOTIENTS, SUMS = "local_quotients", "local_sums"
+QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"
 Rewrite = bool | Literal["full"]
 Module = Callable[[str], Any]
 
@@ -51,7 +51,7 @@ class Family:
 
     Attributes:
         ops: names of scalar ops (of elementwise ops) or op classes; the family is in play where a graph has one.
-        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS, or SUMS.
+        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS, SUMS or SUM_OF_ONE.
     """
 
     ops: frozenset[str]
@@ -77,12 +77,13 @@ FAMILIES = (
             SUMS,
         ),
     ),
+    Family(frozenset({"Abs"}), ("local_abs_of_positive",)),
     Family(frozenset({"Erf", "Erfc"}), ("local_erf_and_one",)),
     Family(frozenset({"Ive", "Kve"}), ("local_log_of_bessel",)),
     Family(frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
     Family(frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
     Family(frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
-    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS)),
+    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS, SUM_OF_ONE)),
 )
 
 
@@ -170,6 +171,7 @@ class Rewrites:
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
         optdb = self._module("compile.mode").optdb
         made = {QUOTIENTS: quotient_rewriter(self._module), SUMS: sum_rewriter(self._module)}
+        made[SUM_OF_ONE] = one_rewriter(self._module)
         found = {**made, **pattern_rewriters(self._module)}
         for database in ("canonicalize", "stabilize", "specialize"):
             for rewriter in optdb[database].query(query).get_node_rewriters():

@@ -1,4 +1,4 @@
-"""A node rewriter: terms of a sum that cancel, and selections in it that have their zeros at the same place.
+"""A node rewriter: terms of a sum that cancel, zeros, and selections in it that have their zeros at the same place.
 
 In: a tree of additions, subtractions and negations. Out: the same sum without what cancels. `n + v - 1 - v + 1` is `n`,
 also where n is too small to survive an addition: the logarithm of a binomial coefficient is written so.
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .products import Factor, Module, Products
+from .products import Factor, Mask, Module, Products
 
 Term = tuple[Factor, bool]  # and whether it is subtracted
 
@@ -34,54 +34,103 @@ def sum_rewriter(module: Module) -> Any:
     sums = _Sums(module)
 
     def local_sums(fgraph: Any, node: Any) -> list[Any] | None:
-        return sums.common_mask(node) or (sums.without_cancelled(node) if sums.is_sum(fgraph, node) else None)
+        return sums.simplify(node) if sums.is_sum(fgraph, node) else None
 
-    tracks = [sums.functions[name] for name in ("add", "sub")]
+    tracks = [sums.functions[name] for name in ("add", "sub", "neg")]
     return module("graph.rewriting.basic").node_rewriter(tracks)(local_sums)
+
+
+def one_rewriter(module: Module) -> Any:
+    """The node rewriter `local_sum_of_one` of a library: a reduction over axes of size 1 alone, or over none.
+
+    Differentiation leaves it where something may have been broadcast, and no mask is seen through it.
+
+    Args:
+        module: imports a module of the library by its path below the package.
+    """
+    cast, reduction = module("tensor.basic").cast, module("tensor.math").Sum
+    dimshuffle = module("tensor.elemwise").DimShuffle
+
+    def local_sum_of_one(fgraph: Any, node: Any) -> list[Any] | None:
+        (x,) = node.inputs
+        axes = range(x.type.ndim) if node.op.axis is None else node.op.axis
+        if not all(x.type.broadcastable[axis] for axis in axes):
+            return None
+        kept = [axis for axis in range(x.type.ndim) if axis not in axes]
+        dtype = node.outputs[0].type.dtype
+        if len(kept) < x.type.ndim:
+            inserted = x.owner is not None and isinstance(x.owner.op, dimshuffle)
+            order = [x.owner.op.new_order[axis] for axis in kept] if inserted else kept
+            below = x.owner.inputs[0] if inserted else x
+            whole = order == list(range(below.type.ndim))
+            x = below if whole else x.dimshuffle(*kept)
+        return [x if x.type.dtype == dtype else cast(x, dtype)]
+
+    return module("graph.rewriting.basic").node_rewriter([reduction])(local_sum_of_one)
 
 
 class _Sums(Products):
     def is_sum(self, fgraph: Any, node: Any) -> bool:
-        """Whether something else than a sum uses the node."""
-        clients = [self.scalar_kind(getattr(x, "op", None)) for x, _ in fgraph.clients[node.outputs[0]]]
-        return not clients or not self.sums.issuperset(clients)
+        """Whether it is a sum that something else than a sum uses, or the negation of one."""
+        if self.scalar_kind(node.op) is self.neg and self.kind(node.inputs[0]) not in self.sums:
+            return False
+        users = [x for x, _ in fgraph.clients[node.outputs[0]]]
+        for user in users:
+            if self.scalar_kind(getattr(user, "op", None)) is self.neg:
+                users += [x for x, _ in fgraph.clients.get(user.outputs[0], ())]
+        kinds = [self.scalar_kind(getattr(user, "op", None)) for user in users]
+        return not kinds or not self.sums.issuperset(kinds)
 
-    def common_mask(self, node: Any) -> list[Any] | None:
-        """The sum under the mask that all of its operands have, or None."""
-        masks = [self.mask(Factor(x)) for x in node.inputs]
-        first = masks[0]
-        if first is None:
-            return None
-        for mask in masks[1:]:
-            if mask is None or mask.first != first.first:
-                return None
-            if not self.same(mask.condition.variable, first.condition.variable):
-                return None
-        inside = node.op(*(x.owner.inputs[1 + first.first] for x in node.inputs))
-        zero = first.zero.build()
-        branches = (zero, inside) if first.first else (inside, zero)
-        return self._as(node.outputs[0], self.functions["switch"](first.condition.build(), *branches))
-
-    def without_cancelled(self, node: Any) -> list[Any] | None:
-        """The sum of the terms that are left, or None where nothing cancels."""
+    def simplify(self, node: Any) -> list[Any] | None:
+        """The sum of the terms that are left, or None where nothing is simpler."""
         (root,) = node.outputs
         if not root.type.dtype.startswith(("float", "complex")):
             return None
         terms = self.terms(Factor(root))
-        present = [term for term in terms if not self.is_zero(term[0].variable)]
-        kept = self._without_pairs(present)
-        constants = self._one_constant(kept)
-        # A zero alone, or constants of one sign, cost nothing: XLA's business.
-        if len(constants) == len(present) and not self._widens(root, kept):
+        present = self._without_zeros(terms)
+        kept = self._under_masks(self._one_constant(self._without_pairs(present)))
+        if len(kept) == len(terms):
             return None
-        if not constants:
-            return self._as(root, self.basic.zeros_like(terms[0][0].build(), dtype=root.type.dtype))
-        return self._as(root, self._sum(constants))
+        gone = [factor for factor, _ in terms if all(factor is not x for x, _ in kept)]
+        if not kept:
+            return self._as(root, self.basic.zeros_like(gone[0].build(), dtype=root.type.dtype), gone)
+        return self._as(root, self._sum(kept), gone)
 
-    def _widens(self, root: Any, terms: Sequence[Term]) -> bool:
-        """Whether the sum of floats has its dtype from zeros alone."""
-        dtypes = {np.dtype(x.variable.type.dtype) for x, _ in terms}
-        return bool(dtypes) and all(x.kind == "f" and x < np.dtype(root.type.dtype) for x in dtypes)
+    def _without_zeros(self, terms: list[Term]) -> list[Term]:
+        """Without zeros, unless they alone make floats of integers."""
+        kept = [term for term in terms if not self.is_zero(term[0].variable)]
+        real = all(np.dtype(x.variable.type.dtype).kind in "fc" for x, _ in kept)
+        return kept if real else terms
+
+    def _under_masks(self, terms: list[Term]) -> list[Term]:
+        """With one selection in the place of several that have their zeros at the same place."""
+        groups: list[tuple[Mask | None, list[Term]]] = []
+        for term in terms:
+            mask = self.mask(term[0])
+            for other, members in groups:
+                if mask is not None and other is not None and self._is_same_mask(mask, other):
+                    members.append(term)
+                    break
+            else:
+                groups.append((mask, [term]))
+        return [
+            members[0] if mask is None or len(members) == 1 else (self._selection(mask, members), False)
+            for mask, members in groups
+        ]
+
+    def _is_same_mask(self, mask: Mask, other: Mask) -> bool:
+        return (
+            mask.first == other.first
+            and mask.condition.expand == other.condition.expand
+            and self.same(mask.condition.variable, other.condition.variable)
+        )
+
+    def _selection(self, mask: Mask, terms: list[Term]) -> Factor:
+        """Between zero and the sum of what the terms select."""
+        branches = [(Factor(x.variable.owner.inputs[1 + mask.first], x.expand), negative) for x, negative in terms]
+        inside, zero = self._sum(branches), mask.zero.build()
+        pair = (zero, inside) if mask.first else (inside, zero)
+        return Factor(self.functions["switch"](mask.condition.build(), *pair))
 
     def _without_pairs(self, terms: list[Term]) -> list[Term]:
         """Without each two of opposite signs that are the same."""
@@ -120,8 +169,11 @@ class _Sums(Products):
             return self.functions["neg"](below)
         return above if below is None else sub(above, below)
 
-    def _as(self, root: Any, value: Any) -> list[Any] | None:
-        """With the root's dtype, or None where axes are lost."""
+    def _as(self, root: Any, value: Any, gone: Sequence[Factor]) -> list[Any] | None:
+        """With the root's dtype and axes, some of which only terms that are gone may have given."""
+        for factor in gone:
+            if value.type.broadcastable != root.type.broadcastable:
+                value = self.basic.second(factor.build(), value)
         if value.type.broadcastable != root.type.broadcastable:
             return None
         return [value if value.type.dtype == root.type.dtype else self.basic.cast(value, root.type.dtype)]

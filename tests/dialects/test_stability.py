@@ -172,3 +172,152 @@ def test_masks_behind_inserted_axes() -> None:
     _, (found,) = REWRITES.apply([x, m], [product], True)
     (values,) = reference([x, m], [found], [np.array([-1.0, 2.0]), np.array([[np.inf, 1.0], [np.nan, 2.0]])])
     np.testing.assert_array_equal(values, [[0, -2], [0, -4]])
+
+
+def slopes(expression: Any, inputs: list[Any], values: list[Any]) -> list[np.ndarray]:
+    """Gradients by all inputs, rewritten together with the value."""
+    outputs = [expression, *pytensor.grad(expression.sum(), inputs)]
+    rewritten = REWRITES.apply(inputs, outputs, True)[1]
+    assert [x.type for x in rewritten] == [x.type for x in outputs]
+    return reference(inputs, rewritten, values)[1:]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_squares_of_small_scales(dtype: str) -> None:
+    """`(1 + v**2 / (n * s**2)) * n * s**2` is `n * s**2 + v**2`, where squares of s vanish."""
+    v, s = (pt.vector(name, dtype=dtype) for name in "vs")
+    small = float(np.finfo(dtype).tiny) ** 0.6
+    at = [np.full(2, 1.3, dtype), np.array([small, 0.5], dtype)]
+    by_v, by_s = slopes(-2 * pt.log1p(v**2 / (3 * s**2)) - pt.log(s), [v, s], at)
+    with mpmath.workdps(60):
+        for place in range(2):
+            x, y = (mpmath.mpf(float(each[place])) for each in at)
+            total = 3 * y**2 + x**2
+            right = float(-4 * x / total), float(4 * x**2 / (y * total) - 1 / y)
+            np.testing.assert_allclose([by_v[place], by_s[place]], right, rtol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_inverse_scales_beside_their_inverses(dtype: str) -> None:
+    """`1 / (k + 1 / k) / k**2` is `1 / (k**2 + 1) / k`, as an asymmetric Laplace density has it."""
+    k = pt.vector("k", dtype=dtype)
+    at = np.array([float(np.finfo(dtype).tiny) ** 0.6, 1e-3, 0.7], dtype)
+    (found,) = slopes(-pt.log(k + pt.reciprocal(k)), [k], [at])
+    with mpmath.workdps(60):
+        points = [mpmath.mpf(float(x)) for x in at]
+        right = [float((1 - x**2) / (x * (1 + x**2))) for x in points]
+    np.testing.assert_allclose(found, right, rtol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_exponentials_below_are_divided_by_one_after_another(dtype: str) -> None:
+    """A normal density by the logarithm of its scale: -1 at the mean, also where the scale's square is 0 or inf."""
+    v, s = (pt.vector(name, dtype=dtype) for name in "vs")
+    far = 700 if dtype == "float64" else 80
+    m = pt.vector("m", dtype=dtype)
+    at = [np.array([0.7, 0.7, 0.7, 2.0], dtype), np.full(4, 0.7, dtype), np.array([-far, far, 0.3, 0.3], dtype)]
+    for density in (-(((v - m) / pt.exp(s)) ** 2) / 2 - s, -pt.log1p(((v - m) / pt.exp(s)) ** 2) / 2 - s):
+        found = slopes(density, [v, m, s], at)
+        np.testing.assert_array_equal(found[2][:3], -1)
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_terms_cancel_within_masks_and_across_them(dtype: str) -> None:
+    """The logarithm of a binomial coefficient by its count, for a size that is lost beside 1."""
+    v, n = (pt.vector(name, dtype=dtype) for name in "vn")
+    top = v + n - 1
+    value = pt.gammaln(top + 1) - pt.gammaln(v + 1) - pt.gammaln(top - v + 1)
+    masked = pt.switch(pt.lt(v, 0), -np.inf, pt.switch(pt.gt(n, 1e10), 0.0, value))
+    sizes = np.array([1e-30, 1e-8, 2.0], dtype)
+    by_v, _ = slopes(masked, [v, n], [np.full(3, 3, dtype), sizes])
+    right = [float(mpmath.digamma(3 + float(x)) - mpmath.digamma(4)) for x in sizes]
+    np.testing.assert_allclose(by_v, right, rtol=1e-12 if dtype == "float64" else 1e-5)
+
+
+def test_terms_cancel_where_one_gives_the_axes() -> None:
+    """Data in a vector, and a parameter in a scalar."""
+    data, n = pt.constant(np.array([0.0, 3.0, 12.0])), pt.dscalar("n")
+    (found,) = reference([n], REWRITES.apply([n], [pt.gammaln(data + n - 1 - data + 1)], True)[1], [np.array(1e-30)])
+    np.testing.assert_allclose(found, np.full(3, float(mpmath.loggamma(mpmath.mpf(1e-30)))), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_constants_that_cancel(dtype: str) -> None:
+    """The slope of `-x**2 / 2` at the largest number."""
+    x = pt.vector("x", dtype=dtype)
+    at = np.array([np.finfo(dtype).max, 2.0], dtype)
+    (found,) = slopes(-0.5 * x**2, [x], [at])
+    np.testing.assert_array_equal(found, -at)
+
+
+def test_what_rounding_hides_has_no_slope() -> None:
+    """The gradient of a rounded quotient is 0, also where the quotient's own is infinite or NaN."""
+    x, row = pt.dvector("x"), pt.drow("row")
+    found = slopes(pt.ceil(pt.log1p(-x) / pt.log1p(-row)), [x, row], [np.array([1.0, 0.3]), np.array([[0.0, 1.0]])])
+    np.testing.assert_array_equal(found[0], [0, 0])
+    np.testing.assert_array_equal(found[1], [[0, 0]])
+
+
+def test_slope_of_a_half_normal_distribution_function() -> None:
+    """Of `log(erf(x))`, written with the complement, which is 1 where x is small."""
+    x = pt.dvector("x")
+    at = np.array([1e-300, 1e-20, 0.3, 2.0])
+    (found,) = slopes(pt.log1p(-pt.erfc(x)), [x], [at])
+    with mpmath.workdps(60):
+        points = [mpmath.mpf(float(v)) for v in at]
+        right = [float(2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-v * v) / mpmath.erf(v)) for v in points]
+    np.testing.assert_allclose(found, right, rtol=1e-13)
+
+
+@pytest.mark.parametrize("between", ["a zero", "a cast", "a sum of one", "a sum of none"])
+def test_what_hides_a_mask(between: str) -> None:
+    """The gradient of the branch not taken is 0, also where it is divided by 0 behind one of these."""
+    x, y = pt.dvector("x"), pt.dvector("y")
+    mask = pt.switch(pt.gt(x, 0), -1.5, 0.0)
+    hidden = {
+        "a zero": lambda: pt.second(x, 0.0) + mask,
+        "a cast": lambda: pt.cast(pt.switch(pt.gt(x, 0), np.float32(-1.5), np.float32(0)), "float64"),
+        "a sum of one": lambda: mask[:, None].sum(axis=1),
+        "a sum of none": lambda: pt.sum(mask, axis=()),
+    }[between]()
+    (found,) = reference(
+        [x, y], REWRITES.apply([x, y], [hidden / y], True)[1], [np.array([-1.0, 2.0]), np.array([0.0, 3])]
+    )
+    np.testing.assert_array_equal(found, [0, -0.5])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_logarithm_of_a_softmax_by_hand(dtype: str) -> None:
+    """As the prior of a simplex has it, where all but one weight vanish."""
+    x = pt.vector("x", dtype=dtype)
+    shifted = x - pt.max(x)
+    p = pt.exp(shifted) / pt.sum(pt.exp(shifted))
+    counts = np.array([2.0, 0.5, 1.0], dtype)
+    for at in ([1000.0, -1000.0, 0.0], [0.3, -0.2, 0.1], [-3e4, 3e4, 0.0]):
+        (found,) = slopes(counts * pt.log(p), [x], [np.array(at, dtype)])
+        with mpmath.workdps(60):
+            weights = [mpmath.exp(mpmath.mpf(float(v))) for v in np.array(at, dtype)]
+            right = [float(c - 3.5 * w / mpmath.fsum(weights)) for c, w in zip(counts, weights, strict=True)]
+        np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
+def test_absolute_values_of_positive_numbers() -> None:
+    """The logarithm of a scale that overflows; of complex numbers nothing is known."""
+    x, z = pt.dvector("x"), pt.zvector("z")
+    (found,) = reference([x], REWRITES.apply([x], [pt.log(pt.abs(pt.exp(x)))], True)[1], [np.array([-800.0, 800.0])])
+    np.testing.assert_array_equal(found, [-800, 800])
+    numbers = np.array([1 + 2j, -3j])
+    graphs = [pt.abs(pt.exp(z)), pt.log(pt.exp(5 * z)), pt.sqrt(pt.sqr(z))]
+    for one, other in zip(
+        reference([z], REWRITES.apply([z], graphs, True)[1], [numbers]), reference([z], graphs, [numbers]), strict=True
+    ):
+        np.testing.assert_allclose(one, other)
+
+
+def test_survival_from_a_probability() -> None:
+    x = pt.dvector("x")
+    survival = pt.log1mexp(pt.log(x))
+    at = np.array([1e-20, 0.3, 1 - 1e-12, -1.0])
+    (found,) = reference([x], REWRITES.apply([x], [survival], True)[1], [at])
+    np.testing.assert_allclose(found, [*(float(mpmath.log1p(-mpmath.mpf(v))) for v in at[:3]), np.nan], rtol=1e-14)
