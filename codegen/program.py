@@ -444,6 +444,13 @@ class Program:
             counts.pop(name, None)
         return dict(counts.most_common())
 
+    def has_endangered_initial_value(self) -> bool:
+        """Whether XLA:CPU would take a reduction's initial value in more than once or not at all, see `cpu_initial`."""
+        from .passes import cpu_initial
+
+        with self._lock:
+            return bool(cpu_initial.endangered(self._module))
+
     def has_reduction(self, bodies: Collection[str], elements: int) -> bool:
         """Whether a static program reduces at least so many elements by one of these ops.
 

@@ -18,7 +18,7 @@ from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
 from ..codegen.jax_compat import enable_x64, initialize_lapack, keep_weakly
-from ..codegen.passes import cpu_nan, cpu_updates, device_linalg
+from ..codegen.passes import cpu_initial, cpu_nan, cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.source import restricted
@@ -205,6 +205,8 @@ class Module:
                     program = program.run_passes([f"device-linalg{{platform={platform}}}"])
                 if platform == "cpu" and not cpu_updates.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes(["cpu-updates"])
+                if platform == "cpu" and not cpu_initial.OPS.isdisjoint(program.op_counts()):
+                    program = program.run_passes(["cpu-initial"])
                 if platform == "cpu" and guest and not cpu_nan.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes(["cpu-nan"])
                 self._prepared[platform, guest] = program.to_bytecode()

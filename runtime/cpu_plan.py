@@ -213,6 +213,7 @@ def plan(
         if not device_linalg.OPS.isdisjoint(counts):
             run(source, "device-linalg{platform=cpu}")
         run(source, "cpu-updates")
+        run(source, "cpu-initial")
         compile_with = dict(plain.options or {})
         made = None
         if options.math:

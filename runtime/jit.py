@@ -478,8 +478,12 @@ class Jit:
             return None
         program = traced.program
         changed = program.optimize_own(self._passes)
+        on_cpu = platform_of(self._device) == "cpu"
         needs_options = compile_options(program, self._device) is not None  # jax.jit takes none where it is nested
-        if not (changed or needs_options or self._numpy or (self._planned() and cpu_plan.pays(program))):
+        needs_passes = on_cpu and program.has_endangered_initial_value()
+        if not (
+            changed or needs_options or needs_passes or self._numpy or (self._planned() and cpu_plan.pays(program))
+        ):
             return None
         self._traces += 1
         return traced, self._compile(program)
@@ -490,7 +494,7 @@ class Jit:
             return False
         if self._numpy and self._planned():
             return True
-        if platform_of(self._device) == "cpu" and _may_lose_nan(jaxpr.jaxpr):
+        if platform_of(self._device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
         return tuple(parse_spec(spec)[0] for spec in self._passes) != DEFAULT or _is_long(jaxpr.jaxpr)
 
@@ -693,11 +697,14 @@ def _is_long(jaxpr: Any) -> bool:
     return False
 
 
-def _may_lose_nan(jaxpr: Any) -> bool:
-    """Whether a jaxpr has a maximum or minimum that XLA:CPU may leave to a library which passes NaN over."""
+def _may_go_wrong(jaxpr: Any) -> bool:
+    """Whether XLA:CPU may pass NaN over in a jaxpr's maxima or minima, or take initial values in twice."""
     return any(
-        equation.primitive.name in ("reduce_max", "reduce_min", "reduce")
-        and any(math.prod(x.aval.shape) >= LIBRARY_REDUCTION for x in equation.invars)
+        equation.primitive.name == "reduce"
+        or (
+            equation.primitive.name in ("reduce_max", "reduce_min")
+            and any(math.prod(x.aval.shape) >= LIBRARY_REDUCTION for x in equation.invars)
+        )
         for equation in equations(jaxpr)
     )
 

@@ -29,6 +29,7 @@ _PASSES: dict[str, tuple[str, str, str]] = {
     "cpu-forms": ("cpu_forms", "run", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
     "cpu-math": ("cpu_math", "run", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
     "cpu-updates": ("cpu_updates", "run", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
+    "cpu-initial": ("cpu_initial", "run", "initial values that are no identity are taken in once by XLA:CPU"),
     "cpu-nan": ("cpu_nan", "run", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
     "cpu-regions": ("cpu_regions", "run", "what XLA:CPU can compile as one kernel becomes one"),
     "simplify": ("simplify", "run", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
