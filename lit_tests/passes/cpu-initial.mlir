@@ -71,3 +71,17 @@ module @single {
     return %max : tensor<f32>
   }
 }
+
+// -----
+
+// How many there are is not known: nothing is done before sizes are given.
+//
+// CHECK-LABEL: module @open
+// CHECK-NOT: broadcast_in_dim
+module @open {
+  func.func public @main(%x: tensor<?xf32> {hlograph.dims = ["n"], hlograph.name = "x"}) -> tensor<f32> {
+    %three = stablehlo.constant dense<3.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %three) applies stablehlo.add across dimensions = [0] : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
