@@ -8,6 +8,7 @@ microsecond, so that large graphs with thousands of logarithms can afford it.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -96,6 +97,12 @@ _USED = (
 )
 
 
+@functools.cache
+def derives(kind: type, base: type) -> bool:
+    """`issubclass`, looked up: the libraries' op classes are abstract ones, which Python asks at length."""
+    return issubclass(kind, base)
+
+
 class Reader:
     """What a variable is: classes of scalar ops, constants, equal expressions.
 
@@ -126,7 +133,7 @@ class Reader:
 
     def scalar_kind(self, op: Any) -> type | None:
         """The class of an elementwise op's scalar op, or None; a reduction is no elementwise op."""
-        return type(op.scalar_op) if isinstance(op, self._elemwise) else None
+        return type(op.scalar_op) if derives(type(op), self._elemwise) else None
 
     def kind(self, variable: Any) -> type | None:
         """The class of the scalar op that computes the variable, or None."""
@@ -138,7 +145,7 @@ class Reader:
 
     def is_constant(self, variable: Any, value: float) -> bool:
         """Whether it is that constant, behind inserted axes or not."""
-        while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
             (variable,) = variable.owner.inputs
         return (
             isinstance(variable, self.constant) and np.size(variable.data) == 1 and bool(variable.data.item() == value)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .patterns import Reader
+from .patterns import Reader, derives
 
 Module = Callable[[str], Any]
 
@@ -204,7 +204,7 @@ class Products(Reader):
         owner = factor.variable.owner
         if owner is None:
             return factor, None
-        if isinstance(owner.op, self.dimshuffle):
+        if derives(type(owner.op), self.dimshuffle):
             if factor.expand is not None or not self._inserts_axes(owner.op):
                 return factor, None
             factor = Factor(owner.inputs[0], owner.op)
@@ -224,7 +224,7 @@ class Products(Reader):
         return int(value)
 
     def _inserts_axes(self, op: Any) -> bool:
-        return isinstance(op, self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
+        return derives(type(op), self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
             range(op.input_ndim if hasattr(op, "input_ndim") else len(op.input_broadcastable))
         )
 
@@ -247,7 +247,7 @@ class Products(Reader):
 
     def value(self, variable: Any) -> float | None:
         """Of a constant of one element, or a sum of two, behind inserted axes or not; None of everything else."""
-        while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
             (variable,) = variable.owner.inputs
         if self.kind(variable) in (self.add, self.sub) and len(variable.owner.inputs) == 2:
             first, second = (self._single(x) for x in variable.owner.inputs)
@@ -258,7 +258,7 @@ class Products(Reader):
 
     def _single(self, variable: Any) -> float | None:
         """Of a constant of one element."""
-        while variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
             (variable,) = variable.owner.inputs
         known = isinstance(variable, self.constant) and np.size(variable.data) == 1
         return float(variable.data.item()) if known else None
@@ -268,7 +268,11 @@ class Products(Reader):
         while (owner := variable.owner) is not None:
             if self.kind(variable) is self.second:
                 variable = owner.inputs[1]
-            elif isinstance(owner.op, self.dimshuffle | self.basic.Alloc) or self.kind(variable) is self.cast:
+            elif (
+                derives(type(owner.op), self.dimshuffle)
+                or isinstance(owner.op, self.basic.Alloc)
+                or self.kind(variable) is self.cast
+            ):
                 variable = owner.inputs[0]
             else:
                 return False

@@ -97,9 +97,18 @@ def reduction(rng: random.Random) -> str:
         ]
     )
     of = rng.choice(["x", "x", "jnp.where(jnp.arange(n) == n // 2, jnp.nan, x)", "x * jnp.nan", "x / n"])
-    # Of one element XLA takes the initial value for an identity.
-    whole = f"lax.reduce(jnp.pad({of}, (0, 2)), jnp.float32({start}), lambda a, b: {body}, (0,))"
+    whole = f"fold({of}, {start}, lambda a, b: {body})"
     return rng.choice([whole, whole, f"jnp.max({of})", f"jnp.ptp({of})", f"jnp.argmax({of}) * 1.0", f"jnp.std({of})"])
+
+
+def reduced(x: Any, start: float, body: Any) -> Any:
+    """By `lax.reduce`."""
+    return lax.reduce(x, jnp.float32(start), body, (0,))
+
+
+def folded(x: Any, start: float, body: Any) -> Any:
+    """One element after the other: `jax.jit` itself may take the initial value in several times, or not at all."""
+    return lax.scan(lambda total, y: (body(total, y), None), jnp.float32(start), x)[0]
 
 
 def source(seed: int) -> str:
@@ -127,14 +136,16 @@ def source(seed: int) -> str:
 def check(seed: int) -> None:
     """Calls a function with some sizes, some of them twice."""
     text = source(seed)
-    scope: dict[str, Any] = {"jnp": jnp, "lax": lax, "__name__": __name__}
-    exec(text, scope)  # made here
-    function = scope["function"]
+    functions = []
+    for fold in (reduced, folded):
+        scope: dict[str, Any] = {"jnp": jnp, "fold": fold, "__name__": __name__}
+        exec(text, scope)  # made here
+        functions.append(scope["function"])
     how = TRANSFORMED[seed % len(TRANSFORMED)]
     if how is gradient and "nan" in text:  # whether XLA takes 0 / 0 for NaN depends on what it compiles together
         return
-    ours = how(hlograph.jit(function, dims={"x": "n"}, policy=POLICIES[seed % len(POLICIES)]))
-    theirs = how(jax.jit(function))
+    ours = how(hlograph.jit(functions[0], dims={"x": "n"}, policy=POLICIES[seed % len(POLICIES)]))
+    theirs = how(jax.jit(functions[1]))
     rng = random.Random(seed)
     large = [] if "nan" in text else [2000, 30000]  # XLA:CPU's own reductions of many elements pass NaN over
     sizes = [rng.choice([1, 2, 3, 4, 5, 7, 8, 12, 100, *large]) for _ in range(CALLS)]
