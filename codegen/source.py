@@ -52,6 +52,10 @@ class Source(Protocol):
         """Whether JAX's own derivatives are better inside `jax.jit`, where its reverse mode need not compute again."""
 
     @property
+    def repeats(self) -> bool:
+        """Whether a derivative that computes it again has the same results: eigenvectors may come with other signs."""
+
+    @property
     def scales(self) -> bool:
         """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it."""
 
@@ -84,6 +88,7 @@ class GraphSource:
     emit: Callable[..., Program]
     inline = None
     shares = False
+    repeats = True
 
     @property
     def scales(self) -> bool:

@@ -51,6 +51,10 @@ class NotWanted(Exception):
     """A trace that the caller had no use for."""
 
 
+# Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
+_NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
+
+
 class ClosesOverTracers(Exception):
     """The function uses what a transformation under way traces: it is no function of its arguments alone."""
 
@@ -410,6 +414,7 @@ class _Attempt:
 
     Attributes:
         equations: how many it was traced to.
+        repeats: whether JAX's rules for derivatives compute the same results.
         scales: whether its derivatives are JAX's own rules, which are linear.
         keys: for each of its arguments the implementation of the random keys that it holds, or None.
     """
@@ -420,6 +425,7 @@ class _Attempt:
     wanted: Callable[[Any], bool] | None
     leaves: Sequence[Any]
     equations: int = 0
+    repeats: bool = True
     scales: bool = True
     keys: Sequence[Any] = ()
 
@@ -435,7 +441,9 @@ class _Attempt:
             return _flat(self.function(values))[0]
 
         wide = bool(jax.config.jax_enable_x64)
-        return TracedSource(function, jax.jit(function), again, weak, guards, wide, self.equations, self.scales)
+        return TracedSource(
+            function, jax.jit(function), again, weak, guards, wide, self.equations, self.repeats, self.scales
+        )
 
     def run(
         self,
@@ -464,6 +472,7 @@ class _Attempt:
             jaxpr = first.jaxpr
             names = [equation.primitive.name for equation in equations(jaxpr)]
             self.equations, self.scales = len(names), not any("custom_vjp" in name for name in names)
+            self.repeats = self.scales and _NOT_UNIQUE.isdisjoint(names)
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):

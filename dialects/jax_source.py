@@ -43,7 +43,7 @@ class TracedSource:
         guards: what was decided of the sizes.
         wide: whether JAX had 64-bit types.
         equations: how many it was traced to.
-        scales: see `Source`.
+        repeats, scales: see `Source`.
     """
 
     function: Callable[[Arrays], list[Any]]
@@ -53,6 +53,7 @@ class TracedSource:
     guards: tuple[Constraint, ...]
     wide: bool
     equations: int
+    repeats: bool
     scales: bool
 
     @property

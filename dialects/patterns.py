@@ -8,7 +8,6 @@ microsecond, so that large graphs with thousands of logarithms can afford it.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -97,10 +96,15 @@ _USED = (
 )
 
 
-@functools.cache
+_DERIVES: dict[tuple[type, type], bool] = {}
+
+
 def derives(kind: type, base: type) -> bool:
     """`issubclass`, looked up: the libraries' op classes are abstract ones, which Python asks at length."""
-    return issubclass(kind, base)
+    found = _DERIVES.get((kind, base))
+    if found is None:
+        found = _DERIVES[kind, base] = issubclass(kind, base)
+    return found
 
 
 class Reader:

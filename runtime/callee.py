@@ -87,6 +87,7 @@ class Callee:
         inline: the same as a function that JAX can transform; None for one that did not come from JAX. Without a
             pushforward, transpose or batched version, which raises `UnsupportedGraphError` or is None, that is done.
         shares: whether its derivatives inside `jax.jit` are better made so.
+        repeats: whether a derivative that computes it again has its results; of others JAX makes all of them.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Callee:
     guest: bool = False
     inline: Callable[[Sequence[Any]], list[Any]] | None = None
     shares: bool = False
+    repeats: bool = True
 
     def __init_subclass__(cls) -> None:
         keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
@@ -361,6 +363,12 @@ class FunctionCall(Callee):
         """As its source says."""
         source = self.function.program.source
         return source is not None and source.shares
+
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
+        """As its source says."""
+        source = self.function.program.source
+        return source is None or source.repeats
 
     def gradient(self, active: tuple[int, ...]) -> Gradient | None:
         """In one program: reverse mode runs the function once."""

@@ -63,7 +63,11 @@ class Derived:
     @property
     def inlined(self) -> Mapping[str, str]:
         """Derivatives that JAX makes of the function itself, and why there is no program of them."""
-        return {str(key[0]): reason for key, reason in list(self._refused.items())}
+        source = self._function.program.source
+        found = {str(key[0]): reason for key, reason in list(self._refused.items())}
+        if source is not None and source.inline is not None and not source.repeats:
+            found["derivatives of other results than a number"] = "computed again, results may have other signs"
+        return found
 
     @property
     def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:

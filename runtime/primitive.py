@@ -168,12 +168,8 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> 
         return outputs, [_zero(output) for output in outputs]
     try:
         gradient = callee.gradient(active)
-        if (
-            gradient is None
-            and callee.inline
-            and callee.shares
-            and any(isinstance(x, jax.core.Tracer) for x in primals)
-        ):
+        inside = any(isinstance(x, jax.core.Tracer) for x in primals)
+        if gradient is None and callee.inline and (not callee.repeats or (callee.shares and inside)):
             return _jvp_of_inline(callee.inline, primals, tangents, active)
         pushforward = callee.pushforward(active) if gradient is None else None
     except UnsupportedGraphError:

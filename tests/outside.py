@@ -2,6 +2,7 @@
 
     python tests/outside.py                       # all of them, padded: about 20 minutes
     python tests/outside.py --every 20 --policy exact --only scatter
+    python tests/outside.py --every 20 --under grad
 
 In: the harnesses. Out: for each a verdict: right, refused (with one of hlograph's errors), wrong, or broken (another
 error). Axes of one size have one name. A harness with random results, or one that `jax.jit` itself
@@ -48,8 +49,31 @@ def harnesses(every: int = 1, turn: int = 0, only: str = "") -> Iterator[Any]:
             yield harness
 
 
-def judge(harness: Any, policy: str) -> Verdict:
-    """Compares `hlograph.jit` of a harness with `jax.jit` of it."""
+def batch(function: Any) -> Any:
+    """For two of each argument."""
+    return lambda *args: jax.vmap(function)(*[jax.numpy.stack([x, x]) for x in args])
+
+
+def gradient(function: Any) -> Any:
+    """Of the sum of squares of all results that are no integers, by all arguments that are none."""
+
+    def total(*args: Any) -> Any:
+        leaves = [y for y in jax.tree.leaves(function(*args)) if jax.numpy.issubdtype(y.dtype, np.inexact)]
+        return sum(jax.numpy.sum(jax.numpy.abs(y) ** 2) for y in leaves)
+
+    def taken(*args: Any) -> Any:
+        smooth = tuple(i for i, x in enumerate(args) if jax.numpy.issubdtype(jax.numpy.result_type(x), np.inexact))
+        return jax.grad(total, smooth)(*args)
+
+    return taken
+
+
+TRANSFORMATIONS: dict[str, Any] = {"call": lambda f: f, "jit": jax.jit, "vmap": batch, "grad": gradient}
+
+
+def judge(harness: Any, policy: str, under: str = "call") -> Verdict:
+    """Compares `hlograph.jit` of a harness with `jax.jit` of it, called or under a transformation."""
+    transformed = TRANSFORMATIONS[under]
     name = harness.fullname
     args = harness.dyn_args_maker(np.random.RandomState(0))  # what the harnesses take
     dims = {f"x{i}": names for i, x in enumerate(args) if (names := named(x)) is not None}
@@ -61,11 +85,11 @@ def judge(harness: Any, policy: str) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            expected = jax.tree.leaves(jax.jit(call)(*args))
+            expected = jax.tree.leaves(transformed(jax.jit(call))(*args))
         except Exception as error:
             return Verdict(name, "silent", f"jax.jit: {_line(error)}")
         try:
-            found = jax.tree.leaves(hlograph.jit(call, dims=dims, policy=policy)(*args))
+            found = jax.tree.leaves(transformed(hlograph.jit(call, dims=dims, policy=policy))(*args))
         except HlographError as error:
             return Verdict(name, "refused", _line(error))
         except Exception as error:
@@ -123,11 +147,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--turn", type=int, default=0, help="which of them")
     parser.add_argument("--only", default="", help="those with this in their names")
     parser.add_argument("--policy", default="padded", choices=("padded", "exact", "auto"))
+    parser.add_argument("--under", default="call", choices=TRANSFORMATIONS)
     parser.add_argument("--verbose", action="store_true", help="also what is refused")
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()
     for harness in harnesses(options.every, options.turn, options.only):
-        verdict = judge(harness, options.policy)
+        verdict = judge(harness, options.policy, options.under)
         counts[verdict.kind] += 1
         if verdict.kind in ("wrong", "broken") or (options.verbose and verdict.kind != "right"):
             print(f"{verdict.kind}: {verdict.name}: {verdict.why}", flush=True)

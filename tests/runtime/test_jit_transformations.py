@@ -278,3 +278,40 @@ def test_a_saved_program_of_a_function_has_its_derivative(tmp_path) -> None:
     loaded = hlograph.load(path).compile()
     for length in (3, 8):
         assert_same(jax.grad(loaded)(w, random(length, 4)), jax.grad(loss)(w, random(length, 4)))
+
+
+def vectors(x):
+    return jnp.linalg.eigh(x + x.T.conj())
+
+
+def factors(x):
+    return jnp.linalg.qr(x), jnp.linalg.svd(x)
+
+
+def rounded(x):
+    """The value that its rule has is another one."""
+
+    @jax.custom_vjp
+    def straight(x):
+        return jnp.round(x)
+
+    straight.defvjp(lambda x: (x + 0.25, x), lambda x, g: (g * x,))
+    return straight(x * 3)
+
+
+@pytest.mark.parametrize("function", [vectors, factors, rounded])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_derivatives_of_results_that_are_open(function, dtype) -> None:
+    """Cotangents made of the results, as by a sum of cubes, belong to these results and no others."""
+    ours = hlograph.jit(function, dims={"x": ("n", "n")})
+
+    def cubes(f):
+        return lambda x: sum(jnp.sum(jnp.real(y) ** 3) for y in jax.tree.leaves(f(x)))
+
+    for n in (3, 5):
+        x = random(n, n, seed=n).astype(dtype)
+        if dtype == "complex64":
+            if function is not vectors:
+                continue
+            x = x + 1j * random(n, n, seed=n + 1)
+        assert_same(jax.grad(cubes(ours))(x), jax.grad(cubes(jax.jit(function)))(x), 1e-3)
