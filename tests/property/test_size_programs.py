@@ -142,7 +142,9 @@ def check(seed: int) -> None:
         exec(text, scope)  # made here
         functions.append(scope["function"])
     how = TRANSFORMED[seed % len(TRANSFORMED)]
-    if how is gradient and "nan" in text:  # whether XLA takes 0 / 0 for NaN depends on what it compiles together
+    # Whether XLA takes 0 / 0 for NaN depends on what it compiles together; JAX's own derivatives of `lax.reduce` know
+    # nothing of the initial value.
+    if how is gradient and ("nan" in text or "fold" in text):
         return
     ours = how(hlograph.jit(functions[0], dims={"x": "n"}, policy=POLICIES[seed % len(POLICIES)]))
     theirs = how(jax.jit(functions[1]))
@@ -154,7 +156,7 @@ def check(seed: int) -> None:
         try:
             want = theirs(x)
         except Exception as error:
-            with pytest.raises(type(error)):
+            with pytest.raises((type(error), UnsupportedGraphError)):
                 ours(x)
             continue
         try:
