@@ -26,7 +26,7 @@ help:
 	@echo 'make smoke    a few tests with each of the older combinations: $(COMBINATIONS)'
 	@echo 'make versions all tests that apply with each of them (COMBINATIONS=aesara for one)'
 	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), 1,000 under CPU plans, ...'
-	@echo 'make outside  the primitive harnesses that JAX has inside its wheel, 5,490 of them, with named sizes, padded and exact'
+	@echo 'make outside  the primitive harnesses that JAX has inside its wheel, 5,490 of them, with named sizes, padded and exact, and under vmap and grad'
 	@echo 'make canary   the newest pre-releases of JAX and PyTensor: private names, plans for CPU, tests (CANARY_SECONDS=900)'
 	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
@@ -101,6 +101,7 @@ nightly: setup
 # One in twenty of them is in `make test`, all are in `make nightly`.
 outside: setup
 	@for policy in padded exact; do echo "==> $$policy"; $(PY) tests/outside.py --policy $$policy || exit 1; done
+	@for under in vmap grad; do echo "==> $$under"; $(PY) tests/outside.py --every 4 --under $$under || exit 1; done
 
 demo: setup
 	@$(PY) examples/breast_cancer.py
