@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import hlograph
 from hlograph import errors
 from hlograph.codegen.jax_compat import enable_x64
+from hlograph.runtime.jit import Jit
 
 SIZES = (1, 2, 7, 100)
 
@@ -538,3 +540,71 @@ def test_copies_partials_and_pickles() -> None:
 def test_what_is_no_constraint_is_refused_where_it_is_given() -> None:
     with pytest.raises(hlograph.errors.GraphError, match=r"^constraints: 'n >', column 3: expected '==', '>=' or '!='"):
         hlograph.jit(jnp.sum, dims={"a": ("n",)}, constraints=("n >",))
+
+
+# ---- calls that are recognized at a glance ---------------------------------------------------------------------------
+
+
+def loop(x, y):
+    return lax.fori_loop(0, 3, lambda i, c: c * 0.5 + y, x)
+
+
+TREES = {
+    "arrays": (loop, lambda x, y: ((x, y), {})),
+    "keywords": (loop, lambda x, y: ((), {"y": y, "x": x})),
+    "a tree": (lambda p: {"b": loop(p["x"], p["y"]), "a": p["x"] * 2}, lambda x, y: (({"y": y, "x": x},), {})),
+    "arrays to a tree": (lambda y, x: (loop(x, y), [x]), lambda x, y: ((y, x), {})),
+}
+
+
+@pytest.mark.parametrize("dims", [None, "named"])
+@pytest.mark.parametrize("name", TREES)
+def test_calls_with_known_arrays_are_as_others(name, dims) -> None:
+    function, arguments = TREES[name]
+    named = {"p": {"x": "n", "y": "n"}} if name == "a tree" else {"x": "n", "y": "n"}
+    ours = hlograph.jit(function, dims=named if dims else None, cpu=hlograph.CpuOptions(trial=False))
+    theirs = jax.jit(function)
+    arrays = [jnp.asarray(random(5, seed=seed)) for seed in range(2)]
+    calls = 0
+
+    def same(x, y):
+        nonlocal calls
+        args, kwargs = arguments(x, y)
+        found, wanted = ours(*args, **kwargs), theirs(*args, **kwargs)
+        calls += 1
+        assert jax.tree.structure(found) == jax.tree.structure(wanted)
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type)
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+    for _ in range(20):
+        same(*arrays)
+    assert type(ours) is not Jit
+    assert ours.stats.calls == calls
+    same(arrays[1], arrays[0])
+    same(*[np.asarray(x) for x in arrays])  # NumPy's
+    same(*[jnp.asarray(random(7, seed=seed)) for seed in range(2)])  # other sizes
+    same(*[x.astype(jnp.float16) for x in arrays])  # another dtype
+    assert ours.stats.calls == calls
+    with enable_x64(True):
+        same(*arrays)
+        same(*[np.asarray(x, np.float64) for x in arrays])
+    args, kwargs = arguments(*arrays)
+    inside = jax.jit(lambda z: jax.tree.map(lambda a: a + z, ours(*args, **kwargs)))(1.0)  # arrays while JAX traces
+    np.testing.assert_allclose(jax.tree.leaves(inside)[0], jax.tree.leaves(theirs(*args, **kwargs))[0] + 1, rtol=1e-6)
+    arrays[0].delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        ours(*args, **kwargs)
+
+
+def test_a_recognized_function_can_be_cleared_and_is_freed() -> None:
+    ours = hlograph.jit(loop, cpu=hlograph.CpuOptions(trial=False))
+    x = jnp.asarray(random(5))
+    for _ in range(20):
+        ours(x, x)
+    ours.clear_cache()
+    assert type(ours) is Jit
+    assert ours.stats.calls == 0
+    assert_same(ours(x, x), loop(x, x))
+    with pytest.raises(TypeError, match="missing a required argument"):
+        ours(x)
