@@ -13,9 +13,17 @@ from .mlir import attributes_of, ir
 from .signature import PREFIX, main_function
 
 
-def walk(module: ir.Module) -> list[ir.Operation]:
-    """All operations of a module, without recursion."""
-    return _nested(module.operation)
+def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """An operation (a module's own) and all that its regions hold, without recursion."""
+    found: list[ir.Operation] = []
+    stack = [root.operation]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        for region in current.regions:
+            for block in region.blocks:
+                stack.extend(reversed([operation.operation for operation in block.operations]))
+    return found
 
 
 def has_operations(module: ir.Module, count: int) -> bool:
@@ -31,19 +39,6 @@ def has_operations(module: ir.Module, count: int) -> bool:
                     if len(operation.operation.regions):
                         stack.append(operation)
     return count <= 0
-
-
-def _nested(operation: ir.Operation) -> list[ir.Operation]:
-    """An operation and all that its regions hold."""
-    found: list[ir.Operation] = []
-    stack = [operation]
-    while stack:
-        current = stack.pop()
-        found.append(current)
-        for region in current.regions:
-            for block in region.blocks:
-                stack.extend(reversed([operation.operation for operation in block.operations]))
-    return found
 
 
 def symbol_of(function: ir.Operation) -> str:
@@ -104,7 +99,7 @@ def inline_calls(module: ir.Module, *, all_of_them: bool = True) -> None:
         if symbol in flat:
             return
         flat.add(symbol)
-        for operation in _nested(functions[symbol]):
+        for operation in walk(functions[symbol]):
             if operation.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
                 flatten(callee)
@@ -129,7 +124,7 @@ def _inline(call: ir.Operation, callee: ir.Operation) -> None:
                 result.replace_all_uses_with(values[value])
             break
         copy = operation.operation.clone(ip=ir.InsertionPoint(call))
-        for inner in _nested(copy):
+        for inner in walk(copy):
             for place, operand in enumerate(inner.operands):
                 if operand in values:
                     inner.operands[place] = values[operand]

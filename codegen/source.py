@@ -57,7 +57,8 @@ class Source(Protocol):
 
     @property
     def scales(self) -> bool:
-        """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it."""
+        """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it, and
+        nothing underflows that would not if the number were scaled."""
 
     def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
         """From the arguments, and tangents of the active ones, to tangents of the results that are no integers."""

@@ -126,6 +126,13 @@ def equations(jaxpr: Any) -> Iterator[Any]:
                 stack.extend(item for item in inner if hasattr(item, "eqns"))
 
 
+def _has_few_exponents(jaxpr: Any) -> bool:
+    """Whether a jaxpr computes in floats whose gradients are kept from underflow by scaling what they are of."""
+    dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}
+    floats = [dtype for dtype in dtypes if dtype is not None and jax.numpy.issubdtype(dtype, np.floating)]
+    return any(jax.numpy.finfo(dtype).maxexp < 128 for dtype in floats)
+
+
 def bind(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """A call's arguments by name, in the order of the signature; what `*args` takes is one, keywords are their own.
 
@@ -415,7 +422,7 @@ class _Attempt:
     Attributes:
         equations: how many it was traced to.
         repeats: whether JAX's rules for derivatives compute the same results.
-        scales: whether its derivatives are JAX's own rules, which are linear.
+        scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
         keys: for each of its arguments the implementation of the random keys that it holds, or None.
     """
 
@@ -471,8 +478,9 @@ class _Attempt:
             first = jitted.trace(*specs)  # kept for the export
             jaxpr = first.jaxpr
             names = [equation.primitive.name for equation in equations(jaxpr)]
-            self.equations, self.scales = len(names), not any("custom_vjp" in name for name in names)
-            self.repeats = self.scales and _NOT_UNIQUE.isdisjoint(names)
+            own_rules = any("custom_vjp" in name for name in names)
+            self.equations, self.repeats = len(names), not own_rules and _NOT_UNIQUE.isdisjoint(names)
+            self.scales = not own_rules and not _has_few_exponents(jaxpr)
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):

@@ -18,7 +18,7 @@ from ..codegen import dims as dimension
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, UnsupportedGraphError
 from ..codegen.jax_compat import enable_x64, initialize_lapack, keep_weakly
-from ..codegen.passes import cpu_initial, cpu_nan, cpu_updates, device_linalg
+from ..codegen.passes import cpu_nan, cpu_updates, device_linalg
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.source import restricted
@@ -86,8 +86,6 @@ class Callee:
         guest: whether its module goes into modules that somebody else compiles.
         inline: the same as a function that JAX can transform; None for one that did not come from JAX. Without a
             pushforward, transpose or batched version, which raises `UnsupportedGraphError` or is None, that is done.
-        shares: whether its derivatives inside `jax.jit` are better made so.
-        repeats: whether a derivative that computes it again has its results; of others JAX makes all of them.
     """
 
     name: str
@@ -95,8 +93,6 @@ class Callee:
     weak: frozenset[int] = frozenset()
     guest: bool = False
     inline: Callable[[Sequence[Any]], list[Any]] | None = None
-    shares: bool = False
-    repeats: bool = True
 
     def __init_subclass__(cls) -> None:
         keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
@@ -125,6 +121,10 @@ class Callee:
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
         """The checks whose flags are the last result."""
         return ()
+
+    def is_for_jax(self, traced: bool) -> bool:
+        """Whether JAX itself makes better derivatives of `inline`, for operands that are traced or not."""
+        return False
 
     def gradient(self, active: tuple[int, ...]) -> Gradient | None:
         """With gradients by the active operands of its only result that is no integer; None where it is no number."""
@@ -205,12 +205,12 @@ class Module:
                 self._optimize()
                 if platform and program.signature.is_static and not device_linalg.OPS.isdisjoint(program.op_counts()):
                     program = program.run_passes([f"device-linalg{{platform={platform}}}"])
-                if platform == "cpu" and not cpu_updates.OPS.isdisjoint(program.op_counts()):
-                    program = program.run_passes(["cpu-updates"])
-                if platform == "cpu" and not cpu_initial.OPS.isdisjoint(program.op_counts()):
-                    program = program.run_passes(["cpu-initial"])
-                if platform == "cpu" and guest and not cpu_nan.OPS.isdisjoint(program.op_counts()):
-                    program = program.run_passes(["cpu-nan"])
+                if platform == "cpu":
+                    counts = program.op_counts()
+                    passes = [] if cpu_updates.OPS.isdisjoint(counts) else ["cpu-updates"]
+                    passes += ["cpu-initial"] if program.has_endangered_initial_value() else []
+                    passes += ["cpu-nan"] if guest and not cpu_nan.OPS.isdisjoint(counts) else []
+                    program = program.run_passes(passes) if passes else program
                 self._prepared[platform, guest] = program.to_bytecode()
             return self._prepared[platform, guest]
 
@@ -358,17 +358,10 @@ class FunctionCall(Callee):
         """As the function that JAX traced."""
         return self.function.derived.inline
 
-    @property
-    def shares(self) -> bool:  # type: ignore[override]
+    def is_for_jax(self, traced: bool) -> bool:
         """As its source says."""
         source = self.function.program.source
-        return source is not None and source.shares
-
-    @property
-    def repeats(self) -> bool:  # type: ignore[override]
-        """As its source says."""
-        source = self.function.program.source
-        return source is None or source.repeats
+        return source is not None and source.inline is not None and (not source.repeats or (traced and source.shares))
 
     def gradient(self, active: tuple[int, ...]) -> Gradient | None:
         """In one program: reverse mode runs the function once."""

@@ -105,15 +105,7 @@ class Derived:
         Raises:
             DerivativeError: the source has no derivative.
         """
-        program = self._function.program
-        signature = program.signature
-        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
-        if program.source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
-            return None
-        kinds = [kind_of(signature.results[smooth[0]].dtype), *[kind_of(signature.arguments[i].dtype) for i in active]]
-        if signature.results[smooth[0]].dims or set(kinds) != {"f"} or not program.source.scales:
-            return None
-        return self._make(("gradient", active), lambda: self._source().gradient(program, active, smooth[0]))
+        return self._make(("gradient", active), lambda: self._gradient(active))
 
     def whole_pullback(self) -> Pullback:
         """The pullback by all arguments that are real, from all results that are.
@@ -183,6 +175,17 @@ class Derived:
                 "save the program with derivatives=1, or save a program of the gradient"
             )
         return source
+
+    def _gradient(self, active: tuple[int, ...]) -> Made | None:
+        program = self._function.program
+        signature = program.signature
+        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
+        if program.source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
+            return None
+        kinds = [kind_of(signature.results[smooth[0]].dtype), *[kind_of(signature.arguments[i].dtype) for i in active]]
+        if signature.results[smooth[0]].dims or set(kinds) != {"f"} or not program.source.scales:
+            return None
+        return program.source.gradient(program, active, smooth[0])
 
     def _batched(self, mapped: tuple[bool, ...]) -> Made:
         program = self._function.program

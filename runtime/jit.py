@@ -64,9 +64,9 @@ from .stats import Stats
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
 
-# A function without loops is lowered to see what passes find in it where it has so many equations, of which so many are
-# of those that XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
-_MANY_EQUATIONS, _MANY_STARTS = 50, 10
+# A function without loops is lowered to see what passes find in it where it has so many equations, of which some
+# (`cpu_plan.STARTS`) XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
+_MANY_EQUATIONS = 50
 _LONG_CODE = 200
 _STARTING = (
     *("dot_general", "concatenate", "gather", "sort", "scatter", "conv_general", "reduce", "cum", "arg", "fft", "lu"),
@@ -692,7 +692,7 @@ def _is_long(jaxpr: Any) -> bool:
     for count, equation in enumerate(equations(jaxpr), start=1):
         name = equation.primitive.name
         starts += name.startswith(_STARTING)
-        if name in ("scan", "while") or count >= _LONG_CODE or (count >= _MANY_EQUATIONS and starts >= _MANY_STARTS):
+        if name in ("scan", "while") or count >= _LONG_CODE or (count >= _MANY_EQUATIONS and starts >= cpu_plan.STARTS):
             return True
     return False
 

@@ -58,7 +58,7 @@ def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
     except UnsupportedGraphError:
         if callee.inline is None:
             raise
-        return jax.jit(callee.inline)(list(arrays))
+        return callee.inline(arrays)
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> 
         return outputs, [_zero(output) for output in outputs]
     try:
         gradient = callee.gradient(active)
-        inside = any(isinstance(x, jax.core.Tracer) for x in primals)
-        if gradient is None and callee.inline and (not callee.repeats or (callee.shares and inside)):
+        traced = any(isinstance(x, jax.core.Tracer) for x in primals)
+        if gradient is None and callee.inline is not None and callee.is_for_jax(traced):
             return _jvp_of_inline(callee.inline, primals, tangents, active)
         pushforward = callee.pushforward(active) if gradient is None else None
     except UnsupportedGraphError:

@@ -13,7 +13,6 @@ initial value behind the reduction. Preconditions: static sizes, one operand. Ro
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,17 +20,15 @@ from typing import Any
 import numpy as np
 
 from .. import mlir
-from ..builder.reduce import MONOIDS, identity
+from ..builder.reduce import identity
 from ..errors import PassError
 from ..merge import walk
 from ..mlir import ir
+from .matching import constant, monoid_of
 from .report import Report
 
 SIZE = 32  # of an axis, from which XLA:CPU divides its reduction
 _IDEMPOTENT = ("maximum", "minimum", "and", "or")
-
-# A module without any of these is left as it is; callers may then save themselves a copy.
-OPS = frozenset({"stablehlo.reduce"})
 
 
 def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
@@ -39,9 +36,9 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     if options:
         raise PassError("pass 'cpu-initial' takes no options")
     for operation in endangered(module):
-        name = _monoid(operation)
+        name = monoid_of(operation.regions[0].blocks[0])
         with operation.context, operation.location:
-            if name:
+            if name is not None:
                 _begin_with_identity(operation, name)
             else:
                 _begin_with_nothing(operation)
@@ -60,29 +57,11 @@ def _may_go_wrong(operation: ir.Operation) -> bool:
     sizes = [type_.shape[axis] for axis in ir.DenseI64ArrayAttr(operation.attributes["dimensions"])]
     if not type_.has_static_shape or 0 in type_.shape:
         return False
-    name = _monoid(operation)
+    name = monoid_of(operation.regions[0].blocks[0])
     if math.prod(sizes) > 1 and (name in _IDEMPOTENT or max(sizes) < SIZE):
         return False
-    value = _literal(operation.operands[1])
-    return value is None or name not in MONOIDS or bool(value != identity(name, value.dtype))  # type: ignore[arg-type]
-
-
-def _monoid(operation: ir.Operation) -> str:
-    """The monoid that a reduction's body is, by name: one op on its two arguments; "" for any other body."""
-    block = operation.regions[0].blocks[0]
-    arguments = list(block.arguments)
-    first, *rest = itertools.islice(block.operations, 3)
-    alone = len(rest) == 1 and list(rest[0].operation.operands) == list(first.operation.results)
-    name = first.operation.name.partition(".")[2]
-    known = alone and name in MONOIDS and list(first.operation.operands) in (arguments, arguments[::-1])
-    return name if known else ""
-
-
-def _literal(value: ir.Value) -> Any:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
-        return None
-    return mlir.constant_value(owner.operation)
+    value = constant(operation.operands[1])
+    return value is None or name is None or bool(value != identity(name, value.dtype))  # type: ignore[arg-type]
 
 
 def _begin_with_identity(operation: ir.Operation, name: str) -> None:
@@ -142,8 +121,9 @@ def _copy_body(block: ir.Block, arguments: Sequence[ir.Value]) -> ir.Value:
     *operations, end = [item.operation for item in block.operations]
     for operation in operations:
         copy = operation.clone()
-        for number, operand in enumerate(operation.operands):
-            copy.operands[number] = values.get(operand, operand)
+        for inner in walk(copy):  # what a loop or a branch in it reads, too
+            for number, operand in enumerate(inner.operands):
+                inner.operands[number] = values.get(operand, operand)
         values.update(zip(operation.results, copy.results, strict=True))
     return values.get(end.operands[0], end.operands[0])
 

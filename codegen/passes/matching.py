@@ -7,12 +7,14 @@ at the place that is current (`with ir.InsertionPoint(op), op.location:`; a rewr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import mlir
+from ..builder.reduce import MONOIDS
 from ..mlir import attributes_of as attributes_of
 from ..mlir import ir, stablehlo
 from .report import Refused
@@ -101,6 +103,18 @@ def is_constant(value: ir.Value, number: complex) -> bool:
     """Whether all elements of a value are known to be this number."""
     found = constant(value)
     return found is not None and found.ndim == 0 and bool(found == number)
+
+
+def monoid_of(block: ir.Block) -> str | None:
+    """The monoid that a region's body is, by name: one op on its two arguments, in any order."""
+    arguments = list(block.arguments)
+    first, *rest = itertools.islice(block.operations, 3)
+    body = first.operation
+    name = body.name.partition(".")[2]
+    if name not in MONOIDS or len(rest) != 1 or len(arguments) != 2 or rest[0].operation.operands[0] != body.results[0]:
+        return None
+    operands = list(body.operands)
+    return name if operands in (arguments, arguments[::-1]) else None
 
 
 # ---- uses -------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ BODIES = {
     "product": (lambda a, b: a * b, 2.0),
     "maximum": (jnp.maximum, 0.75),
     "a + b - ab": (lambda a, b: a + b - a * b, 0.5),
+    "with a branch": (lambda a, b: lax.cond(a > b, lambda: a + b, lambda: b + a), 3.0),
     "the larger one": (lambda a, b: jnp.where(jnp.abs(a) > jnp.abs(b), a, b), -0.9),
 }
 

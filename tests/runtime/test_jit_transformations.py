@@ -315,3 +315,16 @@ def test_derivatives_of_results_that_are_open(function, dtype) -> None:
                 continue
             x = x + 1j * random(n, n, seed=n + 1)
         assert_same(jax.grad(cubes(ours))(x), jax.grad(cubes(jax.jit(function)))(x), 1e-3)
+
+
+def test_a_loss_is_scaled_against_underflow() -> None:
+    """In float16 the gradient of what is not scaled is 0."""
+
+    def tiny(x):
+        return jnp.sum((x.astype(jnp.float16) * jnp.float16(1e-3)) ** 2).astype(jnp.float32)
+
+    ours = hlograph.jit(tiny, dims={"x": "n"})
+    x = np.full(5, 1e-2, np.float32)
+    scaled = [jax.grad(lambda x, f=f: 2.0**14 * f(x))(x) for f in (ours, jax.jit(tiny))]
+    assert np.all(np.asarray(scaled[1]) > 0)
+    assert_same(*scaled, 1e-3)

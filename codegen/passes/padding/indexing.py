@@ -15,11 +15,11 @@ from ...builder.shape import i64_array
 from ...builder.tensor import INT64
 from ...dims import Dim, maximum
 from ...mlir import ir
+from ..matching import monoid_of
 from . import facts
 from .facts import Fact
 from .live import Dims, Live
 from .padder import Padder, attributes_of_op, pads
-from .reduce import monoid_of
 from .shape import int_array
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,26 +11,15 @@ import numpy as np
 from ... import builder as hlo
 from ... import mlir
 from ...builder import Tensor
-from ...builder.reduce import MONOIDS, identity
+from ...builder.reduce import identity
 from ...builder.tensor import DType
 from ...mlir import ir
+from ..matching import monoid_of
 from . import facts
 from .facts import Fact
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
 from .shape import int_array
-
-
-def monoid_of(block: ir.Block) -> str | None:
-    """The monoid that a region's body is, by name: one op on its two arguments, in any order."""
-    arguments = list(block.arguments)
-    first, *rest = itertools.islice(block.operations, 3)
-    body = first.operation
-    name = body.name.partition(".")[2]
-    if name not in MONOIDS or len(rest) != 1 or len(arguments) != 2 or rest[0].operation.operands[0] != body.results[0]:
-        return None
-    operands = list(body.operands)
-    return name if operands in (arguments, arguments[::-1]) else None
 
 
 def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:

@@ -16,11 +16,11 @@ from ...builder.shape import i64_array
 from ...builder.tensor import INT64, DType
 from ...dims import Dim, maximum
 from ...mlir import attributes_of, ir
+from ..matching import monoid_of
 from . import facts
 from .control import pads_custom_call
 from .live import Live
 from .padder import Padder, attributes_of_op, pads
-from .reduce import monoid_of
 from .shape import int_array, pad_axis
 
 
