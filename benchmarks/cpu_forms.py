@@ -119,7 +119,7 @@ def run(quick: bool, progress: Callable[[str], None], only: Iterable[str] = ()) 
     import jax
 
     import hlograph
-    from hlograph.codegen.jax_compat import enable_x64
+    from hlograph.codegen.ir.jax_compat import enable_x64
     from hlograph.codegen.program import Program
 
     report = Report(TITLE, ("case", *COLUMNS))

@@ -41,7 +41,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """Every case with and without the pass, interleaved."""
     import jax
 
-    from hlograph.codegen.jax_compat import enable_x64
+    from hlograph.codegen.ir.jax_compat import enable_x64
     from hlograph.codegen.program import Program
 
     report = Report(TITLE, ("case", "XLA's own", "cpu-math", "compile", "cpu-math"))
@@ -75,7 +75,7 @@ def compiled(program: Any, x: np.ndarray[Any, Any], options: dict[str, str] | No
     from jaxlib import _jax
     from jaxlib.xla_client import CompileOptions
 
-    from hlograph.runtime.sync_client import synchronous_device
+    from hlograph.runtime.executables.sync_client import synchronous_device
 
     device = synchronous_device()
     compile_options = CompileOptions()
@@ -83,7 +83,7 @@ def compiled(program: Any, x: np.ndarray[Any, Any], options: dict[str, str] | No
     executable = device.client.compile_and_load(program.to_bytecode(), _jax.DeviceList((device,)), compile_options)
     import jax
 
-    from hlograph.codegen.jax_compat import enable_x64
+    from hlograph.codegen.ir.jax_compat import enable_x64
 
     with enable_x64(True):
         argument = jax.device_put(x, device)

@@ -188,9 +188,9 @@ def measure(rounds: int) -> dict[str, Any]:
     import jaxlib
     from harness import compare
 
-    from hlograph.runtime.direct_call import DirectCall, DirectCallRefused
-    from hlograph.runtime.numpy_calls import alone, numpy_call
-    from hlograph.runtime.sync_client import synchronous_device
+    from hlograph.runtime.calls.from_numpy import alone, numpy_call
+    from hlograph.runtime.direct.call import DirectCall, DirectCallRefused
+    from hlograph.runtime.executables.sync_client import synchronous_device
 
     jax.config.update("jax_enable_x64", True)
     device = synchronous_device()

@@ -30,7 +30,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     import pytensor.tensor as pt
 
     import hlograph
-    from hlograph.codegen.jax_compat import enable_x64
+    from hlograph.codegen.ir.jax_compat import enable_x64
 
     report = Report(TITLE, ("arguments", PEERS[0], NUMPY, PEERS[1], SWITCHED, *PEERS[2:]))
     add = jax.jit(lambda a, b: a + b)

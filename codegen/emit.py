@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import builder as hlo
-from . import collector, mlir
+from . import collector
 from . import dims as dimension
 from . import signature as signatures
 from .builder import Builder, Tensor
@@ -25,7 +25,8 @@ from .constraints import DimMismatch
 from .dims import Dim
 from .errors import GraphError, LoweringError, MissingInputError, UnsupportedOpError, demand_error
 from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, unique
-from .mlir import ir
+from .ir.bindings import ir, new_context
+from .ir.modules import verify
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
 from .source import GraphSource
@@ -189,7 +190,7 @@ class _Region:
 class _Emitter:
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
-        self.context = mlir.new_context()
+        self.context = new_context()
         self.builder = Builder(self.context, name)
         self.values: dict[Any, Tensor] = {}
         self.branches: dict[Any, list[_Region]] = {}
@@ -238,7 +239,7 @@ class _Emitter:
             tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
         )
         signatures.write(operation, signature)
-        mlir.verify(builder.module, "the emitted module")
+        verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
         source = None if graph.transforms is None else GraphSource(graph, emit_stablehlo)
         return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings, source=source)

@@ -18,21 +18,24 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import collector, mlir
+from . import collector
 from . import pullback as pullbacks
 from . import signature as signatures
 from .errors import ArtifactError, ArtifactNotFoundError, PassError
-from .merge import walk
-from .mlir import ir
+from .ir.bindings import ir, new_context
+from .ir.modules import clone_bytes, clone_module, parse_module, to_bytecode, verify
+from .ir.portable import current_version, deserialize_portable, is_portable, serialize_portable
+from .ir.types import numpy_dtype
+from .ir.walk import module_name, walk
 from .signature import Signature
 
 if TYPE_CHECKING:
     from jax.export import Exported
 
-    from ..runtime.ahead import AheadFunction, Topology
-    from ..runtime.cpu_plan import CpuArgument
+    from ..runtime.executables.cpu_plan import CpuArgument
+    from ..runtime.executables.policy import PolicyArgument
     from ..runtime.function import Function
-    from ..runtime.policy import PolicyArgument
+    from ..runtime.lowered.ahead import AheadFunction, Topology
     from .passes.optimize import Optimize
     from .passes.report import Report
     from .pullback import Pullback
@@ -80,11 +83,11 @@ class Program:
         Raises:
             ArtifactError: when it is malformed, truncated, not StableHLO, or from a newer StableHLO.
         """
-        context = mlir.new_context()
-        if isinstance(source, bytes) and mlir.is_portable(source):
-            module = mlir.deserialize_portable(source, context, filename)
+        context = new_context()
+        if isinstance(source, bytes) and is_portable(source):
+            module = deserialize_portable(source, context, filename)
         else:
-            module = mlir.parse_module(source, context, filename)
+            module = parse_module(source, context, filename)
         try:
             module.operation.verify()
         except ir.MLIRError as error:
@@ -114,12 +117,12 @@ class Program:
     @property
     def name(self) -> str:
         """The module's name."""
-        return signatures.module_name(self._module)
+        return module_name(self._module)
 
     def to_bytecode(self) -> bytes:
         """MLIR bytecode, for use by the same jaxlib; see `to_portable` for files."""
         with self._lock:
-            return mlir.to_bytecode(self._module)
+            return to_bytecode(self._module)
 
     def to_portable(self, target_version: str | None = None) -> bytes:
         """StableHLO portable bytecode (VHLO); CHLO ops are legalized to StableHLO first.
@@ -130,11 +133,11 @@ class Program:
         Raises:
             PassError: when the version is unknown or cannot express the program.
         """
-        version = target_version or mlir.current_version()
+        version = target_version or current_version()
         if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-            raise PassError(f"target_version {version!r} is not a StableHLO version such as {mlir.current_version()!r}")
+            raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
         module = self.run_passes(["chlo-legalize-to-stablehlo"])._module
-        return mlir.serialize_portable(module, version)
+        return serialize_portable(module, version)
 
     def with_pullback(self) -> Program:
         """The program with its pullback, from what it was made from.
@@ -210,12 +213,12 @@ class Program:
 
     def copy_module(self) -> ir.Module:
         """A copy of the module in a context of its own, for a pass to change."""
-        return mlir.clone_bytes(self.to_bytecode())
+        return clone_bytes(self.to_bytecode())
 
     def _twin(self) -> Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
         with self._lock:
-            module = mlir.clone_module(self._module)
+            module = clone_module(self._module)
         twin = Program(
             module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
         )
@@ -312,11 +315,11 @@ class Program:
             PassError: an unknown root, or a root without a bound.
             PaddingError: an op that has no right padding rule; it is named.
         """
-        from .passes.padding import pad
+        from .passes.pad import pad
 
         with self._lock, collector.paused():
             module, _ = pad(self._module, bounds)
-        mlir.verify(module, "the padded module")
+        verify(module, "the padded module")
         return Program(module, filename=self.filename, bindings=self.bindings)
 
     # ---- running ------------------------------------------------------------------------------------------------
@@ -392,7 +395,7 @@ class Program:
             PassError: `optimize` names an unknown pass.
         """
         if topology is not None:
-            from ..runtime.ahead import AheadFunction
+            from ..runtime.lowered.ahead import AheadFunction
 
             if device is not None:
                 raise ValueError("compile takes a device or a topology, not both")
@@ -428,7 +431,7 @@ class Program:
             UnsupportedGraphError: a size is computed from data or is an argument's value, JAX cannot express the
                 sizes, or there are checks or shared variables.
         """
-        from ..runtime.jax_export import to_jax_export
+        from ..runtime.lowered.jax_export import to_jax_export
 
         return to_jax_export(self, platforms, checks)
 
@@ -477,7 +480,7 @@ class Program:
                 type_ = ir.RankedTensorType(operation.results[0].type)
                 value = ir.DenseElementsAttr(operation.attributes["value"])
                 count = 1 if value.is_splat else int(np.prod(type_.shape, dtype=np.int64))
-                found.append((str(type_), count * mlir.dtype_of(type_.element_type).itemsize, str(operation.location)))
+                found.append((str(type_), count * numpy_dtype(type_.element_type).itemsize, str(operation.location)))
         return sorted(found, key=lambda item: -item[1])
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import mlir
 from .errors import ArtifactError
-from .mlir import ir
+from .ir.bindings import ir
+from .ir.modules import clone_bytes, to_bytecode
 
 if TYPE_CHECKING:
     from .program import Program
@@ -43,7 +43,7 @@ class Pullback:
 
 def attach(module: ir.Module, pullback: Pullback) -> ir.Module:
     """A copy of a module that holds the pullback too."""
-    joined = mlir.clone_bytes(mlir.to_bytecode(module))
+    joined = clone_bytes(to_bytecode(module))
     inner = ir.Module.parse(pullback.program.to_bytecode(), joined.context).operation
     with joined.context:
         inner.attributes["sym_name"] = ir.StringAttr.get(_NAME)

@@ -29,9 +29,11 @@ from .constraints import Constraint, Constraints
 from .dims import Dim
 from .dims_text import parse
 from .errors import ArtifactError
-from .mlir import attributes_of, dtype_of, ir
+from .ir.attributes import PREFIX, attributes_of
+from .ir.bindings import ir
+from .ir.types import numpy_dtype
+from .ir.walk import main_function
 
-PREFIX = "hlograph."
 LIVE = "hlograph.live"
 
 
@@ -275,29 +277,6 @@ def write(function: ir.Operation, signature: Signature) -> None:
 # ---- from attributes ------------------------------------------------------------------------------------------
 
 
-def module_name(module: ir.Module) -> str:
-    """The module's name; `main` where it has none."""
-    attributes = module.operation.attributes
-    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
-
-
-def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation:
-    """The module's entry: `@main`, or the only public function.
-
-    Raises:
-        ArtifactError: when there is none, or it is ambiguous.
-    """
-    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-    for function in functions:
-        if ir.StringAttr(function.attributes["sym_name"]).value == "main":
-            return function
-    public = [f for f in functions if "private" not in str(attributes_of(f.attributes).get("sym_visibility"))]
-    if len(public) == 1:
-        return public[0]
-    names = ", ".join(str(f.attributes["sym_name"]) for f in functions) or "none"
-    raise ArtifactError(f"{filename} has no function @main (functions: {names})")
-
-
 def _texts(attribute: ir.Attribute) -> list[str]:
     return [ir.StringAttr(item).value for item in ir.ArrayAttr(attribute)]
 
@@ -345,7 +324,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"arg{index}"
         dims = _dims(input_, entry, name, signed)
         values = tuple(_texts(entry["hlograph.values"])) if "hlograph.values" in entry else ()
-        dtype = dtype_of(ir.RankedTensorType(input_).element_type)
+        dtype = numpy_dtype(ir.RankedTensorType(input_).element_type)
         live_values = tuple(_texts(entry["hlograph.live_values"])) if "hlograph.live_values" in entry else ()
         arguments.append(
             Argument(
@@ -365,7 +344,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
     results = []
     for index, (output, entry) in enumerate(zip(outputs, result_entries, strict=False)):
         name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"result{index}"
-        dtype = dtype_of(ir.RankedTensorType(output).element_type)
+        dtype = numpy_dtype(ir.RankedTensorType(output).element_type)
         dims = _dims(output, entry, name, signed)
         results.append(Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry))
     constraints = tuple(

@@ -114,7 +114,7 @@ def _load() -> None:
     global _loaded
     if not _loaded:
         _loaded = True
-        import_module("..tensor.rules", __name__)
+        import_module("..tensor.registered", __name__)
 
 
 def read_graph(graph: Any, **options: Any) -> Any:
@@ -129,7 +129,7 @@ def read_graph(graph: Any, **options: Any) -> Any:
             f"cannot read a graph from {_describe(graph)}: expected a PyTensor FunctionGraph, an (inputs, outputs) "
             "pair of variables, a compiled PyTensor function, an output variable, or a list of them"
         )
-    reader = import_module(f"..{READERS[library]}", __name__)
+    reader = import_module(f"..readers.{READERS[library]}", __name__)
     return reader.read(graph, **options)
 
 
@@ -143,7 +143,7 @@ def is_function(graph: Any) -> bool:
 
 def trace(function: Any, specs: Sequence[Any], **options: Any) -> Any:
     """The program of a function that JAX traces."""
-    return import_module("..jax", __name__).emit(function, specs, **options)
+    return import_module("..jax.module", __name__).emit(function, specs, **options)
 
 
 def _library_of(graph: Any) -> str | None:

@@ -20,8 +20,8 @@ import pytensor
 import pytensor.tensor as pt
 
 import hlograph
-from hlograph.runtime.hlo import readable
-from hlograph.runtime.stages import Lowered
+from hlograph.runtime.lowered.hlo import readable
+from hlograph.runtime.lowered.stages import Lowered
 from hlograph.tools.console import columns
 
 jax.config.update("jax_enable_x64", True)

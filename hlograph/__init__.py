@@ -23,11 +23,11 @@ _WHERE = {
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
     "load": ".codegen.program",
-    "deserialize_and_load": ".runtime.ahead",
+    "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
-    "Stats": ".runtime.stats",
-    "Bucket": ".runtime.policy",
-    "CpuOptions": ".runtime.cpu_plan",
+    "Stats": ".runtime.executables.stats",
+    "Bucket": ".runtime.executables.policy",
+    "CpuOptions": ".runtime.executables.cpu_plan",
     "function": ".runtime.function",
     "jit": ".runtime.jit",
     "Mode": ".pytensor",
@@ -70,11 +70,11 @@ if TYPE_CHECKING:
     from .codegen.program import Program, load
     from .dialects.registry import lowers
     from .pytensor import Mode
-    from .runtime.ahead import deserialize_and_load
+    from .runtime.executables.policy import Bucket
+    from .runtime.executables.stats import Stats
     from .runtime.function import Function, function
     from .runtime.jit import jit
-    from .runtime.policy import Bucket
-    from .runtime.stats import Stats
+    from .runtime.lowered.ahead import deserialize_and_load
     from .tools.explanation import explain
 
 

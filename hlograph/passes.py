@@ -9,34 +9,30 @@
 Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings.
 """
 
-from .codegen.mlir import chlo, func, ir, stablehlo
-from .codegen.passes import available
-from .codegen.passes.matching import (
+from .codegen.ir.attributes import attributes_of, integers, text_attribute
+from .codegen.ir.bindings import chlo, func, ir, stablehlo
+from .codegen.ir.clone import clone, clone_block
+from .codegen.ir.kinds import reduction
+from .codegen.ir.ops import full_like, reduce_with
+from .codegen.ir.refused import Refused, require
+from .codegen.ir.values import (
     ancestors,
-    attributes_of,
-    clone,
-    clone_block,
     constant,
     defining,
     dominates,
     dtype_of,
     enclosing,
-    full_like,
-    integers,
     is_constant,
     only_user,
     owner,
-    rebuild_while,
-    reduce_with,
-    reduction,
-    require,
     shape_of,
     single_use,
     static_shape,
-    text_attribute,
     users,
 )
-from .codegen.passes.report import Note, Refused, Report
+from .codegen.ir.while_ops import rebuild_while
+from .codegen.passes import available
+from .codegen.passes.report import Note, Report
 from .codegen.passes.rewriting import rewrite
 
 __all__ = [

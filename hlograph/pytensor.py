@@ -12,6 +12,6 @@ the mode after this import.
 
 from __future__ import annotations
 
-from .runtime.pytensor_linker import Mode, StableHLOLinker
+from .runtime.pytensor.linker import Mode, StableHLOLinker
 
 __all__ = ["Mode", "StableHLOLinker"]

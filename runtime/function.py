@@ -29,31 +29,25 @@ from ..codegen.errors import (
     PaddingError,
     UnsupportedGraphError,
 )
-from ..codegen.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
+from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.signature import Argument, CheckSpec
-from . import cpu_plan, short_call
-from .arguments import check_count, check_type, find_sizes, key_data, narrowed, origin, shape_and_dtype
-from .call_path import X64, call_function, key_function
-from .callee import FunctionCall, Module
-from .checks import raise_failed
-from .cpu_plan import CpuArgument, CpuOptions
-from .derived import Derived
-from .devices import find_device, is_sharded
-from .padded import Executable, PaddedCall
-from .policy import (
-    PaddingRefusedWarning,
-    Plan,
-    Policies,
-    PolicyArgument,
-    PolicyError,
-    RecompilationWarning,
-)
-from .primitive import call, report
-from .runner import Numpy, Runner
-from .stages import Lowered
-from .stats import Counter, ExecutableStats, Stats
+from .calls import short
+from .calls.arguments import check_count, check_type, find_sizes, key_data, narrowed, origin, shape_and_dtype
+from .calls.checks import raise_failed
+from .calls.path import X64, call_function, key_function
+from .executables import cpu_plan
+from .executables.cpu_plan import CpuArgument, CpuOptions
+from .executables.devices import find_device, is_sharded
+from .executables.padding import Executable, PaddedCall
+from .executables.policy import PaddingRefusedWarning, Plan, Policies, PolicyArgument, PolicyError, RecompilationWarning
+from .executables.runner import Numpy, Runner
+from .executables.stats import Counter, ExecutableStats, Stats
+from .lowered.stages import Lowered
+from .transforms.callee import FunctionCall, Module
+from .transforms.derived import Derived
+from .transforms.primitive import call, report
 
 DEFAULT_CACHE_SIZE = 128
 _KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
@@ -83,7 +77,7 @@ class _Entry:
         ready: whether it has been compiled.
         compiles: number of compilations.
         used: number of the last call that ran it; the least recently used one is dropped first.
-        records: what runs it in `jax.jit`'s place, by the arguments' types and places, see `short_call.py`.
+        records: what runs it in `jax.jit`'s place, by the arguments' types and places, see `short.py`.
     """
 
     sizes: Mapping[str, int]
@@ -105,7 +99,7 @@ class Function:
         device: the `jax.Device` it runs on, or None for JAX's default.
         policy: how each named size is met.
         passes: what each executable's module goes through before it is compiled.
-        cpu: what the plan of an executable for CPU may use, see `runtime/cpu_plan.py`.
+        cpu: what the plan of an executable for CPU may use, see `runtime/executables/cpu_plan.py`.
         outputs: "jax" or "numpy", the arrays that calls return.
         changed: gives who is to be told that what runs calls has changed (a `weakref.WeakMethod`), or None.
         derived: its derivatives and batched versions, made when JAX asks for them.
@@ -194,10 +188,10 @@ class Function:
         # What is 64 bits wide inside the module only is no business of JAX's.
         self._needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
-        questions = None if self._numpy is not None else short_call.asked(signature)
-        self._short: short_call.ShortCall | None = None
+        questions = None if self._numpy is not None else short.asked(signature)
+        self._short: short.ShortCall | None = None
         if questions is not None:
-            self._short = short_call.ShortCall(signature, questions, self._lock, self._known, self._x64)
+            self._short = short.ShortCall(signature, questions, self._lock, self._known, self._x64)
         self._written = call_function(
             signature,
             entries=self._entries,
@@ -700,7 +694,7 @@ class Function:
             args: arrays or `jax.ShapeDtypeStruct`, one per argument; or none, and all sizes by name.
             sizes: root name to size, for roots that the arguments do not tell.
         """
-        from .ahead import AheadFunction
+        from .lowered.ahead import AheadFunction
 
         devices = None if self.device is None else [self.device]
         return AheadFunction(self.program, devices, self.policy, optimize=self.passes).lower(*args, sizes=sizes)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import dims as dimension
-from ..codegen import mlir
 from ..codegen.errors import UnsupportedGraphError
-from ..codegen.merge import walk
-from ..codegen.mlir import ir
-from ..codegen.signature import main_function
-from .arguments import check_constraints, check_count, check_type, find_sizes, shape_and_dtype
-from .checks import raise_failed
+from ..codegen.ir.attributes import dense_attr
+from ..codegen.ir.bindings import ir
+from ..codegen.ir.modules import reference_eval
+from ..codegen.ir.types import numpy_dtype
+from ..codegen.ir.walk import main_function, walk
+from .calls.arguments import check_constraints, check_count, check_type, find_sizes, shape_and_dtype
+from .calls.checks import raise_failed
 
 if TYPE_CHECKING:
     from ..codegen.program import Program
@@ -79,7 +80,7 @@ def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[
     parts = [result.dtype.kind == "c" for result in results] + [False] * bool(checks)
     if any(parts):
         _split_complex(module, parts)
-    outputs = iter(mlir.reference_eval(module, values))
+    outputs = iter(reference_eval(module, values))
     found: list[np.ndarray[Any, Any]] = []
     for is_complex in parts:
         first = next(outputs)
@@ -145,7 +146,7 @@ def _fill_empty_dots(module: ir.Module) -> None:
             continue
         result = operation.results[0]
         type_ = ir.RankedTensorType(result.type)
-        zeros = mlir.dense_attr(np.zeros(type_.shape, mlir.dtype_of(type_.element_type)), module.context)
+        zeros = dense_attr(np.zeros(type_.shape, numpy_dtype(type_.element_type)), module.context)
         with module.context, operation.location, ir.InsertionPoint(operation):
             filled = ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": zeros})
         result.replace_all_uses_with(filled.result)

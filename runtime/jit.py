@@ -29,12 +29,11 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
-from ..codegen.jax_compat import no_transformation, short_calls, trace_state, x64_flag
+from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, x64_flag
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import DEFAULT, Optimize, resolve
-from ..codegen.passes.stages import Stages
 from ..codegen.program import Program
-from ..dialects.jax import (
+from ..dialects.jax.module import (
     ClosesOverTracers,
     NotWanted,
     Traced,
@@ -49,17 +48,18 @@ from ..dialects.jax import (
     signature_of,
     trace,
 )
-from . import cpu_plan
-from .ahead import AheadFunction
-from .arguments import find_sizes
-from .call_path import recognizing_call
-from .cpu_plan import CpuArgument, CpuOptions
-from .devices import LIBRARY_REDUCTION, compile_options, find_device, platform_of
+from .calls.arguments import find_sizes
+from .calls.path import recognizing_call
+from .executables import cpu_plan
+from .executables.cpu_plan import CpuArgument, CpuOptions
+from .executables.devices import LIBRARY_REDUCTION, compile_options, find_device, platform_of
+from .executables.policy import PolicyArgument, RecompilationWarning
+from .executables.stats import Stats
 from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
-from .jit_lower import lower
-from .policy import PolicyArgument, RecompilationWarning
-from .stages import Lowered
-from .stats import Stats
+from .lowered.ahead import AheadFunction
+from .lowered.jit_lower import lower
+from .lowered.recorder import Stages
+from .lowered.stages import Lowered
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14

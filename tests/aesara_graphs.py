@@ -14,7 +14,7 @@ from aesara.raise_op import Assert
 from aesara.tensor import nlinalg, slinalg
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 RNG = np.random.default_rng(0)
 x, y, M, k, i = at.dvector("x"), at.dvector("y"), at.dmatrix("M"), at.lscalar("k"), at.lvector("i")

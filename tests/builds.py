@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlograph.codegen import mlir
 from hlograph.codegen.builder import Builder
 from hlograph.codegen.builder.tensor import Root
+from hlograph.codegen.ir.bindings import new_context
+from hlograph.codegen.ir.modules import verify
 
 
 class Build:
     """A function being built; `done` gives its verified text."""
 
     def __init__(self, *arguments):
-        self.builder = Builder(mlir.new_context())
+        self.builder = Builder(new_context())
         self._function = self.builder.function("main", arguments)
         self.args = self._function.__enter__()
         for arg in self.args:
@@ -24,7 +25,7 @@ class Build:
     def done(self, *results) -> str:
         self.builder.finish(results)
         self._function.__exit__(None, None, None)
-        mlir.verify(self.builder.module, "the test's module")
+        verify(self.builder.module, "the test's module")
         return str(self.builder.module)
 
     def run(self, *results, arrays):

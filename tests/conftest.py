@@ -39,7 +39,7 @@ def _no_c_compiler() -> Iterator[None]:
 
 
 # Tests of how graphs are lowered, by the start of their paths. What XLA makes of a module is tested elsewhere.
-LOWERING = ("dialects/", "codegen/builder/", "codegen/passes/padding/")
+LOWERING = ("dialects/", "codegen/builder/", "codegen/passes/pad/")
 # LLVM's optimizer takes half of XLA's time to compile.
 FAST = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
 
@@ -51,7 +51,7 @@ def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     optimized = "HLOGRAPH_NIGHTLY" in os.environ or request.node.get_closest_marker("optimized")
     if optimized or not path.startswith(LOWERING):
         return
-    from hlograph.runtime import cpu_plan, devices
+    from hlograph.runtime.executables import cpu_plan, devices
 
     def compile_options(program: Any, device: Any) -> dict[str, Any] | None:
         options = devices.compile_options(program, device)

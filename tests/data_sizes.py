@@ -16,11 +16,12 @@ from support import assert_same, reference
 
 import hlograph
 from hlograph.codegen import dims as dimension
-from hlograph.codegen import mlir
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.constraints import Constraint
-from hlograph.codegen.merge import walk
-from hlograph.codegen.mlir import attributes_of, ir
+from hlograph.codegen.ir.attributes import attributes_of, dense_attr
+from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.modules import clone_bytes, refine_custom_calls
+from hlograph.codegen.ir.walk import main_function, walk
 from hlograph.codegen.program import Program
 
 
@@ -49,7 +50,7 @@ def resolve(program: Program, arrays: Sequence[Any]) -> tuple[Program, dict[str,
     module = program.copy_module()
     signature = signatures.read(module)
     while True:
-        block = signatures.main_function(module).regions[0].blocks[0]
+        block = main_function(module).regions[0].blocks[0]
         stop = next((op.operation for op in block.operations if marker_name(op.operation) or _holds_marker(op)), None)
         if stop is None:
             break
@@ -60,7 +61,7 @@ def resolve(program: Program, arrays: Sequence[Any]) -> tuple[Program, dict[str,
                 _take_branch(stop, value)
             else:
                 sizes[name] = value
-                literal = mlir.dense_attr(np.asarray(value), module.context)
+                literal = dense_attr(np.asarray(value), module.context)
                 constant = ir.Operation.create(
                     "stablehlo.constant", results=[stop.results[0].type], attributes={"value": literal}
                 )
@@ -78,7 +79,7 @@ def resolve(program: Program, arrays: Sequence[Any]) -> tuple[Program, dict[str,
         for result in signature.results
     )
     final = replace(signature, results=results, constraints=tuple(constraints), counts=(), local_counts=())
-    signatures.write(signatures.main_function(module), final)
+    signatures.write(main_function(module), final)
     return _refined(Program(module, bindings=program.bindings)), sizes
 
 
@@ -87,7 +88,7 @@ def _refined(program: Program) -> Program:
     if program.signature.roots:
         return program
     module = program.copy_module()
-    mlir.refine_custom_calls(module)
+    refine_custom_calls(module)
     again = Program(module, bindings=program.bindings)
     return again.run_passes(["stablehlo-refine-shapes", "stablehlo-canonicalize-dynamism", "canonicalize"])
 
@@ -104,8 +105,8 @@ def _holds_marker(view: Any) -> bool:
 def _value_before(module: ir.Module, stop: ir.Operation, arrays: Sequence[Any]) -> Any:
     """What the first operand of an op at the top level is."""
     place = [op.operation for op in stop.block.operations].index(stop)
-    part = mlir.clone_bytes(Program(module).to_bytecode())
-    function = signatures.main_function(part)
+    part = clone_bytes(Program(module).to_bytecode())
+    function = main_function(part)
     block = function.regions[0].blocks[0]
     operations = [op.operation for op in block.operations]
     operand = operations[place].operands[0]

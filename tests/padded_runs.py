@@ -18,10 +18,10 @@ import numpy as np
 from hlograph import Program
 from hlograph.codegen import builder as hlo
 from hlograph.codegen import dims as dimension
-from hlograph.codegen import mlir
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.dims_text import parse
 from hlograph.codegen.errors import UnsupportedGraphError
+from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.signature import Argument, Result, Signature
 
 Sizes = Mapping[str, int]
@@ -68,7 +68,7 @@ def build(arguments: Mapping[str, Sequence[Any]], body: Callable[..., Any]) -> P
         arguments: name to (dtype, dimension, ...); a dimension is a size or its text, such as `2*n`.
         body: from the arguments' handles to a result or a list of results.
     """
-    builder = hlo.Builder(mlir.new_context(), "case")
+    builder = hlo.Builder(new_context(), "case")
     described = tuple(
         Argument(name, np.dtype(dtype), tuple(parse(dim) if isinstance(dim, str) else dim for dim in dims))
         for name, (dtype, *dims) in arguments.items()

@@ -51,37 +51,37 @@ _EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the t
 
 
 def _names() -> Iterator[Name]:
-    compat, mlir = "codegen/jax_compat.py", "codegen/mlir.py"
+    compat, bindings = "codegen/ir/jax_compat.py", "codegen/ir/bindings.py"
     extension = "jaxlib.mlir._mlir_libs"
     yield Name(
         ("jaxlib._jax:mlir.refine_polymorphic_shapes",),
-        f"{mlir} refine_custom_calls",
+        f"{bindings} refine_polymorphic_shapes",
         _ALL + " (imported)",
         _takes("enable_shape_assertions", "validate_static_shapes"),
     )
-    yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{mlir} _registry", _ALL)
+    yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{bindings} _registry", _ALL)
     yield Name(
         (f"{extension}._mlir:rewrite.RewritePatternSet",),
-        f"{mlir} apply_rewrites",
+        "codegen/ir/driver.py apply_rewrites",
         "rewrites run in rounds in Python, as with jaxlib 0.7",
     )
     yield Name(
         (f"{extension}._mlir:rewrite.GreedyRewriteConfig",),
-        f"{mlir} apply_rewrites",
+        "codegen/ir/driver.py apply_rewrites",
         "rewrites run in rounds in Python, as with jaxlib 0.8",
     )
     yield Name(
         (f"{extension}._mlir:rewrite.GreedySimplifyRegionLevel.DISABLED",),
-        f"{mlir} apply_rewrites",
+        "codegen/ir/driver.py apply_rewrites",
         "passes and users' rewrites fail",
     )
     yield Name(
         (f"{extension}._mlir:rewrite.apply_patterns_and_fold_greedily",),
-        f"{mlir} apply_rewrites",
+        "codegen/ir/driver.py apply_rewrites",
         "passes and users' rewrites fail",
     )
     for name in ("ir", "passmanager", "dialects.chlo", "dialects.func", "dialects.sdy", "dialects.stablehlo"):
-        yield Name((f"jaxlib.mlir.{name}:",), mlir, _ALL)
+        yield Name((f"jaxlib.mlir.{name}:",), bindings, _ALL)
     for name, without in (
         ("register_stablehlo_passes", _ALL),
         ("eval_module", "`Program.interpret` fails"),
@@ -90,7 +90,7 @@ def _names() -> Iterator[Name]:
         ("get_current_version", "error messages and `.mlirbc` artifacts fail"),
         ("get_minimum_version", "`.mlirbc` artifacts for old readers fail"),
     ):
-        yield Name((f"jaxlib.mlir.dialects.stablehlo:{name}",), mlir, without)
+        yield Name((f"jaxlib.mlir.dialects.stablehlo:{name}",), bindings, without)
     yield Name(
         ("jaxlib.lapack:_lapack.initialize",),
         f"{compat} initialize_lapack",
@@ -131,7 +131,9 @@ def _names() -> Iterator[Name]:
         "`hlograph.jit` with named dimensions fails",
     )
     yield Name(
-        ("jax._src.core:pytype_aval_mappings",), f"{compat} register_number", "`import hlograph.dialects.jax` fails"
+        ("jax._src.core:pytype_aval_mappings",),
+        f"{compat} register_number",
+        "`import hlograph.dialects.jax.module` fails",
     )
     yield Name(
         (
@@ -164,7 +166,7 @@ def _names() -> Iterator[Name]:
         yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
     yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
     for name in ("_sharding", "_committed", "_pjrt_layout"):
-        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/call_path.py", _SHORT)
+        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/calls/path.py", _SHORT)
     yield Name(("jax._src.core:trace_state",), f"{compat} short_calls", _SHORT, _has_value)
     yield Name(("jax._src.core:eval_trace._weakref",), f"{compat} short_calls", _SHORT)
     yield Name(("jax._src.api:_post_hook_state",), f"{compat} short_calls", _SHORT, _has_value)
@@ -172,17 +174,17 @@ def _names() -> Iterator[Name]:
     yield Name((f"jax._src.mesh:{mesh}", f"jax._src.config:{mesh}"), f"{compat} short_calls", _SHORT, _has_value)
     for name in ("disable_jit", "no_execution", "default_device"):
         yield Name((f"jax._src.config:{name}",), f"{compat} short_calls", _SHORT, _has_value)
-    pytensor_rules = "dialects/batching.py, dialects/pytensor_ops.py"
+    pytensor_rules = "dialects/transforms/batching.py, dialects/random/ops.py"
     yield Name(("pytensor.graph.replace:_vectorize_node",), pytensor_rules, "`jax.vmap` runs a loop over the batch")
     for path, used_by in (
-        ("pytensor.compile.mode:optdb", "dialects/rewrites.py, runtime/pytensor_linker.py"),
-        ("pytensor.compile.mode:predefined_modes", "runtime/pytensor_linker.py"),
-        ("pytensor.graph.rewriting.basic:OpToRewriterTracker", "dialects/rewrites.py"),
-        ("pytensor.link.basic:LocalLinker", "runtime/pytensor_linker.py"),
-        ("pytensor.link.basic:Container", "runtime/pytensor_linker.py"),
-        ("pytensor.tensor.basic:infer_static_shape", "dialects/pytensor_ops.py"),
-        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/pytensor_ops.py"),
-        ("pytensor.tensor.shape:shape_tuple", "dialects/pytensor_ops.py"),
+        ("pytensor.compile.mode:optdb", "dialects/rewrites/selection.py, runtime/pytensor/linker.py"),
+        ("pytensor.compile.mode:predefined_modes", "runtime/pytensor/linker.py"),
+        ("pytensor.graph.rewriting.basic:OpToRewriterTracker", "dialects/rewrites/selection.py"),
+        ("pytensor.link.basic:LocalLinker", "runtime/pytensor/linker.py"),
+        ("pytensor.link.basic:Container", "runtime/pytensor/linker.py"),
+        ("pytensor.tensor.basic:infer_static_shape", "dialects/random/ops.py"),
+        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/random/ops.py"),
+        ("pytensor.tensor.shape:shape_tuple", "dialects/random/ops.py"),
     ):
         yield Name((path,), used_by, "the PyTensor mode, or graphs with random variables, fail")
 

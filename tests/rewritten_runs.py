@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.codegen import merge, mlir
+from hlograph.codegen.ir.bindings import run_pipeline
+from hlograph.codegen.ir.inline import inline_calls
+from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.sink_reductions import reads, saved
 from hlograph.codegen.program import Program
@@ -114,14 +116,14 @@ def with_less_saved(program: Program) -> tuple[Program, Program, Report]:
         The program with its calls inlined, the same after `reads` and `saved`, and what these say.
     """
     module = program.copy_module()
-    merge.inline_calls(module)
-    mlir.run_pipeline(module, "canonicalize,cse,symbol-dce")
+    inline_calls(module)
+    run_pipeline(module, "canonicalize,cse,symbol-dce")
     before = Program.parse(str(module))
     report = Report("sink_reductions", True)
     reads.run(module, report, True)
     saved.run(module, report, True)
-    mlir.verify(module, "the result")
-    mlir.run_pipeline(module, "cse")
+    verify(module, "the result")
+    run_pipeline(module, "cse")
     return before, Program.parse(str(module)), report
 
 

@@ -21,9 +21,9 @@ from pytensor.graph.traversal import toposort
 
 import hlograph
 from hlograph.codegen.errors import DerivativeError, PaddingError
-from hlograph.codegen.jax_compat import enable_x64
-from hlograph.runtime import padded as padded_calls
-from hlograph.runtime.policy import PaddingRefusedWarning
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.executables import padding as padded_calls
+from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 # What a module without symbolic sizes must not hold. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
 DYNAMIC = re.compile(

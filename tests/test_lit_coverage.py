@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 import pytest
 
 from hlograph.codegen.passes import available
-from hlograph.codegen.passes.padding import RULES, control
+from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
 from hlograph.dialects.tensor.scalar import TABLE
 

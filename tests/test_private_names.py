@@ -10,7 +10,7 @@ import private_names
 import pytest
 from private_names import NAMES, Name, state
 
-from hlograph.codegen.jax_compat import proven_jaxlib
+from hlograph.codegen.ir.jax_compat import proven_jaxlib
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDERS = ("codegen", "dialects", "hlograph", "runtime", "tools")

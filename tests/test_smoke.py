@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 LIBRARY = "pytensor" if find_spec("pytensor") else "aesara"
 library, pt = import_module(LIBRARY), import_module(f"{LIBRARY}.tensor")

@@ -19,7 +19,7 @@ from .graphs import run_file
 
 if TYPE_CHECKING:
     from .. import Program
-    from ..runtime.stages import Lowered
+    from ..runtime.lowered.stages import Lowered
 
 __all__ = ["HLO", "SETS", "Measure", "View", "load_option", "lower", "measure", "stage_text", "table_text", "unified"]
 
@@ -102,7 +102,7 @@ def lower(program: Program, view: View, policy: Any) -> Lowered:
 
 def _missing(program: Program, sizes: Mapping[str, int], policy: Any) -> list[str]:
     """Roots of which neither a size nor a bound is given, and which do not follow from others."""
-    from ..runtime.policy import dependent_roots
+    from ..runtime.executables.policy import dependent_roots
 
     if isinstance(policy, int):
         return []
@@ -150,7 +150,7 @@ def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
     if name == HLO:
         if diff:
             raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is none of them")
-        from ..runtime.hlo import readable
+        from ..runtime.lowered.hlo import readable
 
         with progress("compiling"):
             return readable(lowered.compile().as_text() or "")
@@ -166,7 +166,7 @@ def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
 
 def unified(before: Any, after: Any) -> Iterator[str]:
     """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
-    from ..codegen.passes.stages import align
+    from ..runtime.lowered.recorder import align
 
     yield f"--- {before.name}"
     yield f"+++ {after.name}"

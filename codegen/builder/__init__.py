@@ -3,6 +3,7 @@
 Lowering rules use it as `from ..codegen import builder as hlo`.
 """
 
+from ..ir.kinds import Monoid, identity
 from .control import all_true, call, case, custom_call, if_, while_loop
 from .core import Builder
 from .data_sizes import count_true, data_size, known_size, running_count, true_places
@@ -99,11 +100,9 @@ from .linalg import (
 )
 from .reduce import (
     MONOIDS,
-    Monoid,
     arg_reduce,
     cumulative,
     dot_general,
-    identity,
     less_nan_last,
     map_elements,
     reduce,

@@ -13,8 +13,8 @@ from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim
 from ..errors import UnsupportedGraphError
-from ..merge import free_symbol
-from ..mlir import ir
+from ..ir.bindings import ir
+from ..ir.walk import free_symbol
 from .core import Builder
 from .elementwise import and_
 from .shape import reshape

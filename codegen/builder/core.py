@@ -29,7 +29,9 @@ from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
-from ..mlir import DYNAMIC, dense_attr, element_type, ir
+from ..ir.attributes import dense_attr
+from ..ir.bindings import DYNAMIC, ir
+from ..ir.types import element_type
 from .sizes import VALUE, emit_size
 from .tensor import BOOL, INT64, Attributes, Check, Dims, DType, Expansion, Root, Sizes, Tensor, Transpose
 

@@ -21,7 +21,7 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim
 from ..errors import DataDependentSizeError
-from ..mlir import ir
+from ..ir.bindings import ir
 from .core import Builder
 from .elementwise import add, convert, select, subtract
 from .indexing import scatter

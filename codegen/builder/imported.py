@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import mlir
 from ..errors import UnsupportedGraphError
-from ..jax_compat import enable_x64
-from ..merge import adopt, adopt_text, flat
+from ..ir.adopt import adopt, adopt_text, flat
+from ..ir.bindings import new_context
+from ..ir.jax_compat import enable_x64
+from ..ir.modules import parse_module, to_bytecode
 from .elementwise import unify
 from .tensor import Dims, DType, Tensor
 
@@ -83,7 +84,7 @@ def import_function(
     key = ("jax", name, function, shapes, tuple(sizes), dtypes)
     symbol = builder.functions.get(key)
     if symbol is None:
-        source = mlir.parse_module(code, builder.context, f"the lowering of {name}")
+        source = parse_module(code, builder.context, f"the lowering of {name}")
         symbol = builder.functions[key] = adopt(builder.module, source, name)
     return builder.op("func.call", operands, dims, dtype, (("callee", f"@{symbol}"),))
 
@@ -120,5 +121,5 @@ def _exported(
     if targets:
         called = ", ".join(sorted(targets))
         raise UnsupportedGraphError(f"JAX makes {what} a call of {called}, which is not portable; give known sizes")
-    code = mlir.to_bytecode(flat(mlir.parse_module(text, mlir.new_context(), name)))
+    code = to_bytecode(flat(parse_module(text, new_context(), name)))
     return code, tuple(x if isinstance(x, int) else str(x) for x in result.shape), result.dtype

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..mlir import ir
+from ..ir.bindings import ir
 from .tensor import BOOL, Tensor
 
 _SAME_ELEMENTS = frozenset(

@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ..dims import Dim, maximum
-from ..dtypes import limits
-from ..merge import free_symbol
+from ..ir.kinds import Monoid as Monoid
+from ..ir.kinds import identity as identity
+from ..ir.walk import free_symbol
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
 from .shape import i64_array, iota, reshape
 from .tensor import INT64, Attributes, DType, Tensor
-
-Monoid = Literal["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 
 MONOIDS: dict[str, Binary] = {
     "add": add,
@@ -28,18 +27,6 @@ MONOIDS: dict[str, Binary] = {
     "or": or_,
     "xor": xor,
 }
-
-
-def identity(monoid: Monoid, dtype: DType) -> np.ndarray[Any, Any]:
-    """The value that leaves every other unchanged under the monoid: 0, 1, -inf or the lowest integer, ..."""
-    if monoid in ("add", "or", "xor"):
-        return np.zeros((), dtype)
-    if monoid == "multiply":
-        return np.ones((), dtype)
-    if monoid == "and":
-        return np.array(True) if dtype.kind == "b" else np.array(-1).astype(dtype)
-    least, greatest = limits(dtype)
-    return np.array(least if monoid == "maximum" else greatest)
 
 
 def reduce(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..dims import Dim
-from ..mlir import ir
+from ..ir.bindings import ir
 
 if TYPE_CHECKING:
     from .core import Builder

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
-from .. import mlir
 from ..errors import PassError
-from ..mlir import ir
+from ..ir.bindings import ir, run_pipeline
+from ..ir.modules import verify
 from .report import Report
 from .rewriting import REWRITES, apply, reassociates
 
@@ -24,7 +24,7 @@ PassFunction = Callable[[ir.Module, Mapping[str, str], Report], None]
 # name -> (module below this package, function, one line)
 _PASSES: dict[str, tuple[str, str, str]] = {
     "specialize": ("specialize", "run", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
-    "pad": ("padding", "run", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
+    "pad": ("pad", "run", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
     "device-linalg": ("device_linalg", "run", "put the platform's library calls for factorizations, {platform=cpu}"),
     "cpu-forms": ("cpu_forms", "run", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
     "cpu-math": ("cpu_math", "run", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
@@ -130,7 +130,7 @@ def run(module: ir.Module, spec: str, *, detailed: bool = False) -> Report:
     if name in _PIPELINES:
         if options:
             raise PassError(f"pass {name!r} takes no options")
-        mlir.run_pipeline(module, _PIPELINES[name][0], name=name)
+        run_pipeline(module, _PIPELINES[name][0], name=name)
     elif name in _PASSES:
         file, function, _ = _PASSES[name]
         pass_function: PassFunction = getattr(import_module(f".{file}", __name__), function)
@@ -141,7 +141,7 @@ def run(module: ir.Module, spec: str, *, detailed: bool = False) -> Report:
             raise PassError(f"unknown pass {name!r}; {close_name(name)}")
         apply(module, [REWRITES[name]], report, reassociate=reassociates(options, name))
     if report.changed:
-        mlir.verify(module, f"the result of pass {name!r}")
+        verify(module, f"the result of pass {name!r}")
     return report
 
 

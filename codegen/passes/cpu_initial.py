@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import mlir
-from ..builder.reduce import identity
 from ..errors import PassError
-from ..merge import walk
-from ..mlir import ir
-from .matching import constant, monoid_of
+from ..ir.attributes import dense_attr
+from ..ir.bindings import ir
+from ..ir.kinds import identity, monoid_of
+from ..ir.types import numpy_dtype
+from ..ir.values import constant
+from ..ir.walk import walk
 from .report import Report
 
 SIZE = 32  # of an axis, from which XLA:CPU divides its reduction
@@ -69,7 +70,7 @@ def _begin_with_identity(operation: ir.Operation, name: str) -> None:
     uses = [(use.owner.operation, use.operand_number) for use in result.uses]
     element = ir.RankedTensorType(initial.type).element_type
     with ir.InsertionPoint(operation):
-        operation.operands[1] = _constant(identity(name, mlir.dtype_of(element)))  # type: ignore[arg-type]
+        operation.operands[1] = _constant(identity(name, numpy_dtype(element)))  # type: ignore[arg-type]
     with ir.InsertionPoint.after(operation):
         taken_in = ir.Operation.create(
             f"stablehlo.{name}", results=[result.type], operands=[_spread(initial, result.type), result]
@@ -138,5 +139,5 @@ def _spread(value: ir.Value, type_: ir.Type) -> ir.Value:
 def _constant(value: Any) -> ir.Value:
     context = ir.Context.current
     assert context is not None
-    attribute = mlir.dense_attr(value, context)
+    attribute = dense_attr(value, context)
     return ir.Operation.create("stablehlo.constant", results=[attribute.type], attributes={"value": attribute}).result

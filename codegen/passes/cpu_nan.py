@@ -17,11 +17,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .. import mlir
 from ..dtypes import kind_of
 from ..errors import PassError
-from ..merge import walk
-from ..mlir import ir
+from ..ir.attributes import dense_attr
+from ..ir.bindings import ir
+from ..ir.types import numpy_dtype
+from ..ir.walk import walk
 from .report import Report
 
 ELEMENTS = 4096  # from which XLA:CPU leaves a reduction to the library
@@ -48,14 +49,14 @@ def _may_lose_nan(operation: ir.Operation) -> bool:
     operand = ir.RankedTensorType(operation.operands[0].type)
     if not operand.has_static_shape or int(np.prod(operand.shape, dtype=np.int64)) < ELEMENTS:
         return False
-    return kind_of(mlir.dtype_of(operand.element_type)) == "f"
+    return kind_of(numpy_dtype(operand.element_type)) == "f"
 
 
 def _keep_nan(operation: ir.Operation) -> None:
     x, result = operation.operands[0], operation.results[0]
     uses = [(use.owner.operation, use.operand_number) for use in result.uses]
     type_ = ir.RankedTensorType(result.type)
-    dtype = mlir.dtype_of(type_.element_type)
+    dtype = numpy_dtype(type_.element_type)
     context = operation.context
     with context, operation.location, ir.InsertionPoint.after(operation):
         boolean = ir.IntegerType.get_signless(1)
@@ -84,5 +85,5 @@ def _keep_nan(operation: ir.Operation) -> None:
 
 
 def _constant(value: np.ndarray, context: ir.Context) -> ir.Value:
-    attribute = mlir.dense_attr(value, context)
+    attribute = dense_attr(value, context)
     return ir.Operation.create("stablehlo.constant", results=[attribute.type], attributes={"value": attribute}).result

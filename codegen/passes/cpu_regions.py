@@ -23,12 +23,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import merge, mlir
 from ..errors import PassError
-from ..mlir import ir
-from ..signature import main_function
-from .elementwise import CHLO, STABLEHLO
-from .matching import replace_operands
+from ..ir.attributes import dot_numbers
+from ..ir.bindings import ir, run_pipeline
+from ..ir.clone import replace_operands
+from ..ir.dce import erase_unused
+from ..ir.inline import inline_calls
+from ..ir.kinds import CHLO, STABLEHLO
+from ..ir.walk import free_symbol, main_function, symbol_of, walk
 from .report import Report
 
 # What a kernel may hold. Any other op stays outside: XLA refuses most of those that need its runtime, but some end the
@@ -80,8 +82,8 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
         PassError: an unknown option.
     """
     limit = _limit(options)
-    merge.inline_calls(module, all_of_them=False)  # those that are to stay calls are calls in a kernel too
-    mlir.run_pipeline(module, "symbol-dce", name="cpu-regions")
+    inline_calls(module, all_of_them=False)  # those that are to stay calls are calls in a kernel too
+    run_pipeline(module, "symbol-dce", name="cpu-regions")
     form(module, limit, report)
 
 
@@ -97,9 +99,9 @@ def _limit(options: Mapping[str, str]) -> int:
 
 def form(module: ir.Module, limit: int, report: Report) -> None:
     """Forms regions in the main function of a module, in place."""
-    mlir.erase_unused(module)
+    erase_unused(module)
     main = main_function(module)
-    for op in merge.walk(module):
+    for op in walk(module):
         if not all(_is_static(value.type) for value in op.results):
             # Sizes are computed from shapes; specialization must find that arithmetic where it was.
             report.refused(op, "its sizes are not known: specialize the program first")
@@ -112,7 +114,7 @@ def form(module: ir.Module, limit: int, report: Report) -> None:
     callees = _callees(module)
     _form_block(_Former(module, limit, report, callees), main.regions[0].blocks[0])
     if report.rewritten:
-        mlir.erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
+        erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Work:
     def of(module: ir.Module) -> Work:
         """Counts."""
         total = largest = library = 0
-        for op in merge.walk(module):
+        for op in walk(module):
             elements = _elements(op)
             if elements is None:
                 continue
@@ -172,8 +174,8 @@ Callees = Mapping[str, Callee]
 
 def _callees(module: ir.Module) -> Callees:
     """The functions that are called, with those that they call."""
-    functions = {merge.symbol_of(op.operation): op.operation for op in module.body.operations}
-    calls = Counter(_callee(op) for op in merge.walk(module) if op.name == "func.call")
+    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    calls = Counter(_callee(op) for op in walk(module) if op.name == "func.call")
     found: dict[str, Callee] = {}
 
     def look(symbol: str) -> Callee:
@@ -301,7 +303,7 @@ class Dot:
     @staticmethod
     def of(op: ir.Operation) -> Dot:
         """Reads a `stablehlo.dot_general`."""
-        numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+        numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
         shapes = [ir.RankedTensorType(value.type).shape for value in op.operands]
         contracted = math.prod(shapes[0][axis] for axis in numbers.lhs_contracting_dimensions)
         batch = math.prod(shapes[0][axis] for axis in numbers.lhs_batching_dimensions)
@@ -386,7 +388,7 @@ class _Former:
     def symbol(self) -> str:
         """A name for the next region."""
         self.count += 1
-        return merge.free_symbol(self.module, f"region_{self.count}")
+        return free_symbol(self.module, f"region_{self.count}")
 
 
 def _form_block(former: _Former, block: ir.Block) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import PassError
-from ..merge import walk
-from ..mlir import ir
+from ..ir.bindings import ir
+from ..ir.walk import walk
 from .report import Report
 
 _UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import mlir
 from ..errors import PassError
-from ..jax_compat import enable_x64
-from ..merge import adopt_text, walk
-from ..mlir import ir
+from ..ir.adopt import adopt_text
+from ..ir.bindings import ir, run_pipeline
+from ..ir.jax_compat import enable_x64
+from ..ir.types import numpy_dtype
+from ..ir.walk import walk
 from .report import Report
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -53,7 +54,7 @@ def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
             functions[key] = adopt_text(module, text, f"{kind}_{platform}")
         replace_by_call(operation, functions[key])
     if found:
-        mlir.run_pipeline(module, "symbol-dce", name="device-linalg")
+        run_pipeline(module, "symbol-dce", name="device-linalg")
 
 
 def _implementations(module: ir.Module) -> dict[str, str]:
@@ -78,7 +79,7 @@ def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bo
     """Whether an operation is one that the platform's library does; XLA:TPU's LU takes two types only."""
     if kind is None or platform != "tpu" or not kind.startswith("lu"):
         return kind is not None
-    return mlir.dtype_of(ir.RankedTensorType(operation.operands[0].type).element_type).name in _TPU_LU
+    return numpy_dtype(ir.RankedTensorType(operation.operands[0].type).element_type).name in _TPU_LU
 
 
 def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
@@ -121,7 +122,7 @@ def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: st
     specs = []
     for value in operation.operands:
         type_ = ir.RankedTensorType(value.type)
-        specs.append((tuple(type_.shape), mlir.dtype_of(type_.element_type)))
+        specs.append((tuple(type_.shape), numpy_dtype(type_.element_type)))
     with enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from .. import builder as hlo
-from .. import mlir
 from ..builder import INT64, Builder, Tensor
 from ..errors import PassError
-from ..merge import adopt, walk
-from ..mlir import ir
+from ..ir.adopt import adopt
+from ..ir.bindings import ir
+from ..ir.types import numpy_dtype
+from ..ir.walk import walk
 from .device_linalg import flag_of, replace_by_call
 from .report import Report
 
@@ -34,7 +35,7 @@ def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
         if not all(type_.has_static_shape for type_ in types):
             raise PassError(f"expand-linalg needs static shapes; specialize first (at {operation.location})")
         builder = Builder(module.context, "expanded")
-        specs = [(tuple(t.shape), mlir.dtype_of(t.element_type)) for t in types]
+        specs = [(tuple(t.shape), numpy_dtype(t.element_type)) for t in types]
         with builder.function("main", specs) as arguments:
             if operation.name == "stablehlo.cholesky":
                 result = _cholesky(arguments[0], lower=flag_of(operation, "lower", False))

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .. import merge, mlir
 from ..errors import PassError
-from ..mlir import ir
+from ..ir.bindings import ir, run_pipeline
+from ..ir.inline import inline_calls
 from .report import Report
 
 
@@ -26,5 +26,5 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     """
     if options:
         raise PassError(f"pass {report.pass_name!r} takes no options")
-    merge.inline_calls(module, all_of_them=False)
-    mlir.run_pipeline(module, "symbol-dce", name="inline")
+    inline_calls(module, all_of_them=False)
+    run_pipeline(module, "symbol-dce", name="inline")

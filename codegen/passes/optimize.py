@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ..errors import PassError
-from ..merge import has_operations, walk
-from ..mlir import ir
+from ..ir.bindings import ir
+from ..ir.walk import has_operations, walk
 from . import available, close_name, parse_spec, run, takes_reassociate, triggers
 from .report import Report
 from .rewriting import REWRITES

@@ -14,9 +14,9 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from .. import mlir
-from ..mlir import ir
-from ..signature import main_function
+from ..ir.bindings import ir
+from ..ir.types import numpy_dtype
+from ..ir.walk import main_function
 
 SMALL = 1 << 15  # bytes; copying more costs as much as the result
 
@@ -81,7 +81,7 @@ def pack_results(
 
 
 def _bytes(type_: ir.RankedTensorType) -> int:
-    return math.prod(type_.shape) * mlir.dtype_of(type_.element_type).itemsize
+    return math.prod(type_.shape) * numpy_dtype(type_.element_type).itemsize
 
 
 def _flat(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:

@@ -10,11 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..mlir import ir
-
-
-class Refused(Exception):
-    """A rewrite's precondition does not hold; the text says which, in the user's terms."""
+from ..ir.bindings import ir
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from .. import mlir
 from ..errors import PassError
-from ..mlir import ir
-from .report import Refused, Report
+from ..ir.bindings import ir
+from ..ir.driver import apply_rewrites
+from ..ir.modules import clone_module, replace_body, verify
+from ..ir.refused import Refused
+from .report import Report
 
 RewriteFunction = Callable[[ir.Operation], "ir.Value | ir.Operation | ir.OpView | Sequence[ir.Value] | None"]
 
@@ -151,18 +153,18 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
         return
     applied = report.rewritten.total()
     # The driver also drops ops without a use: that alone is no reason to change a module.
-    before = mlir.clone_module(module)
+    before = clone_module(module)
     token = _MEMORY.set({"reassociate": reassociate})
     try:
-        mlir.apply_rewrites(module, patterns)
-        mlir.verify(module, f"the result of pass {report.pass_name!r}")
+        apply_rewrites(module, patterns)
+        verify(module, f"the result of pass {report.pass_name!r}")
     except BaseException:
-        mlir.replace_body(module, before)
+        replace_body(module, before)
         raise
     finally:
         _MEMORY.reset(token)
     if report.rewritten.total() == applied:
-        mlir.replace_body(module, before)
+        replace_body(module, before)
 
 
 def _pattern(rewrite: Rewrite, report: Report) -> Callable[[ir.Operation], list[ir.Value] | None]:

@@ -20,14 +20,16 @@ from typing import Any
 import numpy as np
 
 from .. import dims as dimension
-from .. import mlir
 from .. import signature as signatures
 from ..constraints import Constraint
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import PassError
-from ..merge import walk
-from ..mlir import ir
+from ..ir.attributes import dense_attr
+from ..ir.bindings import current_context, ir, run_pipeline
+from ..ir.modules import refine_custom_calls
+from ..ir.types import element_type
+from ..ir.walk import main_function, walk
 from ..signature import Argument, Count, Result, Signature
 from .report import Report
 
@@ -58,7 +60,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     """
     before = signatures.read(module)
     _check(before, sizes)
-    function = signatures.main_function(module)
+    function = main_function(module)
     if not sizes and "?" not in str(function.attributes["function_type"]):
         return
     after = _substitute(before, sizes)
@@ -72,26 +74,26 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     arguments = _ARGUMENTS.format(types=types)
     if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
-        mlir.run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
+        run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
     if any("stablehlo.dynamic_" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
-        mlir.run_pipeline(module, arguments, name="specialize")
-        mlir.refine_custom_calls(module)
-        mlir.run_pipeline(module, _SHAPES, name="specialize")
+        run_pipeline(module, arguments, name="specialize")
+        refine_custom_calls(module)
+        run_pipeline(module, _SHAPES, name="specialize")
     else:
-        mlir.run_pipeline(module, f"{arguments},{_SHAPES}", name="specialize")
+        run_pipeline(module, f"{arguments},{_SHAPES}", name="specialize")
     still = _open_op(module)
     while still:
         # What came out of a branch is known only when the branch has been folded.
         _refine_bitcasts(module)
-        mlir.run_pipeline(module, _SHAPES, name="specialize")
+        run_pipeline(module, _SHAPES, name="specialize")
         before_that, still = still, _open_op(module)
         if still == before_that:
             raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
-    function = signatures.main_function(module)
+    function = main_function(module)
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
     if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
-        mlir.run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
+        run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
 
 
 def _is_open(operation: ir.Operation) -> bool:
@@ -127,7 +129,7 @@ def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     sizes = ir.Operation.create(
         "stablehlo.constant",
         results=[ir.RankedTensorType.get(shape.shape, ir.IntegerType.get_signless(64))],
-        attributes={"value": mlir.dense_attr(shape, context)},
+        attributes={"value": dense_attr(shape, context)},
     ).result
     return ir.Operation.create(
         "stablehlo.custom_call",
@@ -135,7 +137,7 @@ def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
         operands=[value, sizes],
         attributes={
             "call_target_name": ir.StringAttr.get("stablehlo.shape_refinement_operand_wrapper"),
-            "indices_of_shape_operands": mlir.dense_attr(np.array([1], np.int64), context),
+            "indices_of_shape_operands": dense_attr(np.array([1], np.int64), context),
         },
     ).result
 
@@ -249,7 +251,7 @@ def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str
                 replacement = ir.Operation.create(
                     "stablehlo.constant",
                     results=[value.type],
-                    attributes={"value": mlir.dense_attr(literal, function.context)},
+                    attributes={"value": dense_attr(literal, function.context)},
                     ip=ir.InsertionPoint.at_block_begin(block),
                 ).result
                 value.replace_all_uses_with(replacement)
@@ -262,7 +264,7 @@ def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str
 
 def _type_text(argument: Argument) -> str:
     shape = "".join(f"{dim if isinstance(dim, int) else '?'}x" for dim in argument.dims)
-    return f"tensor<{shape}{mlir.element_type(argument.dtype, mlir.current_context())}>"
+    return f"tensor<{shape}{element_type(argument.dtype, current_context())}>"
 
 
 def _open_op(module: ir.Module) -> str:

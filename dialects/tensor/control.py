@@ -12,9 +12,9 @@ from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import BatchingError, UnsupportedGraphError
-from .. import batching
-from ..apply_graph import library
+from ..readers.apply_graph import library
 from ..registry import find, lowers
+from ..transforms import batching
 
 
 def _if_else_branches(op: Any) -> Sequence[Sequence[int]]:

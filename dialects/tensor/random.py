@@ -22,7 +22,7 @@ from ..registry import lowers
 
 def refused(op: Any) -> Sequence[str]:
     """Why a random variable has no lowering, as `Lowering.unsupported` says it."""
-    from .. import samplers
+    from ..random import samplers
 
     reason = samplers.refusal(op)
     return [] if reason is None else [reason]
@@ -39,7 +39,7 @@ def random_variable(ctx: Context, node: Any, key: Tensor, size: Any, *parameters
 
 def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
     """`jax.random.split`: uint32[..., 2] to uint32[..., count, 2]."""
-    from .. import samplers
+    from ..random import samplers
 
     return hlo.import_function("split", samplers.Split(count, key.ndim - 1), [key])
 
@@ -67,7 +67,8 @@ def draw(
         DataDependentSizeError: the size is computed from data.
         UnsupportedGraphError: JAX's sampler needs a size that is not known.
     """
-    from .. import jax_rules, samplers
+    from ..jax import rules
+    from ..random import samplers
 
     name = type(op).__name__.removesuffix("RV").lower()
     sizes, shapes = _shapes(ctx, op, batch_ndim, variables, [key, *parameters], size)
@@ -92,7 +93,7 @@ def draw(
         tuple(statics.items()),
         tuple(mapped),
     )
-    return hlo.import_function(name, sampling, operands, jax_rules.rules())
+    return hlo.import_function(name, sampling, operands, rules.rules())
 
 
 def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:

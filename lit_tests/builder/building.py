@@ -14,8 +14,8 @@ from common import check_kind, check_tidy
 
 from hlograph import Program
 from hlograph.codegen import builder as hlo
-from hlograph.codegen import mlir
 from hlograph.codegen.dims import symbol
+from hlograph.codegen.ir.bindings import new_context
 
 
 def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., Any]) -> None:
@@ -26,7 +26,7 @@ def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., An
         arguments: (dtype, dimension, ...) of each; a dimension is a size or a name.
         body: from the arguments' handles to a result or a list of results.
     """
-    builder = hlo.Builder(mlir.new_context(), name)
+    builder = hlo.Builder(new_context(), name)
     types = [(tuple(symbol(d) if isinstance(d, str) else d for d in dims), np.dtype(t)) for t, *dims in arguments]
     with builder.function("main", types) as handles:
         for handle in handles:

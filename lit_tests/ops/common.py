@@ -19,8 +19,9 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
 
 import hlograph
-from hlograph.codegen.merge import walk
-from hlograph.codegen.mlir import attributes_of, ir
+from hlograph.codegen.ir.attributes import attributes_of
+from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.walk import walk
 from hlograph.dialects import registry
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")

@@ -81,7 +81,7 @@ The operands' padding is 0. A line says `op: masked` or `op: as it is`, and the 
 from __future__ import annotations
 
 from hlograph import Program
-from hlograph.codegen.passes.padding import elementwise
+from hlograph.codegen.passes.pad import elementwise
 
 INTEGERS = [
     "and",

@@ -129,8 +129,8 @@ def choose_sizes(program: Any, candidates: tuple[int, ...]) -> dict[str, int] | 
     """The first sizes among the candidates that the program's constraints allow; None where there are none."""
     from hlograph.codegen import dims as dimension
     from hlograph.errors import HlographError
-    from hlograph.runtime.arguments import find_sizes
-    from hlograph.runtime.policy import dependent_roots
+    from hlograph.runtime.calls.arguments import find_sizes
+    from hlograph.runtime.executables.policy import dependent_roots
 
     signature = program.signature
     follows = dependent_roots(signature)

@@ -13,7 +13,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen import mlir
+from hlograph.codegen.ir.portable import current_version, minimum_version
 from hlograph.errors import ArgumentShapeError, ArtifactError, ArtifactNotFoundError, PassError, UnsupportedGraphError
 
 
@@ -308,4 +308,4 @@ def test_interpret_refuses_what_would_end_the_process():
 
 
 def test_versions():
-    assert tuple(map(int, mlir.minimum_version().split("."))) < tuple(map(int, mlir.current_version().split(".")))
+    assert tuple(map(int, minimum_version().split("."))) < tuple(map(int, current_version().split(".")))

@@ -13,7 +13,8 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen import jax_compat, versions
+from hlograph.codegen import versions
+from hlograph.codegen.ir import jax_compat
 from hlograph.errors import UnsupportedVersionError
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import hlograph
 from hlograph import errors
 from hlograph.codegen import dims as dimension
 from hlograph.codegen.dims_text import parse
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 SDS = jax.ShapeDtypeStruct
 VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")

@@ -14,9 +14,9 @@ from support import assert_same, reference
 
 import hlograph
 from hlograph.codegen import errors
-from hlograph.dialects.apply_graph import library
-from hlograph.dialects.patterns import PATTERNS
-from hlograph.dialects.rewrites import EXCLUDED, FAMILIES, QUOTIENTS
+from hlograph.dialects.readers.apply_graph import library
+from hlograph.dialects.rewrites.patterns import PATTERNS
+from hlograph.dialects.rewrites.selection import EXCLUDED, FAMILIES, QUOTIENTS
 
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 POINTS = [0.0, 1e-9, -1e-9, 1.0, -1.0, 30.0, -30.0, 800.0, -800.0]

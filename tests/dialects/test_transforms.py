@@ -20,7 +20,7 @@ from pytensor.tensor.elemwise import CAReduce
 
 import hlograph
 from hlograph.codegen.errors import DerivativeError
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 _rng = np.random.default_rng(3)
 VECTOR, MATRIX, SQUARE = _rng.normal(size=4), _rng.normal(size=(3, 4)), _rng.normal(size=(3, 3)) + 3 * np.eye(3)

@@ -17,7 +17,7 @@ from support import assert_same, poisoned
 
 import hlograph
 import hlograph.pytensor
-from hlograph.dialects import xtensors
+from hlograph.dialects.readers import xtensors
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError, GraphError, UnsupportedGraphError
 
 with warnings.catch_warnings():
@@ -277,6 +277,6 @@ assert "pytensor.xtensor" not in sys.modules
 
 
 def test_a_plain_graph_is_left_as_it_is():
-    library = hlograph.dialects.apply_graph.library("pytensor")
+    library = hlograph.dialects.readers.apply_graph.library("pytensor")
     x = pt.dvector("x")
     assert xtensors.lower(library, [x], [x + 1]) is None

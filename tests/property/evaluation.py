@@ -15,14 +15,14 @@ import jax
 import numpy as np
 
 from hlograph.codegen import dims as dimension
-from hlograph.codegen import mlir
 from hlograph.codegen.errors import PassError, UnsupportedGraphError
-from hlograph.codegen.jax_compat import enable_x64
-from hlograph.codegen.merge import walk
-from hlograph.codegen.mlir import ir
+from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.codegen.ir.types import numpy_dtype
+from hlograph.codegen.ir.walk import walk
 from hlograph.codegen.program import Program
-from hlograph.runtime.callee import StaticModule
-from hlograph.runtime.primitive import call
+from hlograph.runtime.transforms.callee import StaticModule
+from hlograph.runtime.transforms.primitive import call
 
 Arrays = Sequence[np.ndarray]
 Same = Callable[[np.ndarray, np.ndarray, int], bool]
@@ -101,7 +101,7 @@ def _divides_integers(program: Program) -> bool:
     for operation in walk(module):
         if operation.name in ("stablehlo.divide", "stablehlo.remainder"):
             type_ = ir.RankedTensorType(operation.results[0].type)
-            if type_.rank and mlir.dtype_of(type_.element_type).kind in "iu":
+            if type_.rank and numpy_dtype(type_.element_type).kind in "iu":
                 return True
     return False
 

@@ -23,12 +23,13 @@ import numpy as np
 
 from hlograph import builder as hlo
 from hlograph.codegen import dims as dimension
-from hlograph.codegen import mlir
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.builder import Builder, Tensor
 from hlograph.codegen.builder.shape import i64_array
 from hlograph.codegen.builder.tensor import Dims, DType, Root
 from hlograph.codegen.dims import Dim, maximum, minimum
+from hlograph.codegen.ir.bindings import new_context
+from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.program import Program
 from hlograph.codegen.signature import Argument, Result, Signature
 
@@ -1414,7 +1415,7 @@ def build(recipe: Recipe) -> Case:
         bounds["c"], intervals["c"] = 4, (-4, 4)
         signed.append(dimension.symbol("c", signed=True))
         given.append(Given("c", I64, (), "size"))
-    context = mlir.new_context()
+    context = new_context()
     builder = Builder(context)
     with builder.function("main", [(g.dims, g.dtype) for g in given]) as handles:
         values = []
@@ -1444,7 +1445,7 @@ def build(recipe: Recipe) -> Case:
     canonical = builder.constraints.canonical
     described = tuple(Result(f"out{i}", v.dtype, tuple(canonical(d) for d in v.dims)) for i, v in enumerate(results))
     signatures.write(operation, Signature(arguments, described, (), tuple(builder.constraints)))
-    mlir.verify(builder.module, "the random program")
+    verify(builder.module, "the random program")
     tolerances = tuple(
         Tolerance(v.exact, 0.0 if v.exact else 4 * v.error * float(np.finfo(v.dtype).eps) + 1e-30) for v in results
     )

@@ -19,7 +19,7 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.errors import PaddingError
 from hlograph.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, DeviceError
-from hlograph.runtime.policy import PolicyError
+from hlograph.runtime.executables.policy import PolicyError
 
 SDS = jax.ShapeDtypeStruct
 

@@ -7,7 +7,7 @@ import pytest
 
 from hlograph.codegen.signature import CheckSpec
 from hlograph.errors import CheckFailedError
-from hlograph.runtime.checks import exception_class, raise_failed
+from hlograph.runtime.calls.checks import exception_class, raise_failed
 
 
 class OurError(ValueError):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen import jax_compat
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir import jax_compat
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 SHAPES: list[tuple[tuple[int, ...], int | None]] = [
     ((1,), None),

@@ -12,11 +12,11 @@ import pytest
 from jax import lax
 
 import hlograph
-from hlograph.codegen import mlir
+from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.passes import cpu_regions
 from hlograph.codegen.program import Program
 from hlograph.errors import PassError
-from hlograph.runtime import cpu_plan, one_kernel, trial
+from hlograph.runtime.executables import cpu_plan, one_kernel, trial
 
 SMALL_CALL = "xla_cpu_small_call"
 REGIONS = hlograph.CpuOptions(forms=False, math=False)
@@ -187,7 +187,7 @@ def test_a_plan_has_regions(monkeypatch):
     made = plans(monkeypatch)
     agree(hlograph.function(*graph(), cpu=REGIONS)(X))
     (plan,) = made
-    assert SMALL_CALL in str(mlir.clone_bytes(plan.module.bytecode("cpu")))
+    assert SMALL_CALL in str(clone_bytes(plan.module.bytecode("cpu")))
     assert any("region" in note for note in plan.notes)
 
 
@@ -396,7 +396,7 @@ def test_the_better_one_is_kept(at_once, outputs, policy, better):
     assert entry.plan[-1].endswith(f"{kept} kept")
     (function,) = fn.functions
     (executable,) = function._padded.values() if policy == "padded" else function._entries.values()
-    text = str(mlir.clone_bytes(executable.runner.plan.module.bytecode("cpu")))
+    text = str(clone_bytes(executable.runner.plan.module.bytecode("cpu")))
     assert (SMALL_CALL in text) == (better == "plan")
 
 

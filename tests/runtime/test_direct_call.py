@@ -25,10 +25,10 @@ import pytest
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
-from hlograph.codegen.jax_compat import enable_x64
-from hlograph.runtime import direct_call, object_code
-from hlograph.runtime.cpu_executable import CpuExecutable, DirectCallRefused, Kernel
-from hlograph.runtime.direct_call import DirectCall
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.direct import call, object_code
+from hlograph.runtime.direct.call import DirectCall
+from hlograph.runtime.direct.executable import CpuExecutable, DirectCallRefused, Kernel
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
@@ -332,7 +332,7 @@ def test_executables_from_the_cache_on_disk(tmp_path: Path) -> None:
     """They come without the machine code when they are serialized again."""
     lines = f"""
         import jax, numpy as np
-        from hlograph.runtime.direct_call import DirectCall
+        from hlograph.runtime.direct.call import DirectCall
         jax.config.update("jax_compilation_cache_dir", {str(tmp_path)!r})
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
@@ -357,7 +357,7 @@ def test_donated_and_missing_arguments() -> None:
 
 def test_versions_that_were_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     executable = compiled(lambda x: x + 1, [np.ones(3)])
-    monkeypatch.setattr(direct_call, "proven_jaxlib", lambda: False)
+    monkeypatch.setattr(call, "proven_jaxlib", lambda: False)
     with pytest.raises(DirectCallRefused, match=f"not tried with jaxlib {re.escape(metadata.version('jaxlib'))}"):
         DirectCall.of(executable, [np.ones(3)])
     np.testing.assert_array_equal(DirectCall.of(executable, [np.ones(3)], unproven=True)(np.ones(3))[0], 2 * np.ones(3))
@@ -380,7 +380,7 @@ def test_nans_have_the_sign_that_pjrts_have() -> None:
 
 def test_broken_serializations_are_refused() -> None:
     """Whatever a later version changes in the form, there is a refusal, never another error, and never a run."""
-    serialized = direct_call._serialized(compiled(schools_and_gradient, SCHOOLS).runtime_executable())
+    serialized = call._serialized(compiled(schools_and_gradient, SCHOOLS).runtime_executable())
     kernels = CpuExecutable.read(serialized).steps
     assert [type(kernel) for kernel in kernels] == [Kernel]
     with pytest.raises(DirectCallRefused, match=r"fields that are not known here: \[15\]"):

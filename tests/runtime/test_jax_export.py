@@ -17,7 +17,7 @@ from jax import export
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 CALLER = """
 import sys

@@ -16,7 +16,7 @@ from jax import lax
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.jit import Jit
 
 SIZES = (1, 2, 7, 100)

@@ -9,8 +9,8 @@ import pytest
 from jax import lax
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
-from hlograph.runtime.primitive import stablehlo_call
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.transforms.primitive import stablehlo_call
 
 LENGTHS = (3, 7, 12, 20, 33, 40)
 

@@ -13,7 +13,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen.program import Program
-from hlograph.runtime.callee import FunctionCall, Module, StaticModule
+from hlograph.runtime.transforms.callee import FunctionCall, Module, StaticModule
 
 SIZES = range(1, 1001 if "HLOGRAPH_NIGHTLY" in os.environ else 26)
 KEPT = 8

@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 SHAPES = [((7,), None), ((4096,), None), ((5000,), 0), ((64, 64), None), ((64, 64), 0), ((3, 5000), 1)]
 NAMES = ["max", "min", "ptp"]

@@ -11,11 +11,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from hlograph.codegen.jax_compat import direct_execution, enable_x64
-from hlograph.runtime import numpy_calls
-from hlograph.runtime.host_memory import aligned
-from hlograph.runtime.numpy_calls import COPIED, STAGED, Place, alone, numpy_call
-from hlograph.runtime.sync_client import synchronous_device
+from hlograph.codegen.ir.jax_compat import direct_execution, enable_x64
+from hlograph.runtime.calls import from_numpy
+from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
+from hlograph.runtime.calls.memory import aligned
+from hlograph.runtime.executables.sync_client import synchronous_device
 
 pytestmark = pytest.mark.skipif(synchronous_device() is None, reason="this jaxlib has no synchronous CPU client")
 
@@ -87,7 +87,7 @@ def make(request):
 def execution(request, monkeypatch):
     """Both ways to run an executable."""
     if request.param == "through JAX":
-        monkeypatch.setattr(numpy_calls, "direct_execution", lambda compiled: None)
+        monkeypatch.setattr(from_numpy, "direct_execution", lambda compiled: None)
     return request.param
 
 

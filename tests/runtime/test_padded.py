@@ -20,8 +20,8 @@ import pytest
 
 import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, UnsupportedGraphError
-from hlograph.runtime.padded import Buffers, _seen, cut, pad
-from hlograph.runtime.policy import PaddingRefusedWarning, RecompilationWarning
+from hlograph.runtime.executables.padding import Buffers, _seen, cut, pad
+from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 
 RNG = np.random.default_rng(0)
 

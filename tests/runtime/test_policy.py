@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlograph import Bucket, Program
-from hlograph.runtime.policy import EXACT_SIZES, Policies, PolicyError, dependent_roots
+from hlograph.runtime.executables.policy import EXACT_SIZES, Policies, PolicyError, dependent_roots
 
 TWO = """func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
                          %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["m"]}) -> tensor<?xf32> {

@@ -28,8 +28,8 @@ from pytensor.tensor.random.utils import RandomStream
 import hlograph
 import hlograph.pytensor
 from hlograph.errors import IndexOutOfBoundsError, UnsupportedOpError
-from hlograph.runtime import pytensor_values as values
-from hlograph.runtime.pytensor_linker import Binding
+from hlograph.runtime.pytensor import values as values
+from hlograph.runtime.pytensor.linker import Binding
 
 MODE = "STABLEHLO"
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
@@ -649,7 +649,7 @@ def test_no_more_executables_are_kept_than_the_cache_holds():
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
-    from hlograph.runtime.pytensor_linker import _within
+    from hlograph.runtime.pytensor.linker import _within
 
     assert _within(5.0, lambda: [1]) == [1]
     with pytest.raises(ZeroDivisionError):

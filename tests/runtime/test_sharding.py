@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from densities import MODELS, logistic_data
 
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 FOLDER = Path(__file__).parents[1]
 

@@ -25,9 +25,9 @@ from jax.sharding import SingleDeviceSharding
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.jax_compat import short_calls
+from hlograph.codegen.ir.jax_compat import short_calls
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
-from hlograph.runtime.short_call import OFTEN
+from hlograph.runtime.calls.short import OFTEN
 
 pytestmark = pytest.mark.skipif(short_calls() is None, reason="no short calls with this JAX")
 
@@ -386,7 +386,7 @@ import jax, jax.numpy as jnp, numpy as np, hlograph, pytensor.tensor as pt
 from jax.sharding import NamedSharding, PartitionSpec
 jax.config.update("jax_enable_x64", True)
 first, second = jax.devices()
-from hlograph.runtime import short_call
+from hlograph.runtime.calls import short as short_call
 x, y = pt.dvector("x"), pt.dvector("y")
 here = jnp.arange(4.0), jnp.full(4, 0.5)
 mesh = jax.sharding.Mesh(np.array([first, second]), "i")

@@ -11,8 +11,8 @@ import pytest
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.jax_compat import enable_x64
-from hlograph.runtime.policy import RecompilationWarning
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.executables.policy import RecompilationWarning
 
 ORDER = (3, 2, 8, 5, 1, 2)  # in calls
 LONG = (3, 7, 1290, 2000, 60000, 7)

@@ -12,12 +12,12 @@ from jax.experimental import serialize_executable
 
 import hlograph
 from hlograph.codegen.errors import PassError
-from hlograph.codegen.mlir import dense_attr
+from hlograph.codegen.ir.attributes import dense_attr
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import rewrite, stablehlo
-from hlograph.runtime import hlo
-from hlograph.runtime.costs import Cost, measure
-from hlograph.runtime.stages import Lowered, amount
+from hlograph.runtime.lowered import hlo
+from hlograph.runtime.lowered.costs import Cost, measure
+from hlograph.runtime.lowered.stages import Lowered, amount
 
 SDS = jax.ShapeDtypeStruct
 

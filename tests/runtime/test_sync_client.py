@@ -9,15 +9,15 @@ import jax
 import numpy as np
 import pytest
 
-from hlograph.codegen import jax_compat
-from hlograph.runtime import sync_client
-from hlograph.runtime.sync_client import is_synchronous, synchronous_device, was_forked
+from hlograph.codegen.ir import jax_compat
+from hlograph.runtime.executables import sync_client
+from hlograph.runtime.executables.sync_client import is_synchronous, synchronous_device, was_forked
 
 PRELUDE = """
 import os, sys, threading
 import jax, numpy as np
-from hlograph.runtime.numpy_calls import alone, numpy_call
-from hlograph.runtime.sync_client import synchronous_device, was_forked
+from hlograph.runtime.calls.from_numpy import alone, numpy_call
+from hlograph.runtime.executables.sync_client import synchronous_device, was_forked
 
 jax.config.update("jax_enable_x64", True)
 device = synchronous_device()

@@ -20,7 +20,7 @@ import pytest
 from jax.sharding import PartitionSpec
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 THREADS = 8
 ROUNDS = 12  # more than JAX uses one context for

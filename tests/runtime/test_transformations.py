@@ -17,7 +17,7 @@ from jax.test_util import check_grads
 from pytensor.gradient import grad_clip
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 
 @pytest.fixture(autouse=True)

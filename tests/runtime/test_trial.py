@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import pytest
 
-from hlograph.runtime.trial import BETTER, CLEAR, SIZED, TURNS, Trial, Ways
+from hlograph.runtime.executables.trial import BETTER, CLEAR, SIZED, TURNS, Trial, Ways
 
 COMPILE = 3.0  # seconds of the plan's compile
 

@@ -14,7 +14,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen.passes.rewriting import REWRITES
-from hlograph.codegen.passes.stages import run_stages
+from hlograph.runtime.lowered.recorder import run_stages
 from hlograph.tools.cli import main
 from hlograph.tools.explanation.stages_page import compare
 

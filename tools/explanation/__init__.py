@@ -18,9 +18,17 @@ from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
+from ...runtime.executables.policy import (
+    EXACT_SIZES,
+    Bucket,
+    Choice,
+    Policies,
+    PolicyArgument,
+    PolicyError,
+    dependent_roots,
+)
+from ...runtime.executables.stats import Stats
 from ...runtime.function import Function
-from ...runtime.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, PolicyError, dependent_roots
-from ...runtime.stats import Stats
 from ..console import columns, count, format_dims
 from .walk import Action, Block, Node, Refusal, Value, walk
 
@@ -284,7 +292,7 @@ def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:
 
 
 def _plan(program: Program) -> tuple[str, ...]:
-    from ...runtime import cpu_plan
+    from ...runtime.executables import cpu_plan
 
     return cpu_plan.describe(program.optimize(), cpu_plan.CpuOptions())
 

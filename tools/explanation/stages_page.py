@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ...codegen.passes.stages import Stage, align
+from ...runtime.lowered.recorder import Stage, align
 from .page import template
 
 if TYPE_CHECKING:
-    from ...runtime.stages import Lowered
+    from ...runtime.lowered.stages import Lowered
 
 LIMIT = 2000  # rows of one comparison that are written
 _LINES = 5000  # of a module that are compared

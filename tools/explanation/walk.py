@@ -18,11 +18,12 @@ from ...codegen import dims as dimension
 from ...codegen import signature as signatures
 from ...codegen.dims import Dim
 from ...codegen.errors import PaddingError
-from ...codegen.merge import symbol_of
-from ...codegen.mlir import attributes_of, ir
-from ...codegen.passes.padding import prepare
-from ...codegen.passes.padding.live import Live
-from ...codegen.passes.padding.padder import Padder, Pending
+from ...codegen.ir.attributes import attributes_of
+from ...codegen.ir.bindings import ir
+from ...codegen.ir.walk import main_function, symbol_of
+from ...codegen.passes.pad import prepare
+from ...codegen.passes.pad.live import Live
+from ...codegen.passes.pad.padder import Padder, Pending
 from ...codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
@@ -271,7 +272,7 @@ class _Reader:
         self._nodes: dict[ir.Operation, Node] = {}
         self._functions: dict[str, int] = {}
         self._calls: list[tuple[Node, str]] = []
-        main = signatures.main_function(module)
+        main = main_function(module)
         functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
         names = [argument.name for argument in signature.arguments]
         self._block(main.regions[0].blocks[0], "main", names)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...mlir import ir
+from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import Rewrite, apply, only_flag
 from .factors import small_cholesky, small_triangular_solve

@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..matching import Array, dtype_of, full_like, static_shape
-from ..simplify.build import reshape, tensor_type
+from ...ir.attributes import Array, dense_attr
+from ...ir.bindings import ir, stablehlo
+from ...ir.ops import full_like, reshape, tensor_type
+from ...ir.values import dtype_of, static_shape
 
 Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
 
 
 def constant_of(array: Array, like: ir.Value) -> ir.Value:
     """A constant, in the context of another value."""
-    return stablehlo.constant(mlir.dense_attr(array, like.type.context))
+    return stablehlo.constant(dense_attr(array, like.type.context))
 
 
 def number(value: int, like: ir.Value) -> ir.Value:

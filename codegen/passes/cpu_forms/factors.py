@@ -19,10 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...mlir import ir, stablehlo
+from ...ir.attributes import text_attribute
+from ...ir.bindings import ir, stablehlo
+from ...ir.ops import concatenate, reshape, transpose
+from ...ir.refused import require
+from ...ir.values import dtype_of, static_shape
 from ..device_linalg import flag_of
-from ..matching import dtype_of, require, static_shape, text_attribute
-from ..simplify.build import concatenate, reshape, transpose
 from .build import (
     compare,
     constant_of,

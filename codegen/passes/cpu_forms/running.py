@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...builder.reduce import identity
-from ...mlir import ir, stablehlo
-from ..matching import constant, dtype_of, integers, reduction, require, static_shape
-from ..simplify.build import reshape
+from ...ir.attributes import integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import identity, reduction
+from ...ir.ops import reshape
+from ...ir.refused import require
+from ...ir.values import constant, dtype_of, static_shape
 from .build import loop, number, part, spread, unrolled_loop, written, zeros
 
 # Along fewer elements XLA's form is as fast.

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..matching import attributes_of, reduction, require, static_shape, users
-from ..report import Refused
-from ..simplify.build import reshape, transpose
-from ..simplify.known import known
+from ...analysis.integers import known
+from ...ir.attributes import attributes_of, scatter_numbers
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import reduction
+from ...ir.ops import reshape, transpose
+from ...ir.refused import Refused, require
+from ...ir.values import static_shape, users
 from .build import compare, constant_of, cut, loop, number, part, spread, written
 from .options import for_kernel
 
@@ -79,7 +80,7 @@ def scatter_loop(op: ir.Operation) -> list[ir.Value] | ir.Value | None:
 def _read(op: ir.Operation) -> _Scatter:
     x, _, updates = op.operands
     shape, given = static_shape(x), static_shape(updates)
-    numbers = mlir.scatter_numbers(op.attributes["scatter_dimension_numbers"])
+    numbers = scatter_numbers(op.attributes["scatter_dimension_numbers"])
     require(not list(numbers.input_batching_dims), "the scatter has batching dimensions")
     mapped, inserted = list(numbers.scattered_dims_to_operand_dims), set(numbers.inserted_window_dims)
     require(mapped, "the scatter has no indices")
@@ -180,7 +181,7 @@ def _emit(
 def _places(op: ir.Operation, found: _Scatter) -> tuple[ir.Value, bool]:
     """The row of each update as int32, -1 where it is left out; and whether there are such."""
     indices = op.operands[1]
-    vector = mlir.scatter_numbers(op.attributes["scatter_dimension_numbers"]).index_vector_dim
+    vector = scatter_numbers(op.attributes["scatter_dimension_numbers"]).index_vector_dim
     shape = static_shape(indices)
     array = known(indices)
     if array is not None:

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ...mlir import ir, stablehlo
-from ..elementwise import STABLEHLO
-from ..matching import Array, attributes_of, constant, dtype_of, reduce_with, require, static_shape, text_attribute
-from ..report import Refused
-from ..simplify.build import reshape, transpose
+from ...ir.attributes import Array, attributes_of, text_attribute
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import STABLEHLO
+from ...ir.ops import reduce_with, reshape, transpose
+from ...ir.refused import Refused, require
+from ...ir.values import constant, dtype_of, static_shape
 from .build import compare, constant_of, number, numbers, spread
 from .options import for_kernel
 from .scatters import put_rows

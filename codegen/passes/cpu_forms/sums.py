@@ -19,9 +19,12 @@ import math
 
 import numpy as np
 
-from ...mlir import ir
-from ..matching import constant, full_like, integers, owner, reduction, require, single_use, static_shape, users
-from ..simplify.build import reshape, transpose
+from ...ir.attributes import integers
+from ...ir.bindings import ir
+from ...ir.kinds import reduction
+from ...ir.ops import full_like, reshape, transpose
+from ...ir.refused import require
+from ...ir.values import constant, owner, single_use, static_shape, users
 from .build import dot, is_real_float
 
 # Below, a call of a kernel takes longer than either form.

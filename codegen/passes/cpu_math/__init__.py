@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ...analysis.signs import is_fraction, is_not_negative
 from ...errors import PassError
-from ...merge import free_symbol, walk
-from ...mlir import func, ir
-from ..matching import dtype_of, is_constant, owner, require, static_shape, users
-from ..report import Refused, Report
+from ...ir.bindings import func, ir
+from ...ir.refused import Refused, require
+from ...ir.values import dtype_of, is_constant, owner, static_shape, users
+from ...ir.walk import free_symbol, walk
+from ..report import Report
 from . import functions
-from .known import is_fraction, is_not_negative
 from .vector import Vector
 
 # Below this many elements there is less than a microsecond to win, and XLA's own op compiles faster.

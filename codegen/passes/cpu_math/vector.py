@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
+from ...ir.bindings import ir, stablehlo
+from ...ir.types import element_type, numpy_dtype
 
 
 class Vector:
@@ -30,11 +30,11 @@ class Vector:
     def like(self, number: float | int, dtype: Any = None) -> Vector:
         """A constant of this array's shape, and of its dtype unless another is given."""
         kind = ir.RankedTensorType(self.value.type)
-        wanted = np.dtype(dtype) if dtype is not None else mlir.dtype_of(kind.element_type)
+        wanted = np.dtype(dtype) if dtype is not None else numpy_dtype(kind.element_type)
         scalar = np.asarray(number, wanted)
         key = (wanted.str, scalar.tobytes())
         if key not in self.constants:
-            element = mlir.element_type(wanted, self.value.type.context)
+            element = element_type(wanted, self.value.type.context)
             attribute: ir.Attribute
             if wanted.kind == "i":
                 attribute = ir.IntegerAttr.get(element, int(scalar))
@@ -119,7 +119,7 @@ class Vector:
 
     def _as(self, dtype: str) -> Vector:
         shape = ir.RankedTensorType(self.value.type).shape
-        kind = ir.RankedTensorType.get(shape, mlir.element_type(np.dtype(dtype), self.value.type.context))
+        kind = ir.RankedTensorType.get(shape, element_type(np.dtype(dtype), self.value.type.context))
         return Vector(stablehlo.bitcast_convert(kind, self.value), self.constants)
 
     def where(self, yes: Vector | float, no: Vector | float) -> Vector:

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ... import mlir
-from ...mlir import ir
+from ...ir.bindings import ir, run_pipeline
+from ...ir.modules import clone_module, replace_body, verify
 from ..report import Report
 from ..rewriting import reassociates
 from .bodies import roll_bodies
@@ -42,8 +42,8 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     """The pass; option `reassociate`."""
     exact = not reassociates(options, "roll_loops")
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
-    copy = mlir.clone_module(module)
-    mlir.run_pipeline(copy, "cse")
+    copy = clone_module(module)
+    run_pipeline(copy, "cse")
     functions = [
         operation.operation
         for operation in copy.body.operations
@@ -60,9 +60,9 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
         changed |= rolled is not None
         changed |= roll_bodies(rolled or function, lambda body: _roll(body, exact, pure, report, True), TRIGGERS)
     if changed:
-        mlir.run_pipeline(copy, "cse")
-        mlir.verify(copy, "what roll_loops made")
-        mlir.replace_body(module, copy)
+        run_pipeline(copy, "cse")
+        verify(copy, "what roll_loops made")
+        replace_body(module, copy)
 
 
 def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again: bool = False) -> ir.Operation | None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...mlir import ir
-from ..matching import clone_block
+from ...ir.bindings import ir
+from ...ir.clone import clone_block
 
 Roll = Callable[[ir.Operation], "ir.Operation | None"]
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
-from ..matching import owner
+from ...ir.attributes import dense_attr
+from ...ir.bindings import current_context, ir
+from ...ir.types import numpy_dtype
+from ...ir.values import owner
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +43,7 @@ def make(name: str, type_: ir.Type, operands: Sequence[ir.Value], **attributes: 
 
 def constant(array: Array) -> ir.Value:
     """A constant."""
-    attribute = mlir.dense_attr(array, mlir.current_context())
+    attribute = dense_attr(array, current_context())
     return make("constant", attribute.type, [], value=attribute)
 
 
@@ -59,7 +60,7 @@ def splat(array: Array, dimensions: Sequence[int]) -> ir.Value:
 def zeros(type_: ir.Type) -> ir.Value:
     """A tensor of zeros."""
     ranked = ir.RankedTensorType(type_)
-    return splat(np.zeros((), mlir.dtype_of(ranked.element_type)), ranked.shape)
+    return splat(np.zeros((), numpy_dtype(ranked.element_type)), ranked.shape)
 
 
 def broadcast(value: ir.Value, dimensions: Sequence[int], axes: Sequence[int]) -> ir.Value:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
+from ...ir.attributes import constant_value
+from ...ir.bindings import ir
 from . import build
 
 Array = np.ndarray[Any, Any]
@@ -106,7 +106,7 @@ def table(attributes: Sequence[ir.Operation]) -> Array | None:
     """Constants as one array, (count, ...); None where one of them cannot be read."""
     rows = []
     for op in attributes:
-        value = mlir.constant_value(op)
+        value = constant_value(op)
         if value is None:
             return None
         rows.append(np.broadcast_to(value, tuple(ir.RankedTensorType(op.results[0].type).shape)))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mlir import ir
+from ...ir.bindings import ir
 from . import vectorize
 from .plan import Plan, bytes_of
 from .sequence import distinct

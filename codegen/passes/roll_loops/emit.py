@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
+from ...ir.attributes import attributes_of
+from ...ir.bindings import ir
+from ...ir.types import numpy_dtype
 from . import build, columns
 from .columns import Column
 from .plan import Plan, tiled
@@ -57,7 +58,7 @@ class Emitter:
 
         with old.context, old.location:
             new = ir.Operation.create(
-                "func.func", attributes=mlir.attributes_of(old.attributes), regions=1, ip=ir.InsertionPoint(old)
+                "func.func", attributes=attributes_of(old.attributes), regions=1, ip=ir.InsertionPoint(old)
             )
             arguments = self.snapshot.arguments
             block = new.regions[0].blocks.append(
@@ -252,7 +253,7 @@ def tiles(array: ir.Value, places: Array, sizes: List[int]) -> ir.Value:
         strides[axis] = distance
     taken = build.cut(array, low, high, strides)
     if width > 1 and distance > width:
-        filling = build.constant(np.zeros((), mlir.dtype_of(ir.RankedTensorType(array.type).element_type)))
+        filling = build.constant(np.zeros((), numpy_dtype(ir.RankedTensorType(array.type).element_type)))
         more = [0] * len(low)
         more[axis] = distance - width
         taken = build.pad(taken, filling, [0] * len(low), more)
@@ -268,7 +269,7 @@ def put_together(array: ir.Value, places: Array, whole: List[int]) -> ir.Value:
     sizes = build.shape(array)[1:]
     axis, step = tiled(places, sizes) or (0, 1)
     count, distance, rank = len(places), abs(step), len(sizes)
-    filling = build.constant(np.zeros((), mlir.dtype_of(ir.RankedTensorType(array.type).element_type)))
+    filling = build.constant(np.zeros((), numpy_dtype(ir.RankedTensorType(array.type).element_type)))
     if step < 0:
         array = build.rows(array, count - 1, count, -1)
     more = [0] * (rank + 1)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
+from ...ir.bindings import ir
+from ...ir.types import numpy_dtype
 from . import build, vectorize
 from .columns import Column
 from .emit import SMALL_CONSTANT, Emitter, chain_total, put_together, tiles
@@ -113,7 +113,7 @@ class RunEmitter:
         element = ir.RankedTensorType(value.type).element_type
         scalar = ir.RankedTensorType.get([], element)
         # XLA may use the initial value more than once, so it must be one that changes nothing.
-        start = build.constant(_neutral(op.name, mlir.dtype_of(element)))
+        start = build.constant(_neutral(op.name, numpy_dtype(element)))
         new = ir.Operation.create(
             "stablehlo.reduce",
             results=[entry.type],

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
-from ..matching import constant, dtype_of
+from ...ir.bindings import ir
+from ...ir.types import numpy_dtype
+from ...ir.values import constant, dtype_of
 from . import build, vectorize
 from .classify import Run
 from .sequence import distinct
@@ -304,4 +304,4 @@ def _disjoint(covered: list[tuple[Array, list[int]]]) -> bool:
 
 def bytes_of(type_: ir.Type) -> int:
     ranked = ir.RankedTensorType(type_)
-    return int(np.prod(ranked.shape, dtype=np.int64)) * mlir.dtype_of(ranked.element_type).itemsize
+    return int(np.prod(ranked.shape, dtype=np.int64)) * numpy_dtype(ranked.element_type).itemsize

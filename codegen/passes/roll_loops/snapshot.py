@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mlir import ir
+from ...ir.bindings import ir
 
 Array = np.ndarray[Any, Any]
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import mlir
-from ...mlir import ir
-from ..elementwise import STABLEHLO
-from ..matching import clone_block, dtype_of
+from ...ir.attributes import attributes_of, dot_numbers
+from ...ir.bindings import ir
+from ...ir.clone import clone_block
+from ...ir.kinds import STABLEHLO
+from ...ir.values import dtype_of
 from . import build
 
 Rule = Callable[[ir.Operation, list[ir.Value], list[bool], int], ir.Value]
@@ -65,7 +66,7 @@ def repeat(value: ir.Value, count: int) -> ir.Value:
 
 
 def _create(op: ir.Operation, operands: Sequence[ir.Value], type_: ir.Type, **changed: ir.Attribute) -> ir.Value:
-    attributes = mlir.attributes_of(op.attributes) | changed
+    attributes = attributes_of(op.attributes) | changed
     return ir.Operation.create(op.name, results=[type_], operands=list(operands), attributes=attributes).results[0]
 
 
@@ -130,7 +131,7 @@ def _concatenate(op: ir.Operation, operands: list[ir.Value], moving: list[bool],
 
 def _reduce(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
     axes = [axis + 1 for axis in _integers(op, "dimensions")]
-    attributes = mlir.attributes_of(op.attributes) | {"dimensions": build.integers(axes)}
+    attributes = attributes_of(op.attributes) | {"dimensions": build.integers(axes)}
     new = ir.Operation.create(op.name, results=[_lead(op, count)], operands=operands, attributes=attributes, regions=1)
     old = op.regions[0].blocks[0]
     location = ir.Location.current
@@ -159,7 +160,7 @@ def _rounds(op: ir.Operation) -> bool:
 
 
 def _dot_general(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
     batching = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
     contracting = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
     for side in (0, 1):

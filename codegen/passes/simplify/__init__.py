@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ...mlir import ir
+from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import REWRITES, apply, reassociates
 from . import calls as calls

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...mlir import ir
-from ..matching import attributes_of, require, text_attribute
+from ...ir.attributes import attributes_of, text_attribute
+from ...ir.bindings import ir
+from ...ir.refused import require
 from ..rewriting import rewrite
 
 # Of the uses of a call's operands, so many are looked at: a value may have thousands.

@@ -12,9 +12,11 @@ order by another kernel.
 
 from __future__ import annotations
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..matching import clone, integers, owner, require, shape_of
+from ...ir.attributes import dot_numbers, integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.clone import clone
+from ...ir.refused import require
+from ...ir.values import owner, shape_of
 from ..rewriting import rewrite
 
 
@@ -24,7 +26,7 @@ def transpose_into_dot(op: ir.Operation) -> ir.Operation | None:
     transposes = [owner(operand) for operand in op.operands]
     if not any(each is not None and each.name == "stablehlo.transpose" for each in transposes):
         return None
-    numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
     batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
     contracted = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
     operands, kept = list(op.operands), ""

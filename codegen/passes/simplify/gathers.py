@@ -14,14 +14,14 @@ axis. Rounding: none, values are only copied. Indices out of bounds are clamped,
 
 from __future__ import annotations
 
-from ... import mlir
-from ...mlir import ir
-from ..matching import integers, owner, require, static_shape
-from ..report import Refused
+from ...analysis.affine import even
+from ...analysis.integers import known
+from ...ir.attributes import gather_numbers, integers
+from ...ir.bindings import ir
+from ...ir.ops import reshape, reverse, strided, transpose
+from ...ir.refused import Refused, require
+from ...ir.values import owner, static_shape
 from ..rewriting import rewrite
-from .affine import even
-from .build import reshape, reverse, strided, transpose
-from .known import known
 
 
 @rewrite("stablehlo.gather", exact=True)
@@ -30,7 +30,7 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
     x, indices = op.operands
     sizes = static_shape(x)
     shape = static_shape(op.results[0])
-    numbers = mlir.gather_numbers(op.attributes["dimension_numbers"])
+    numbers = gather_numbers(op.attributes["dimension_numbers"])
     require(not list(numbers.operand_batching_dims), "the gather has batching dimensions")
     window = integers(op, "slice_sizes")
     found = even(indices, numbers.index_vector_dim, list(numbers.start_index_map), sizes, window, clamp=True)

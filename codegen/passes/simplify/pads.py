@@ -26,12 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mlir import ir, stablehlo
-from ..matching import dtype_of, full_like, integers, owner, require, shape_of, single_use, static_shape
-from ..report import Refused
+from ...analysis.integers import known, zero_splat
+from ...ir.attributes import integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.ops import concatenate, full_like, positive_zeros
+from ...ir.refused import Refused, require
+from ...ir.values import dtype_of, owner, shape_of, single_use, static_shape
 from ..rewriting import keeps_bits, rewrite
-from .build import concatenate, positive_zeros
-from .known import known, zero_splat
 
 Box = tuple[tuple[int, int], ...]
 

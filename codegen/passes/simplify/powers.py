@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import math
 
-from ...mlir import ir, stablehlo
-from ..matching import Array, constant, dtype_of, full_like, require, static_shape
-from ..report import Refused
+from ...ir.attributes import Array
+from ...ir.bindings import ir, stablehlo
+from ...ir.ops import full_like
+from ...ir.refused import Refused, require
+from ...ir.values import constant, dtype_of, static_shape
 from ..rewriting import rewrite
 
 _GREATEST = 8

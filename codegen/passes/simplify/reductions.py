@@ -21,22 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from ...mlir import ir, stablehlo
-from ..matching import (
-    Array,
-    constant,
-    dtype_of,
-    full_like,
-    integers,
-    owner,
-    reduce_with,
-    reduction,
-    require,
-    static_shape,
-)
+from ...analysis.integers import zero_splat
+from ...ir.attributes import Array, integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import reduction
+from ...ir.ops import full_like, reduce_with, reshape, tensor_type
+from ...ir.refused import require
+from ...ir.values import constant, dtype_of, owner, static_shape
 from ..rewriting import keeps_bits, rewrite
-from .build import reshape, tensor_type
-from .known import zero_splat
 
 _SAME_AGAIN = {
     "stablehlo.minimum": stablehlo.minimum,

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir
-from ..matching import constant, dtype_of, full_like, require, static_shape
+from ...analysis.affine import Even, even
+from ...analysis.integers import zero_splat
+from ...ir.attributes import scatter_numbers
+from ...ir.bindings import ir
+from ...ir.ops import full_like, pad, positive_zeros, reshape, reverse, transpose
+from ...ir.refused import require
+from ...ir.values import constant, dtype_of, static_shape
 from ..rewriting import keeps_bits, rewrite
-from .affine import Even, even
-from .build import pad, positive_zeros, reshape, reverse, transpose
-from .known import zero_splat
 
 
 @rewrite("stablehlo.scatter", exact=True)
@@ -34,7 +35,7 @@ def scatter_to_pad(op: ir.Operation) -> ir.Value | None:
     x, indices, updates = op.operands
     sizes, given = static_shape(x), static_shape(updates)
     adds = _adds(op)
-    numbers = mlir.scatter_numbers(op.attributes["scatter_dimension_numbers"])
+    numbers = scatter_numbers(op.attributes["scatter_dimension_numbers"])
     require(not list(numbers.input_batching_dims), "the scatter has batching dimensions")
     inserted, mapped = set(numbers.inserted_window_dims), list(numbers.scattered_dims_to_operand_dims)
     places = list(numbers.update_window_dims)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ... import mlir
-from ...merge import inline_calls, walk
-from ...mlir import ir
+from ...ir.bindings import ir, run_pipeline
+from ...ir.inline import inline_calls
+from ...ir.modules import clone_module, replace_body, verify
+from ...ir.walk import walk
 from ..report import Report
 from ..rewriting import reassociates
 from . import reads, saved, writes
@@ -29,24 +30,24 @@ def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
     names = {op.name for op in walk(module)}
     if "stablehlo.while" not in names:
         return
-    copy = mlir.clone_module(module)
+    copy = clone_module(module)
     if "func.call" in names:
         inline_calls(copy, all_of_them=False)
-    mlir.run_pipeline(copy, "canonicalize,cse,symbol-dce")
+    run_pipeline(copy, "canonicalize,cse,symbol-dce")
     if "stablehlo.scatter" in names:
         writes.run(copy, report)
-        mlir.run_pipeline(copy, "canonicalize")
+        run_pipeline(copy, "canonicalize")
     reads.run(copy, report, reassociate)
     saved.run(copy, report, reassociate, before_sinking=True)
-    mlir.run_pipeline(copy, "canonicalize")
+    run_pipeline(copy, "canonicalize")
     while _sink_all(copy, report, reassociate):
         # Drops what the old loops consisted of; all handles of operations are invalid after it.
-        mlir.run_pipeline(copy, "canonicalize")
+        run_pipeline(copy, "canonicalize")
     if report.rewritten:
         saved.run(copy, report, reassociate)
-        mlir.run_pipeline(copy, "cse")
-        mlir.verify(copy, "what sink_reductions made")
-        mlir.replace_body(module, copy)
+        run_pipeline(copy, "cse")
+        verify(copy, "what sink_reductions made")
+        replace_body(module, copy)
 
 
 def _sink_all(module: ir.Module, report: Report, reassociate: bool) -> bool:

@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
+from ...ir.attributes import dot_numbers, integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.ops import reduce_with
+from ...ir.types import element_type
+from ...ir.values import constant as constant_of
+from ...ir.values import dtype_of, static_shape, unspread
 from ...signature import LIVE
-from ..matching import constant as constant_of
-from ..matching import dtype_of, integers, reduce_with, static_shape, unspread
 from .lift import Lifted, Node
 from .steps import Part, constant, scalar, spread
 
@@ -146,7 +148,7 @@ def _wide_zeros(like: ir.Value) -> ir.Value:
 
 
 def _widened(value: ir.Value) -> ir.Value:
-    element = mlir.element_type(wider(dtype_of(value)), value.type.context)
+    element = element_type(wider(dtype_of(value)), value.type.context)
     return _as_type(value, ir.RankedTensorType.get(list(static_shape(value)), element))
 
 
@@ -249,7 +251,7 @@ class Dot(Accumulation):
         copy = self.op.clone(ip=ir.InsertionPoint.current)
         for place, value in enumerate(operands):
             copy.operands[place] = value
-        numbers = mlir.dot_numbers(self.op.attributes["dot_dimension_numbers"])
+        numbers = dot_numbers(self.op.attributes["dot_dimension_numbers"])
         mark_part(copy, self.op, list(numbers.lhs_contracting_dimensions))
         return [stablehlo.add(carries[0], _as_type(copy.results[0], carries[0].type))]
 

@@ -16,10 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from ... import mlir
-from ...mlir import ir
-from ..elementwise import CHLO, STABLEHLO
-from ..matching import integers, owner, require, shape_of, static_shape
+from ...ir.attributes import dot_numbers, integers
+from ...ir.bindings import ir
+from ...ir.kinds import CHLO, STABLEHLO
+from ...ir.refused import require
+from ...ir.values import owner, shape_of, static_shape
 
 _SCALARS = {"stablehlo.select": (0,), "stablehlo.clamp": (0, 2)}
 
@@ -188,7 +189,7 @@ def reduced(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
 
 def _dot(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     """Steps as a batch axis of both operands, or as a free axis of one."""
-    numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
     batches = (list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions))
     contracted = (list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions))
     found = [known.get(value) for value in op.operands]
@@ -217,7 +218,7 @@ def contracted(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     Raises:
         Refused: it does not.
     """
-    numbers = mlir.dot_numbers(op.attributes["dot_dimension_numbers"])
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
     axes = (list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions))
     side = 0 if op.operands[0] in known else 1
     lifted = known[op.operands[side]]

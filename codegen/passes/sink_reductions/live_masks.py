@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...mlir import ir
-from ..loop_steps import comparison
-from ..loops import Loop
-from ..matching import constant, integers, owner, shape_of, unspread
+from ...analysis.loop_steps import comparison
+from ...analysis.loops import Loop
+from ...ir.attributes import integers
+from ...ir.bindings import ir
+from ...ir.values import constant, owner, shape_of, unspread
 from .lift import Lifted, Node
 
 _DEEPEST = 16

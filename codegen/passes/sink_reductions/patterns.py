@@ -12,9 +12,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ...dims import Dim
-from ...mlir import ir
-from ..matching import constant, dtype_of, integers, is_constant, owner, reduction, static_shape, unspread
-from ..report import Refused
+from ...ir.attributes import integers
+from ...ir.bindings import ir
+from ...ir.kinds import reduction
+from ...ir.refused import Refused
+from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, unspread
 from .accumulate import Exponentials, SquaredDeviations
 from .lift import Lifted, Node
 from .live_masks import masked

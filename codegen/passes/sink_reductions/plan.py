@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...mlir import ir
-from ..matching import static_shape
+from ...ir.bindings import ir
+from ...ir.values import static_shape
 from ..report import Report
 from .accumulate import Accumulation
 from .lift import Node, joins_steps

@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ...mlir import ir
-from ..elementwise import STABLEHLO
-from ..loop_steps import returned_by
-from ..loops import Loop
-from ..matching import owner, require, static_shape, users
-from ..report import Refused, Report
+from ...analysis.loop_steps import returned_by
+from ...analysis.loops import Loop
+from ...ir.bindings import ir
+from ...ir.kinds import STABLEHLO
+from ...ir.refused import Refused, require
+from ...ir.values import owner, static_shape, users
+from ..report import Report
 from .reads_rows import Rows, separable
 from .saved_carries import drop_dead_carries, loops_by_depth
 from .saved_costs import bytes_of, cost, elements_of, store

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..elementwise import STABLEHLO
-from ..matching import attributes_of, constant, integers, owner, static_shape
+from ...ir.attributes import attributes_of, dense_attr, integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import STABLEHLO
+from ...ir.types import numpy_dtype
+from ...ir.values import constant, owner, static_shape
 
 # Operands that may be scalars where the result is not.
 _SCALARS = {"stablehlo.select": (0,), "stablehlo.clamp": (0, 2)}
@@ -98,8 +99,8 @@ class Rows:
 
 def _index(number: int, starts: Sequence[ir.Value]) -> ir.Value:
     """A constant of the type of the starts."""
-    dtype = mlir.dtype_of(ir.RankedTensorType(starts[0].type).element_type)
-    return stablehlo.constant(mlir.dense_attr(np.array(number, dtype), starts[0].type.context))
+    dtype = numpy_dtype(ir.RankedTensorType(starts[0].type).element_type)
+    return stablehlo.constant(dense_attr(np.array(number, dtype), starts[0].type.context))
 
 
 def _iota(op: ir.Operation, starts: Sequence[ir.Value], sizes: Sequence[int], type_: ir.Type) -> ir.Value:

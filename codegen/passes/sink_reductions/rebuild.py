@@ -15,11 +15,14 @@ from math import prod
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..elementwise import STABLEHLO
-from ..loops import Affine, Loop, Stack
-from ..matching import clone, dtype_of, integers, owner, rebuild_while, static_shape
+from ...analysis.loops import Affine, Loop, Stack
+from ...ir.attributes import integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.clone import clone
+from ...ir.kinds import STABLEHLO
+from ...ir.types import element_type
+from ...ir.values import dtype_of, owner, static_shape
+from ...ir.while_ops import rebuild_while
 from ..report import Report
 from .accumulate import Accumulation, Progress, direction, wider
 from .lift import Lifted, Node, hoist, joins_steps
@@ -275,7 +278,7 @@ def _before(reduction: Accumulation, part: Part, number: ir.Value) -> ir.Value:
     """How many elements of each result have been seen before this step."""
     x = part.operands(reduction.node)[0]
     count = prod(static_shape(x)[axis] for axis in integers(reduction.op, "dimensions"))
-    element = mlir.element_type(wider(dtype_of(reduction.op.results[0])), number.type.context)
+    element = element_type(wider(dtype_of(reduction.op.results[0])), number.type.context)
     steps = stablehlo.convert(ir.RankedTensorType.get([], element), number)
     return stablehlo.multiply(steps, scalar(count, steps))
 

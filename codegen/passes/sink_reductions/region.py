@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ... import mlir
-from ...mlir import ir
-from ..loops import Loop, Stack
-from ..matching import integers, owner, require, static_shape, users
-from ..report import Refused
+from ...analysis.loops import Loop, Stack
+from ...ir.attributes import dot_numbers, integers
+from ...ir.bindings import ir
+from ...ir.refused import Refused, require
+from ...ir.values import owner, static_shape, users
 from .accumulate import Accumulation, Dot, Monoid, monoid
 from .lift import Lifted, Node, can_hoist, contracted, joins_steps, lift, reduced
 from .live_masks import masked
@@ -234,7 +234,7 @@ def _marked(reduction: Accumulation, loop: Loop) -> bool:
         return False
     axis = lifted.axis
     if isinstance(reduction, Dot):
-        axes = list(mlir.dot_numbers(op.attributes["dot_dimension_numbers"]).lhs_contracting_dimensions)
+        axes = list(dot_numbers(op.attributes["dot_dimension_numbers"]).lhs_contracting_dimensions)
         left = reduction.node.rows[0]
         assert left is not None
         axis = left.axis

@@ -33,9 +33,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...mlir import ir
-from ..matching import owner, require, users
-from ..report import Refused, Report
+from ...ir.bindings import ir
+from ...ir.refused import Refused, require
+from ...ir.values import owner, users
+from ..report import Report
 from .saved_carries import drop_dead_carries, loops_by_depth
 from .saved_costs import bytes_of, cost, load, store
 from .saved_cut import FOREVER, Choice, Value, cheapest

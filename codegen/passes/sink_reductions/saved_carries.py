@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...merge import walk
-from ...mlir import ir
-from ..loop_steps import terminator
-from ..matching import owner, users
+from ...analysis.loop_steps import terminator
+from ...ir.bindings import ir
+from ...ir.values import owner, users
+from ...ir.walk import walk
 
 # Ops of StableHLO that do more than give results.
 _EFFECTS = frozenset(

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ...mlir import ir
-from ..elementwise import STABLEHLO
-from ..matching import dtype_of, shape_of
+from ...ir.bindings import ir
+from ...ir.kinds import STABLEHLO
+from ...ir.values import dtype_of, shape_of
 
 # For each byte of an array: writing it and reading it again; reading it where it is stored anyway.
 _STORE, _STORE_SMALL = 500, 80

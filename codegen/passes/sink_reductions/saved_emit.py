@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..live_sizes import integer_constant
-from ..loop_steps import terminator
-from ..loops import Affine, Loop
-from ..matching import owner, static_shape
+from ...analysis.live_sizes import integer_constant
+from ...analysis.loop_steps import terminator
+from ...analysis.loops import Affine, Loop
+from ...ir.attributes import dense_attr
+from ...ir.bindings import ir, stablehlo
+from ...ir.types import numpy_dtype
+from ...ir.values import owner, static_shape
 from .saved_carries import with_carries
 from .saved_pairs import Pair, Stored, unit_root
 
@@ -179,7 +180,7 @@ def _slice(stack: ir.Value, start: ir.Value, axis: int, sizes: Sequence[int]) ->
 def _index_type(loop: Loop) -> ir.Type:
     """A type for places in stacks: the counter's, unless it is too narrow for them."""
     type_ = loop.initial(loop.counter).type
-    if mlir.dtype_of(ir.RankedTensorType(type_).element_type).itemsize >= 4 and not ir.RankedTensorType(type_).shape:
+    if numpy_dtype(ir.RankedTensorType(type_).element_type).itemsize >= 4 and not ir.RankedTensorType(type_).shape:
         return type_
     return ir.RankedTensorType.get([], ir.IntegerType.get_signless(64, type_.context))
 
@@ -245,6 +246,6 @@ def _as_row(value: ir.Value) -> ir.Value:
 def _zeros(rows: int, value: ir.Value) -> ir.Value:
     """A stack before the loop: all of its rows are written in it."""
     type_ = ir.RankedTensorType(value.type)
-    dtype = mlir.dtype_of(type_.element_type)
-    zero = stablehlo.constant(mlir.dense_attr(np.zeros((), dtype), type_.context))
+    dtype = numpy_dtype(type_.element_type)
+    zero = stablehlo.constant(dense_attr(np.zeros((), dtype), type_.context))
     return stablehlo.broadcast_in_dim(ir.RankedTensorType.get([rows, *type_.shape], type_.element_type), zero, [])

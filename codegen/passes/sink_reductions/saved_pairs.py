@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ...mlir import ir
-from ..elementwise import STABLEHLO
-from ..loops import Affine, Loop, Read, Stack
-from ..matching import integers, owner, require, shape_of, users
-from ..report import Refused
+from ...analysis.loops import Affine, Loop, Read, Stack
+from ...ir.attributes import integers
+from ...ir.bindings import ir
+from ...ir.kinds import STABLEHLO
+from ...ir.refused import Refused, require
+from ...ir.values import owner, shape_of, users
 
 _MOST = 64  # ops between a stack and its reductions
 

@@ -13,10 +13,11 @@ them stay.
 
 from __future__ import annotations
 
-from ...mlir import ir
-from ..loops import Loop, Stack
-from ..matching import users
-from ..report import Refused, Report
+from ...analysis.loops import Loop, Stack
+from ...ir.bindings import ir
+from ...ir.refused import Refused
+from ...ir.values import users
+from ..report import Report
 from .plan import plan
 from .rebuild import transform
 from .region import explore

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..matching import integers, owner, static_shape
+from ...ir.attributes import dense_attr, integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.types import numpy_dtype
+from ...ir.values import owner, static_shape
 from .lift import Lifted, Node, elementwise, joins_steps
 from .reads_rows import Rows, separable
 
@@ -109,12 +110,12 @@ class Part:
 
 def scalar(number: float, like: ir.Value) -> ir.Value:
     """A scalar constant of the dtype of another value."""
-    return constant(np.array(number, mlir.dtype_of(ir.RankedTensorType(like.type).element_type)), like.type.context)
+    return constant(np.array(number, numpy_dtype(ir.RankedTensorType(like.type).element_type)), like.type.context)
 
 
 def constant(array: np.ndarray[Any, Any], context: ir.Context) -> ir.Value:
     """A constant."""
-    return stablehlo.constant(mlir.dense_attr(array, context))
+    return stablehlo.constant(dense_attr(array, context))
 
 
 def spread(value: ir.Value, shape: Sequence[int]) -> ir.Value:

@@ -10,12 +10,13 @@ it); the row is whole along the other axes. Rounding: none.
 
 from __future__ import annotations
 
-from ... import mlir
-from ...mlir import ir, stablehlo
-from ..loop_steps import returned_by
-from ..loops import Loop
-from ..matching import require, shape_of, static_shape, unspread
-from ..report import Refused, Report
+from ...analysis.loop_steps import returned_by
+from ...analysis.loops import Loop
+from ...ir.attributes import scatter_numbers
+from ...ir.bindings import ir, stablehlo
+from ...ir.refused import Refused, require
+from ...ir.values import shape_of, static_shape, unspread
+from ..report import Report
 from .saved_carries import loops_by_depth
 from .steps import scalar
 
@@ -51,7 +52,7 @@ def _row(scatter: ir.Operation, loop: Loop) -> tuple[int, ir.Value]:
     require(returned_by(block) == [block.arguments[1]], "it combines what it writes with what is there")
     operand, indices, updates = scatter.operands
     shape = static_shape(operand)
-    numbers = mlir.scatter_numbers(scatter.attributes["scatter_dimension_numbers"])
+    numbers = scatter_numbers(scatter.attributes["scatter_dimension_numbers"])
     axes = list(numbers.scattered_dims_to_operand_dims)
     require(
         len(axes) == 1

@@ -9,9 +9,9 @@ import pytest
 from builds import Build
 
 from hlograph.codegen import builder as hlo
-from hlograph.codegen import mlir
 from hlograph.codegen.builder import BOOL, INT64, Root
 from hlograph.codegen.dims import symbol
+from hlograph.codegen.ir.bindings import ir
 from hlograph.errors import DataDependentSizeError
 
 F64 = np.dtype(np.float64)
@@ -227,7 +227,7 @@ def test_a_mismatch_of_static_sizes_is_refused():
 def test_location_of_an_operation():
     build = Build(((3,), F64))
     (x,) = build.args
-    build.builder.location = mlir.ir.Location.name("log_prior", context=build.builder.context)
+    build.builder.location = ir.Location.name("log_prior", context=build.builder.context)
     result = hlo.log(x)
     build.done(result)
     assert "log_prior" in build.builder.module.operation.get_asm(enable_debug_info=True)

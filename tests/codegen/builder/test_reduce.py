@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hlograph.codegen import builder as hlo
-from hlograph.codegen import mlir
 from hlograph.codegen.builder import Builder
+from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.program import Program
 
 F64 = np.dtype(np.float64)
@@ -14,7 +14,7 @@ F64 = np.dtype(np.float64)
 
 def build(dims, body):
     """The program of `body` on float64 arguments of the given shapes."""
-    builder = Builder(mlir.new_context())
+    builder = Builder(new_context())
     with builder.function("main", [(shape, F64) for shape in dims]) as arguments:
         builder.finish(body(*arguments))
     return Program.parse(str(builder.module))

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.codegen import mlir
+from hlograph.codegen.ir.bindings import new_context
+from hlograph.codegen.ir.modules import parse_module, verify
 from hlograph.codegen.passes import inline, run
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.program import Program
@@ -17,7 +18,7 @@ from hlograph.errors import PassError
 def inlined(program: Program) -> Program:
     module = program.copy_module()
     inline.run(module, {}, Report("inline"))
-    mlir.verify(module, "what was inlined")
+    verify(module, "what was inlined")
     return Program.parse(str(module))
 
 
@@ -49,7 +50,7 @@ def test_what_is_in_calls_is_simplified():
 
 def test_options():
     with pytest.raises(PassError, match="pass 'inline' takes no options"):
-        inline.run(mlir.parse_module("module {}", mlir.new_context()), {"a": "1"}, Report("inline"))
+        inline.run(parse_module("module {}", new_context()), {"a": "1"}, Report("inline"))
 
 
 def test_functions_marked_as_not_to_be_inlined_stay():

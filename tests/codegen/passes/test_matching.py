@@ -5,9 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hlograph.codegen import mlir
-from hlograph.codegen.passes import matching
-from hlograph.codegen.passes.report import Refused, Report
+from hlograph.codegen.ir.attributes import attributes_of, integers, text_attribute
+from hlograph.codegen.ir.bindings import new_context
+from hlograph.codegen.ir.clone import clone, clone_block
+from hlograph.codegen.ir.kinds import reduction
+from hlograph.codegen.ir.modules import parse_module
+from hlograph.codegen.ir.ops import full_like, reduce_with
+from hlograph.codegen.ir.refused import Refused
+from hlograph.codegen.ir.values import (
+    ancestors,
+    constant,
+    defining,
+    dominates,
+    dtype_of,
+    enclosing,
+    is_constant,
+    only_user,
+    owner,
+    shape_of,
+    single_use,
+    static_shape,
+    users,
+)
+from hlograph.codegen.ir.while_ops import rebuild_while
+from hlograph.codegen.passes.report import Report
 from hlograph.codegen.program import Program
 from hlograph.passes import ir, stablehlo
 
@@ -38,7 +59,7 @@ func.func @main(%x: tensor<3x?xf32>, %y: tensor<4xi8>) -> (tensor<4xi8>, tensor<
 @pytest.fixture
 def ops():
     """The ops of the function's body, by their place in it; and its arguments."""
-    module = mlir.parse_module(TEXT, mlir.new_context())
+    module = parse_module(TEXT, new_context())
     block = module.body.operations[0].regions[0].blocks[0]
     found = [each.operation for each in block.operations]
     names = ["c", "b", "r", "t", "s", "m", "n", "g", "k", "z", "e", "d"]
@@ -46,72 +67,72 @@ def ops():
 
 
 def test_shapes(ops):
-    assert matching.shape_of(ops["x"]) == (3, None)
-    assert matching.static_shape(ops["y"]) == (4,)
+    assert shape_of(ops["x"]) == (3, None)
+    assert static_shape(ops["y"]) == (4,)
     with pytest.raises(Refused, match=r"tensor<3x\?xf32> has a dynamic dimension"):
-        matching.static_shape(ops["x"])
-    assert matching.dtype_of(ops["y"]) == np.int8
-    assert matching.dtype_of(ops["g"].results[0]) == np.bool_
+        static_shape(ops["x"])
+    assert dtype_of(ops["y"]) == np.int8
+    assert dtype_of(ops["g"].results[0]) == np.bool_
 
 
 def test_who_made_a_value(ops):
-    assert matching.owner(ops["x"]) is None
-    assert matching.owner(ops["s"].results[0]) == ops["s"]
-    assert matching.defining(ops["m"].operands[0], "stablehlo.add") == ops["s"]
-    assert matching.defining(ops["m"].operands[0]) == ops["s"]
+    assert owner(ops["x"]) is None
+    assert owner(ops["s"].results[0]) == ops["s"]
+    assert defining(ops["m"].operands[0], "stablehlo.add") == ops["s"]
+    assert defining(ops["m"].operands[0]) == ops["s"]
     with pytest.raises(Refused, match=r"the result of stablehlo.add, not of stablehlo.dot_general or stablehlo.slice"):
-        matching.defining(ops["m"].operands[0], "stablehlo.dot_general", "stablehlo.slice")
+        defining(ops["m"].operands[0], "stablehlo.dot_general", "stablehlo.slice")
     with pytest.raises(Refused, match="an operand is an argument, not the result of an op"):
-        matching.defining(ops["x"])
+        defining(ops["x"])
 
 
 def test_constants(ops):
-    assert matching.constant(ops["c"].results[0]) == -3
-    assert matching.constant(ops["r"].results[0]) == -3  # behind a broadcast and a reshape
-    assert matching.constant(ops["t"].results[0]).tolist() == [1, 2, 3, 4]
-    assert matching.constant(ops["g"].results[0]).dtype == bool
-    assert matching.constant(ops["s"].results[0]) is None
-    assert matching.constant(ops["x"]) is None
-    assert matching.is_constant(ops["r"].results[0], -3)
-    assert not matching.is_constant(ops["r"].results[0], 3)
-    assert not matching.is_constant(ops["t"].results[0], 1)
-    assert not matching.is_constant(ops["n"].results[0], np.nan)
+    assert constant(ops["c"].results[0]) == -3
+    assert constant(ops["r"].results[0]) == -3  # behind a broadcast and a reshape
+    assert constant(ops["t"].results[0]).tolist() == [1, 2, 3, 4]
+    assert constant(ops["g"].results[0]).dtype == bool
+    assert constant(ops["s"].results[0]) is None
+    assert constant(ops["x"]) is None
+    assert is_constant(ops["r"].results[0], -3)
+    assert not is_constant(ops["r"].results[0], 3)
+    assert not is_constant(ops["t"].results[0], 1)
+    assert not is_constant(ops["n"].results[0], np.nan)
 
 
 def test_uses(ops):
-    assert [op.name for op in matching.users(ops["s"].results[0])] == ["stablehlo.multiply"] * 2
-    assert matching.single_use(ops["t"].results[0])
-    assert not matching.single_use(ops["s"].results[0])  # twice by one op
-    assert not matching.single_use(ops["n"].results[0])  # not at all
-    assert matching.only_user(ops["t"].results[0]) == ops["s"]
-    assert matching.only_user(ops["t"].results[0], "stablehlo.add") == ops["s"]
+    assert [op.name for op in users(ops["s"].results[0])] == ["stablehlo.multiply"] * 2
+    assert single_use(ops["t"].results[0])
+    assert not single_use(ops["s"].results[0])  # twice by one op
+    assert not single_use(ops["n"].results[0])  # not at all
+    assert only_user(ops["t"].results[0]) == ops["s"]
+    assert only_user(ops["t"].results[0], "stablehlo.add") == ops["s"]
     with pytest.raises(Refused, match=r"it is used by stablehlo.add, not by stablehlo.abs"):
-        matching.only_user(ops["t"].results[0], "stablehlo.abs")
+        only_user(ops["t"].results[0], "stablehlo.abs")
     with pytest.raises(Refused, match="the value has 2 uses, not one"):
-        matching.only_user(ops["s"].results[0])
+        only_user(ops["s"].results[0])
     with pytest.raises(Refused, match="the value has 0 uses"):
-        matching.only_user(ops["n"].results[0])
+        only_user(ops["n"].results[0])
 
 
 def test_attributes(ops):
-    assert matching.integers(ops["k"], "start_indices") == (1,)
-    assert matching.integers(ops["k"], "strides") == (2,)
-    assert matching.integers(ops["k"], "interior") == ()
-    assert matching.text_attribute(ops["k"], "nothing") == ""
-    assert "limit_indices" in matching.attributes_of(ops["k"].attributes)
-    assert matching.reduction(ops["e"]) == "stablehlo.add"
+    assert integers(ops["k"], "start_indices") == (1,)
+    assert integers(ops["k"], "strides") == (2,)
+    assert integers(ops["k"], "interior") == ()
+    assert text_attribute(ops["k"], "nothing") == ""
+    assert "limit_indices" in attributes_of(ops["k"].attributes)
+    assert reduction(ops["e"]) == "stablehlo.add"
     with pytest.raises(Refused, match=r"does not combine its elements with a single op, but with stablehlo.add"):
-        matching.reduction(ops["d"])
+        reduction(ops["d"])
 
 
 def test_a_reduction_that_returns_what_it_had():
     kept = TEXT.replace("%0 = stablehlo.add %p, %p", "%0 = stablehlo.add %p, %q").replace(
         "stablehlo.return %0", "stablehlo.return %p"
     )
-    module = mlir.parse_module(kept, mlir.new_context())
+    module = parse_module(kept, new_context())
     op = list(module.body.operations[0].regions[0].blocks[0].operations)[-2].operation
     with pytest.raises(Refused, match="does not combine its elements with a single op"):
-        matching.reduction(op)
+        reduction(op)
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i1", "i8", "ui16", "i64", "complex<f32>"])
@@ -119,18 +140,18 @@ def test_new_constants_and_reductions(kind):
     text = f"func.func @main(%x: tensor<2x3x{kind}>) -> tensor<3x{kind}> {{\n"
     text += f"%0 = stablehlo.slice %x [0:1, 0:3] : (tensor<2x3x{kind}>) -> tensor<1x3x{kind}>\n"
     text += f"%1 = stablehlo.reshape %0 : (tensor<1x3x{kind}>) -> tensor<3x{kind}>\nreturn %1 : tensor<3x{kind}>\n}}\n"
-    module = mlir.parse_module(text, mlir.new_context())
+    module = parse_module(text, new_context())
     block = module.body.operations[0].regions[0].blocks[0]
     last = list(block.operations)[-1].operation
     with ir.InsertionPoint(last), last.location:
-        ones = matching.full_like(block.arguments[0], 1)
-        zero = matching.full_like(block.arguments[0], 0, ())
-        total = matching.reduce_with("stablehlo.add", stablehlo.add(ones, block.arguments[0]), zero, [0])
-    assert matching.is_constant(ones, 1)
-    assert matching.reduction(matching.owner(total)) == "stablehlo.add"
+        ones = full_like(block.arguments[0], 1)
+        zero = full_like(block.arguments[0], 0, ())
+        total = reduce_with("stablehlo.add", stablehlo.add(ones, block.arguments[0]), zero, [0])
+    assert is_constant(ones, 1)
+    assert reduction(owner(total)) == "stablehlo.add"
     last.operands[0] = total
     module.operation.verify()
-    dtype = matching.dtype_of(block.arguments[0])
+    dtype = dtype_of(block.arguments[0])
     if dtype.kind in "fi":
         x = np.arange(6).reshape(2, 3).astype(dtype)
         np.testing.assert_array_equal(Program.parse(str(module)).interpret(x)[0], (x + 1).sum(0).astype(dtype))
@@ -170,32 +191,32 @@ def loop_of(module) -> ir.Operation:
 
 
 def test_places():
-    module = mlir.parse_module(LOOP, mlir.new_context())
+    module = parse_module(LOOP, new_context())
     main = module.body.operations[0].operation
     loop = loop_of(module)
     outer = [op.operation for op in main.regions[0].blocks[0].operations]
     body = [op.operation for op in loop.regions[1].blocks[0].operations]
     branch = next(op for op in body if op.name == "stablehlo.if")
     inside = branch.regions[0].blocks[0].operations[0].operation
-    assert [op.name for op in matching.ancestors(inside)] == [
+    assert [op.name for op in ancestors(inside)] == [
         "stablehlo.if", "stablehlo.while", "func.func", "builtin.module",
     ]  # fmt: skip
-    assert matching.enclosing(inside) == loop
-    assert matching.enclosing(inside, "stablehlo.if") == branch
-    assert matching.enclosing(loop) is None
+    assert enclosing(inside) == loop
+    assert enclosing(inside, "stablehlo.if") == branch
+    assert enclosing(loop) is None
     x, carry = main.regions[0].blocks[0].arguments[0], loop.regions[1].blocks[0].arguments[1]
     half, last = outer[1].results[0], outer[-2]
-    assert matching.dominates(x, inside)
-    assert matching.dominates(half, inside)
-    assert matching.dominates(carry, inside)
-    assert not matching.dominates(carry, last)
-    assert not matching.dominates(loop.results[0], inside)  # it is the loop that it lies in
-    assert matching.dominates(loop.results[0], last)
-    assert not matching.dominates(last.results[0], loop)
-    assert not matching.dominates(inside.results[0], inside)
-    assert matching.dominates(body[0].results[0], inside)
+    assert dominates(x, inside)
+    assert dominates(half, inside)
+    assert dominates(carry, inside)
+    assert not dominates(carry, last)
+    assert not dominates(loop.results[0], inside)  # it is the loop that it lies in
+    assert dominates(loop.results[0], last)
+    assert not dominates(last.results[0], loop)
+    assert not dominates(inside.results[0], inside)
+    assert dominates(body[0].results[0], inside)
     condition = loop.regions[0].blocks[0].operations[0].operation
-    assert not matching.dominates(carry, condition)  # another block's argument
+    assert not dominates(carry, condition)  # another block's argument
 
 
 ARGUMENTS = [
@@ -205,7 +226,7 @@ ARGUMENTS = [
 
 def with_loop(make) -> Program:
     """The program with its loop replaced by what is made of it: a value for each of its results that is used."""
-    module = mlir.parse_module(LOOP, mlir.new_context())
+    module = parse_module(LOOP, new_context())
     loop = loop_of(module)
     with ir.InsertionPoint(loop), loop.location:
         results = make(loop)
@@ -220,16 +241,16 @@ def test_a_loop_without_some_of_its_carries():
 
     def make(loop):
         def half() -> ir.Value:
-            return matching.clone(matching.defining(loop.operands[2])).results[0]
+            return clone(defining(loop.operands[2])).results[0]
 
-        new = matching.rebuild_while(loop, [0, 1], replaced={2: half})
+        new = rebuild_while(loop, [0, 1], replaced={2: half})
         return {1: new.results[1]}
 
     # The dead carry is read by its own next value alone, which must go first.
-    module = mlir.parse_module(LOOP, mlir.new_context())
+    module = parse_module(LOOP, new_context())
     loop = loop_of(module)
     terminator = list(loop.regions[1].blocks[0].operations)[-1].operation
-    sine = matching.defining(terminator.operands[3])
+    sine = defining(terminator.operands[3])
     terminator.operands[3] = loop.regions[1].blocks[0].arguments[3]
     sine.erase()
     with ir.InsertionPoint(loop), loop.location:
@@ -254,7 +275,7 @@ def test_a_loop_with_further_carries():
             return [stablehlo.add(extra[0], known[before])]
 
         zero = stablehlo.constant(ir.DenseElementsAttr.get(np.zeros((), np.float32)))
-        new = matching.rebuild_while(loop, [0, 1, 2, 3], [zero], step)
+        new = rebuild_while(loop, [0, 1, 2, 3], [zero], step)
         return {1: stablehlo.add(new.results[4], new.results[3])}
 
     after = with_loop(make)
@@ -273,8 +294,8 @@ def test_a_copy_of_a_block():
 
     def make(loop):
         block = loop.regions[1].blocks[0]
-        returned, known = matching.clone_block(block, dict(zip(block.arguments, loop.operands, strict=True)))
-        assert known[next(iter(block.operations)).operation.results[0]] == matching.owner(returned[0]).operands[1]
+        returned, known = clone_block(block, dict(zip(block.arguments, loop.operands, strict=True)))
+        assert known[next(iter(block.operations)).operation.results[0]] == owner(returned[0]).operands[1]
         return {1: returned[1]}
 
     after = with_loop(make)
@@ -285,7 +306,7 @@ def test_a_copy_of_a_block():
 
 def test_a_copy_of_an_op(ops):
     with ir.InsertionPoint(ops["m"]), ops["m"].location:
-        copy = matching.clone(ops["m"], [ops["t"].results[0], ops["y"]])
+        copy = clone(ops["m"], [ops["t"].results[0], ops["y"]])
     assert list(copy.operands) == [ops["t"].results[0], ops["y"]]
     assert list(ops["m"].operands) == [ops["s"].results[0]] * 2
     assert copy.is_before_in_block(ops["m"])
@@ -318,13 +339,13 @@ def test_reports(ops):
 
 def test_long_lines_are_cut():
     numbers = list(range(60))
-    module = mlir.parse_module(
+    module = parse_module(
         f"func.func @main(%x: tensor<60x1x1x1xf32>) {{\n"
         f"%c = stablehlo.constant dense<{numbers}> : tensor<60xi64>\n"
         f'%0 = "stablehlo.custom_call"(%x) {{call_target_name = "{"a" * 200}"}} : '
         "(tensor<60x1x1x1xf32>) -> tensor<f32>\n"
         "return\n}\n",
-        mlir.new_context(),
+        new_context(),
     )
     report = Report("mine", detailed=True)
     for op in list(module.body.operations[0].regions[0].blocks[0].operations)[:2]:

@@ -14,7 +14,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes import rewriting
 from hlograph.codegen.program import Program
 

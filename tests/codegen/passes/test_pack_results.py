@@ -9,7 +9,7 @@ import pytest
 from rewritten_runs import as_arrays
 
 import hlograph
-from hlograph.codegen import mlir
+from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.passes.pack_results import SMALL, PackedResult, pack_results
 from hlograph.codegen.program import Program
 
@@ -65,7 +65,7 @@ def packed(before: Program, wanted: list[int], **options) -> tuple[tuple[PackedR
     """Places, and what the packed module returns."""
     module = before.copy_module()
     places = pack_results(module, wanted, **options)
-    mlir.verify(module, "the packed module")
+    verify(module, "the packed module")
     return places, Program.parse(str(module)).interpret(X)
 
 

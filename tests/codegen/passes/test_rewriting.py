@@ -12,7 +12,7 @@ import pytest
 
 import hlograph
 from hlograph import passes
-from hlograph.codegen import mlir
+from hlograph.codegen.ir import driver as driver_module
 from hlograph.codegen.passes import rewriting
 from hlograph.codegen.passes import run as run_in_place
 from hlograph.codegen.program import Program
@@ -44,8 +44,8 @@ def registry():
 @pytest.fixture(autouse=True, params=["MLIR's driver", "rounds"])
 def driver(request, monkeypatch):
     if request.param == "rounds":
-        monkeypatch.setattr(mlir, "_mlir", SimpleNamespace())
-    elif not hasattr(mlir._mlir.rewrite, "GreedyRewriteConfig"):
+        monkeypatch.setattr(driver_module, "REWRITE_DRIVER", SimpleNamespace())
+    elif not hasattr(driver_module.REWRITE_DRIVER, "GreedyRewriteConfig"):
         pytest.skip("the bindings of this jaxlib have no driver, or none with settings")
     return request.param
 

@@ -10,8 +10,8 @@ import pytest
 import hlograph
 from hlograph.codegen.errors import PassError
 from hlograph.codegen.passes.rewriting import REWRITES
-from hlograph.codegen.passes.stages import Recorder, align, run_stages
 from hlograph.passes import ir, rewrite, stablehlo
+from hlograph.runtime.lowered.recorder import Recorder, align, run_stages
 
 # The same sum twice, one of them dead.
 TWICE = """

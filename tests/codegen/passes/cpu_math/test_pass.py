@@ -12,7 +12,8 @@ import pytest
 from scipy import special
 
 import hlograph
-from hlograph.codegen.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.passes import run
 from hlograph.codegen.passes.cpu_math import ELEMENTS, INLINE
 from hlograph.errors import PassError
@@ -71,9 +72,8 @@ def test_more_than_a_few_become_functions(chained):
 
 def test_a_report_names_what_was_replaced():
     program = hlograph.Program.parse(module("lgamma", "100"))
-    from hlograph.codegen import mlir
 
-    copy = mlir.clone_bytes(program.to_bytecode())
+    copy = clone_bytes(program.to_bytecode())
     with copy.context:
         assert dict(run(copy, "cpu-math").rewritten) == {"lgamma": 1}
 

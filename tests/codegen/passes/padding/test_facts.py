@@ -10,8 +10,8 @@ import pytest
 from padded_runs import build
 
 from hlograph.codegen.builder import Tensor
-from hlograph.codegen.passes.padding import facts
-from hlograph.codegen.passes.padding.facts import FINITE, UNKNOWN, ZERO, Constant, constant, fold, join
+from hlograph.codegen.passes.pad import facts
+from hlograph.codegen.passes.pad.facts import FINITE, UNKNOWN, ZERO, Constant, constant, fold, join
 
 pytestmark = pytest.mark.optimized  # to the last bit of what XLA computes for a user
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from hlograph.codegen import merge, mlir
+from hlograph.codegen.ir.bindings import run_pipeline
+from hlograph.codegen.ir.inline import inline_calls
 from hlograph.codegen.passes.roll_loops import cost
 from hlograph.codegen.program import Program
 
@@ -41,8 +42,8 @@ def test_in_the_body_of_a_loop(inlined: bool) -> None:
     before = lowered(function, *arrays)
     if inlined:
         module = before.copy_module()
-        merge.inline_calls(module)
-        mlir.run_pipeline(module, "symbol-dce")
+        inline_calls(module)
+        run_pipeline(module, "symbol-dce")
         before = Program.parse(str(module))
     after = before.run_passes(["roll_loops"])
     assert after.op_counts()["stablehlo.while"] == 2

@@ -16,7 +16,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen import passes
-from hlograph.codegen.mlir import ir
+from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.passes.roll_loops.emit import Emitter
 from hlograph.codegen.program import Program
 from hlograph.errors import PassError

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from rewritten_runs import check, rewritten
 
-from hlograph.codegen import mlir
-from hlograph.codegen.passes.matching import constant
+from hlograph.codegen.analysis.integers import known
+from hlograph.codegen.ir.bindings import new_context
+from hlograph.codegen.ir.modules import parse_module
+from hlograph.codegen.ir.values import constant
 from hlograph.codegen.passes.rewriting import _MEMORY
-from hlograph.codegen.passes.simplify.known import known
 
 
 def gather(shape, indices, sizes, result, offset=(), collapsed=(), mapped=(0,), vector=1, rank=None) -> str:
@@ -142,7 +143,7 @@ def test_scatters(name):
 def evaluate(lines: str) -> np.ndarray | None:
     """What is known of `%r`."""
     text = f"func.func @main(%arg: tensor<3xi32>, %f: tensor<3xf32>) {{\n{lines}\nreturn\n}}\n"
-    module = mlir.parse_module(text, mlir.new_context())
+    module = parse_module(text, new_context())
     block = module.body.operations[0].regions[0].blocks[0]
     token = _MEMORY.set({"reassociate": True})
     try:
@@ -193,12 +194,12 @@ def test_what_is_known(lines):
 
 def test_constants_behind_broadcasts():
     """`constant` sees through broadcasts of one number only."""
-    module = mlir.parse_module(
+    module = parse_module(
         "func.func @main() {\n%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
         "%b = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<2xi32>) -> tensor<3x2xi32>\n"
         "%c = stablehlo.constant dense<5> : tensor<i32>\n"
         "%d = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<3x2xi32>\nreturn\n}\n",
-        mlir.new_context(),
+        new_context(),
     )
     a, b, _, d, _ = module.body.operations[0].regions[0].blocks[0].operations
     assert constant(a.result).tolist() == [1, 2]

@@ -16,7 +16,8 @@ import pytest
 from jax import lax
 from rewritten_runs import with_less_saved, within_roundings
 
-from hlograph.codegen import merge, mlir
+from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.walk import walk
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.sink_reductions import reads, saved
 from hlograph.codegen.program import Program
@@ -45,10 +46,10 @@ def stacks(program: Program, steps: int = STEPS) -> list[tuple[int, ...]]:
     """The shapes of the arrays along time that loops carry and write."""
     found = []
     module = program.copy_module()  # which must outlive the handles of its operations
-    for op in merge.walk(module):
+    for op in walk(module):
         if op.name == "stablehlo.while":
             for result in op.results:
-                shape = tuple(mlir.ir.RankedTensorType(result.type).shape)
+                shape = tuple(ir.RankedTensorType(result.type).shape)
                 if len(shape) > 1 and shape[0] in (steps, steps + 1) and list(result.uses):
                     found.append(shape)
     return found

@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 from hlograph.codegen import passes
-from hlograph.codegen.merge import walk
+from hlograph.codegen.ir.walk import walk
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.sink_reductions import accumulate
 from hlograph.codegen.program import Program

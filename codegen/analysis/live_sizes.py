@@ -1,0 +1,242 @@
+"""The sizes that a call decides, in a padded module: integer scalars as dimension expressions.
+
+    func @main(%x: tensor<512x8xf32> {hlograph.live = ["t", "8"]}, %t: tensor<i32> {hlograph.size = "t"})
+      %0 = convert %t : tensor<i64>                    the size t, of 0 ... 512
+      %1 = subtract %0, %c1                            the size t - 1
+      reduce(...) {hlograph.live = ["t"]}              what lies at t and beyond does not count
+
+In: an op of a module, for its function's arguments. Out: scalars as sizes, the bounds of sizes, scalars for sizes, and
+what the padding pass says of a reduction (`marked`). Decision to know: a size is at most the static size of an axis
+that has it as its live size, which every call's arguments fulfil. A module without live sizes has integers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from .. import dims as dimension
+from ..dims import Dim
+from ..dims_text import parse
+from ..ir.attributes import attributes_of, dense_attr, integers
+from ..ir.bindings import ir, stablehlo
+from ..ir.types import numpy_dtype
+from ..ir.values import constant, owner, unspread
+from ..signature import LIVE, live_arguments
+
+_DEEPEST = 40
+_LONGEST = 16  # of vectors that are looked into: places along the axes of an array
+
+Element: TypeAlias = "tuple[ir.Value, int]"  # of a scalar or a vector
+
+
+@dataclass
+class LiveSizes:
+    """The live sizes of one function.
+
+    Attributes:
+        scalars: the argument that holds each.
+        intervals: the least and the greatest value of each.
+    """
+
+    scalars: Mapping[str, ir.Value] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    _known: dict[Element, Dim | None] = field(default_factory=dict)
+
+    @staticmethod
+    def of(op: ir.Operation) -> LiveSizes:
+        """Those of the function that an op is in."""
+        function: ir.Operation | None = op
+        while function is not None and function.name != "func.func":
+            function = function.parent.operation if function.parent is not None else None
+        if function is None or not function.regions[0].blocks:
+            return LiveSizes()
+        places, intervals = live_arguments(function)
+        arguments = function.regions[0].blocks[0].arguments
+        return LiveSizes({name: arguments[place] for name, place in places.items()}, intervals)
+
+    def least(self, dim: Dim) -> int | None:
+        """A lower bound."""
+        return dim if isinstance(dim, int) else dimension.bounds(dim, self.intervals)[0]
+
+    def greatest(self, dim: Dim) -> int | None:
+        """An upper bound."""
+        return dim if isinstance(dim, int) else dimension.bounds(dim, self.intervals)[1]
+
+    def at_most(self, a: Dim, b: Dim) -> bool:
+        """Whether `a <= b` at every call."""
+        rest = self.least(b - a)
+        return rest is not None and rest >= 0
+
+    def dim(self, value: ir.Value) -> Dim | None:
+        """What an integer scalar is as a size; None where it is none, or not known."""
+        return None if limits_of(value) is None else self._at((value, 0), 0)
+
+    def number(self, value: ir.Value) -> Dim | None:
+        """The same of a number of any dtype, also where it has been broadcast."""
+        value = unspread(value)
+        op = owner(value)
+        if op is not None and op.name == "stablehlo.convert" and limits_of(op.operands[0]) is not None:
+            return self.dim(op.operands[0])
+        found = constant(value)
+        if found is None or found.ndim or found.dtype.kind not in "iuf" or found != np.round(found):
+            return None
+        return int(found)
+
+    def marked(self, op: ir.Operation) -> tuple[Dim, ...] | None:
+        """How much of each axis that an op reduces counts, in the axes' order, where the padding pass says it."""
+        attributes = attributes_of(op.attributes)
+        if LIVE not in attributes:
+            return None
+        dims = tuple(parse(ir.StringAttr(item).value) for item in ir.ArrayAttr(attributes[LIVE]))
+        return dims if all(dimension.roots(dim) <= self.scalars.keys() for dim in dims) else None
+
+    def emit(self, dim: Dim, type_: ir.Type) -> ir.Value:
+        """A size as a scalar of an integer type, at the current place."""
+        if isinstance(dim, int):
+            return integer_constant(dim, type_)
+        wide = ir.RankedTensorType.get([], ir.IntegerType.get_signless(64, type_.context))
+        found = dimension.rebuild(
+            dim,
+            lambda name: _converted(self.scalars[name], wide),
+            const=lambda number: integer_constant(number, wide),
+            add=stablehlo.add,
+            mul=stablehlo.multiply,
+            floordiv=stablehlo.divide,  # of what is not negative: `_combined`
+            mod=stablehlo.remainder,
+            minimum=stablehlo.minimum,
+            maximum=stablehlo.maximum,
+        )
+        return _converted(found, type_)
+
+    def element(self, value: ir.Value, place: int) -> Dim | None:
+        """The same of an element of a short vector."""
+        return self._at((value, place), 0)
+
+    def _at(self, element: Element, depth: int) -> Dim | None:
+        if element not in self._known:
+            limits = limits_at(element)
+            found = None if limits is None or depth > _DEEPEST else self._find(element, depth + 1)
+            if found is not None and limits is not None:
+                low, high = self.least(found), self.greatest(found)
+                if low is None or high is None or low < limits[0] or high > limits[1]:
+                    found = None  # it may wrap around
+            self._known[element] = found
+        return self._known[element]
+
+    def _find(self, element: Element, depth: int) -> Dim | None:
+        value, place = element
+        name = next((name for name, scalar in self.scalars.items() if scalar == value), None)
+        if name is not None:
+            return dimension.symbol(name)
+        op = owner(value)
+        if op is None:
+            return None
+        if op.name == "stablehlo.constant":
+            found = constant(value)
+            return None if found is None else int(found.reshape(-1)[place if found.ndim else 0])
+        sources = elements_of(op, place)
+        if sources is None:
+            return None
+        known = [dim for source in sources if (dim := self._at(source, depth)) is not None]
+        return self._combined(op.name, known) if len(known) == len(sources) else None
+
+    def _combined(self, name: str, known: list[Dim]) -> Dim | None:
+        if name in _MOVING:
+            return known[0]
+        if name in _ARITHMETIC:
+            return _ARITHMETIC[name](known)
+        a, b = known
+        least, divisor = self.least(a), self.least(b)
+        if least is None or least < 0 or divisor is None or divisor < 1:
+            return None  # StableHLO rounds to zero: the same as rounding down only where nothing is negative
+        return a // b if name == "stablehlo.divide" else a % b
+
+
+def _minimum(known: Sequence[Dim]) -> Dim:
+    return dimension.minimum(*known)
+
+
+def _maximum(known: Sequence[Dim]) -> Dim:
+    return dimension.maximum(*known)
+
+
+_ARITHMETIC: Mapping[str, Callable[[list[Dim]], Dim]] = {
+    "stablehlo.negate": lambda known: -known[0],
+    "stablehlo.add": lambda known: known[0] + known[1],
+    "stablehlo.subtract": lambda known: known[0] - known[1],
+    "stablehlo.multiply": lambda known: known[0] * known[1],
+    "stablehlo.minimum": _minimum,
+    "stablehlo.maximum": _maximum,
+    "stablehlo.clamp": lambda known: _minimum([_maximum(known[:2]), known[2]]),
+}
+_DIVISIONS = frozenset({"stablehlo.divide", "stablehlo.remainder"})
+_MOVING = frozenset(f"stablehlo.{name}" for name in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"))
+
+
+# ---- elements of short vectors -----------------------------------------------------------------------------------
+
+
+def elements_of(op: ir.Operation, place: int) -> list[Element] | None:
+    """What an element of a scalar or vector of integers is computed from; None where that is not looked into."""
+    operands = list(op.operands)
+    if op.name == "stablehlo.slice":
+        return [(operands[0], integers(op, "start_indices")[0] + place * integers(op, "strides")[0])]
+    if op.name == "stablehlo.concatenate":
+        for operand in operands:
+            size = _length(operand)
+            if size is None:
+                return None
+            if place < size:
+                return [(operand, place)]
+            place -= size
+    if op.name not in _ARITHMETIC and op.name not in _DIVISIONS and op.name not in _MOVING:
+        return None
+    return [(operand, place if _length(operand) != 1 else 0) for operand in operands]
+
+
+def _length(value: ir.Value) -> int | None:
+    """How many elements a scalar or a vector has; None for anything else."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return None
+    shape = list(ir.RankedTensorType(value.type).shape)
+    if all(size == 1 for size in shape):
+        return 1
+    return shape[0] if len(shape) == 1 and 0 <= shape[0] <= _LONGEST else None
+
+
+def limits_at(element: Element) -> tuple[int, int] | None:
+    """The least and the greatest value of an element's type; None for what is no integer, or of a long array."""
+    value = element[0]
+    if _length(value) is None:
+        return None
+    type_ = ir.RankedTensorType(value.type).element_type
+    dtype = numpy_dtype(type_) if isinstance(type_, ir.IntegerType) else None
+    if dtype is None or dtype.kind not in "iu":
+        return None
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+def limits_of(value: ir.Value) -> tuple[int, int] | None:
+    """The least and the greatest value of a scalar integer's type; None for what is no scalar integer."""
+    return limits_at((value, 0)) if _length(value) == 1 else None
+
+
+def integer_constant(number: int, type_: ir.Type) -> ir.Value:
+    """An integer of any type; modulo its size, as all integer arithmetic is."""
+    ranked = ir.RankedTensorType(type_)
+    dtype = numpy_dtype(ranked.element_type)
+    bits = np.array([number % (1 << 8 * dtype.itemsize)], np.uint64).astype(f"u{dtype.itemsize}")
+    return stablehlo.constant(dense_attr(bits.view(dtype).reshape(tuple(ranked.shape)), type_.context))
+
+
+def _converted(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A scalar integer of another type, which may have axes of size 1."""
+    element, shape = ir.RankedTensorType(type_).element_type, ir.RankedTensorType(value.type).shape
+    same = ir.RankedTensorType.get(list(shape), element)
+    value = value if value.type == same else stablehlo.convert(same, value)
+    return value if value.type == type_ else stablehlo.reshape(type_, value)

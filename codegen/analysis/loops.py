@@ -1,0 +1,410 @@
+"""What a `stablehlo.while` does, for passes that move work into loops and out of them.
+
+    %r:3 = stablehlo.while(%i = %c0, %h = %x, %ys = %zeros)      Loop.of(op): counter 0, trip_count 512
+      cond: compare LT, %i, %c512
+      do:   %h1 = ...                                            loop.affine(%i) = Affine(1, 0)
+            %y1 = reshape %h1                                    loop.stack(2) = Stack(axis 0, width 1, [Write(%y1, 0)])
+            %ys1 = dynamic_update_slice %ys, %y1, %i, %z
+            return %i + %c1, %h1, %ys1
+
+In: a loop that runs a number of times which the module tells (what `jax.lax.scan` and `fori_loop` with constant bounds,
+and hlograph's own scans, lower to), or a live size of a padded module (`live_sizes.py`). Out: its counter, places as
+functions of the step's number 0, 1, ..., which carries are invariants, which are stacks (each step writes its part, all
+parts are written once), and how a step reads arrays. Decision to know: `step number` is always 0 for the first time
+through the body, whatever the counter starts at; a reversed loop is one whose places fall. Numbers that a call's sizes
+decide are dimension expressions; what is said of places holds at every call. Nothing here changes the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..dims import Dim
+from ..ir.bindings import ir
+from ..ir.refused import Refused, require
+from ..ir.values import owner, shape_of, users
+from .live_sizes import Element, LiveSizes, elements_of, limits_at, limits_of
+from .loop_steps import argument_number, comparison, count_steps, increment, returned_by, terminator
+
+_DEEPEST = 40  # of the ops between a counter and a place
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The integer `slope * i + start` at step `i`."""
+
+    slope: int
+    start: Dim
+
+    def bounds(self, count: Dim) -> tuple[Dim, Dim]:
+        """The least and the greatest value over steps 0 ... count - 1, if there are any."""
+        steps = max(count - 1, 0) if isinstance(count, int) else count - 1
+        last = self.start + steps * self.slope
+        return (self.start, last) if self.slope >= 0 else (last, self.start)
+
+
+@dataclass(frozen=True)
+class Write:
+    """One `dynamic_update_slice` of a stack.
+
+    Attributes:
+        op: the op.
+        value: what is written (the axis is there, with the size that is written).
+        offset: where along the axis, counted from the beginning of the step's part.
+    """
+
+    op: ir.Operation
+    value: ir.Value
+    offset: int
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A carry of which every step writes a part, along one axis, all of it being written once.
+
+    A loop whose number of steps is a live size leaves what lies behind the live part as it was before the loop.
+
+    Attributes:
+        carry: its number.
+        axis: the axis along which steps lie.
+        width: how much of the axis a step writes: 1, or the factor by which the body is unrolled.
+        place: where a step's part begins, in units of `width`: `i`, or `trip_count - 1 - i` in a reversed loop.
+        writes: a step's writes, by offset; their sizes add up to `width`.
+        read: whether the body also uses the carry otherwise than for these writes.
+    """
+
+    carry: int
+    axis: int
+    width: int
+    place: Affine
+    writes: tuple[Write, ...]
+    read: bool
+
+
+@dataclass(frozen=True)
+class Read:
+    """One `dynamic_slice` of an array in the loop's body, at an affine place along one axis, whole along the others.
+
+    Attributes:
+        op: the op.
+        axis: the axis.
+        start: where along the axis the slice starts.
+        size: its size there.
+    """
+
+    op: ir.Operation
+    axis: int
+    start: Affine
+    size: int
+
+
+@dataclass
+class Loop:
+    """A `stablehlo.while` with a known number of steps.
+
+    Attributes:
+        op: the op.
+        condition: the block that decides.
+        body: the block that is repeated.
+        counter: the carry that the condition compares.
+        trip_count: how often the body runs.
+        most: how often at most: the same where that is known.
+        invariants: carries that every step returns as they are.
+    """
+
+    op: ir.Operation
+    condition: ir.Block
+    body: ir.Block
+    counter: int
+    trip_count: Dim
+    most: int
+    invariants: frozenset[int]
+    _affine: dict[Element, Affine | None] = field(default_factory=dict)
+
+    @staticmethod
+    def of(op: ir.Operation) -> Loop:
+        """Reads a `stablehlo.while`.
+
+        Raises:
+            Refused: the number of its steps is not known.
+        """
+        require(op.name == "stablehlo.while", f"{op.name} is not a stablehlo.while")
+        condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
+        returned = returned_by(body)
+        arguments = list(body.arguments)
+        invariants = frozenset(place for place, value in enumerate(returned) if value == arguments[place])
+        loop = Loop(op, condition, body, 0, 0, 0, invariants)
+        loop.counter, loop.trip_count = count_steps(loop, returned)
+        most = loop.sizes.greatest(loop.trip_count)
+        require(most is not None, "the number of its steps is not known: it has no upper bound")
+        loop.most = most or 0
+        return loop
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the number of steps is a live size."""
+        return not isinstance(self.trip_count, int)
+
+    @cached_property
+    def sizes(self) -> LiveSizes:
+        """The live sizes of the function."""
+        return LiveSizes.of(self.op)
+
+    @property
+    def returned(self) -> list[ir.Value]:
+        """What the body returns: each carry's next value."""
+        return returned_by(self.body)
+
+    def initial(self, carry: int) -> ir.Value:
+        """A carry's value before the loop."""
+        return self.op.operands[carry]
+
+    def inside(self, value: ir.Value) -> bool:
+        """Whether a value is computed in the body, at any depth, or is one of its arguments."""
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+        while block != self.body:
+            parent = block.owner
+            if parent is None or parent.operation.parent is None:
+                return False
+            block = parent.operation.block
+        return True
+
+    def carry_of(self, value: ir.Value) -> int | None:
+        """The number of the carry whose block argument (of the body) a value is."""
+        return argument_number(self.body, value)
+
+    def affine(self, value: ir.Value) -> Affine | None:
+        """A scalar integer of the body as a function of the step's number; None where it is not affine, or not known.
+
+        Seen through: the counter and other carries that grow by a constant, constants, add, subtract, multiply,
+        negate, convert, reshape, and select, minimum, maximum and clamp that come out the same way at every step; all
+        of these also as elements of short vectors.
+        """
+        return None if limits_of(value) is None else self._affine_at((value, 0), 0)
+
+    def stack(self, carry: int) -> Stack:
+        """How a carry is written.
+
+        Raises:
+            Refused: it is no stack; the reason says why.
+        """
+        argument = self.body.arguments[carry]
+        chain = []
+        value = terminator(self.body).operands[carry]
+        while value != argument:
+            op = owner(value)
+            if op is None or op.name != "stablehlo.dynamic_update_slice":
+                raise Refused("the carry is not updated by dynamic_update_slice alone")
+            require(len(users(value)) == 1, "the updated stack is also used in the body")
+            chain.append(op)
+            value = op.operands[0]
+        require(chain, "the carry is not written")
+        shape = shape_of(argument)
+        axis: int | None = None
+        parts: list[tuple[Dim, int, ir.Operation]] = []  # start at step 0, size, op
+        slope: int | None = None
+        for op in chain:
+            along, start, size = self._window(op, op.operands[1], op.operands[2:], shape)
+            require(axis in (None, along), "it is written along several axes")
+            require(slope in (None, start.slope), "its writes advance at different rates")
+            axis, slope = along, start.slope
+            parts.append((start.start, size, op))
+        total = None if axis is None else shape[axis]
+        assert axis is not None and slope is not None and total is not None
+        writes, first = _in_order(parts)
+        width = writes[-1].offset + (shape_of(writes[-1].value)[axis] or 0)
+        rows = self.trip_count * width
+        filled = self.sizes.at_most(rows, total) if self.is_live else rows == total
+        require(
+            abs(slope) == width and filled and first == (0 if slope > 0 else width * (self.trip_count - 1)),
+            f"its {self.trip_count} steps do not write each of the {total} elements of axis {axis} exactly once",
+        )
+        place = Affine(1, 0) if slope > 0 else Affine(-1, self.trip_count - 1)
+        return Stack(carry, axis, width, place, writes, len(users(argument)) != 1)
+
+    def reads(self, value: ir.Value) -> tuple[list[Read], list[ir.Operation]]:
+        """How the body's ops use an array (a carry's block argument, or a value from outside).
+
+        Returns:
+            The slices at affine places; and the other users (ops of nested blocks and the body's return included).
+        """
+        reads, others = [], []
+        for op in users(value):
+            try:
+                require(op.name == "stablehlo.dynamic_slice" and op.operands[0] == value and op.block == self.body, "")
+                axis, start, size = self._window(op, op.results[0], op.operands[1:], shape_of(value))
+            except Refused:
+                others.append(op)
+                continue
+            low, high = start.bounds(self.trip_count)
+            extent = shape_of(value)[axis]
+            inside = extent is not None and self.sizes.at_most(0, low) and self.sizes.at_most(high + size, extent)
+            if not inside:  # it would be clamped
+                others.append(op)
+            else:
+                reads.append(Read(op, axis, start, size))
+        return reads, others
+
+    # ---- how it is found -------------------------------------------------------------------------------------------
+
+    def _window(
+        self, op: ir.Operation, window: ir.Value, starts: Sequence[ir.Value], shape: tuple[int | None, ...]
+    ) -> tuple[int, Affine, int]:
+        """The axis along which a slice moves, where it starts there, and its size."""
+        sizes = shape_of(window)
+        moving: tuple[int, Affine, int] | None = None
+        for axis, start in enumerate(starts):
+            place = self.affine(start)
+            size = sizes[axis]
+            require(place is not None, f"its place along axis {axis} is not an affine function of the step")
+            assert place is not None
+            require(size is not None and shape[axis] is not None, f"axis {axis} has a dynamic size")
+            if place.slope == 0:
+                whole = sizes[axis] == shape[axis]  # its start is then clamped to 0
+                require(whole, f"{op.name} takes a part of axis {axis}, along which it does not move")
+                continue
+            require(moving is None, f"{op.name} moves along several axes")
+            assert size is not None
+            moving = (axis, place, size)
+        require(moving is not None, f"{op.name} does not move from step to step")
+        assert moving is not None
+        return moving
+
+    def _affine_at(self, element: Element, depth: int) -> Affine | None:
+        if element in self._affine:
+            return self._affine[element]
+        found = None if depth > _DEEPEST else self._find_affine(element, depth + 1)
+        if found is not None:
+            low, high = found.bounds(self.trip_count)
+            limits = limits_at(element)
+            if limits is None or not (self.sizes.at_most(limits[0], low) and self.sizes.at_most(high, limits[1])):
+                found = None  # it would wrap around
+        self._affine[element] = found
+        return found
+
+    def _find_affine(self, element: Element, depth: int) -> Affine | None:
+        value, place = element
+        carry = self.carry_of(value)
+        if carry is not None:
+            return self._carried(carry, value)
+        op = owner(value)
+        if op is None or op.name == "stablehlo.constant" or not self.inside(value):
+            number = self.sizes.element(value, place)
+            return None if number is None else Affine(0, number)
+        if op.name == "stablehlo.select":
+            chosen = self._decided(op, place, depth)
+            return None if chosen is None else self._affine_at((op.operands[1 if chosen else 2], place), depth)
+        sources = elements_of(op, place)
+        if sources is None:
+            return None
+        known = [found for source in sources if (found := self._affine_at(source, depth)) is not None]
+        return self._combined(op.name, known) if len(known) == len(sources) else None
+
+    def integer(self, value: ir.Value) -> Dim | None:
+        """A scalar integer from outside of the body, if it is known or a live size."""
+        return self.sizes.dim(value)
+
+    def _carried(self, carry: int, argument: ir.Value) -> Affine | None:
+        start = self.integer(self.initial(carry))
+        if start is None:
+            return None
+        if carry in self.invariants:
+            return Affine(0, start)
+        step = increment(terminator(self.body).operands[carry], argument, self._constant_inside)
+        return None if step is None else Affine(step, start)
+
+    def _constant_inside(self, value: ir.Value) -> Dim | None:
+        carry = self.carry_of(value)
+        if carry is not None:
+            return self.integer(self.initial(carry)) if carry in self.invariants else None
+        return self.integer(value)
+
+    def _decided(self, select: ir.Operation, place: int, depth: int) -> bool | None:
+        """Which way a select goes at every step, if it is the same; its condition must be a comparison."""
+        op = owner(select.operands[0])
+        if op is None or op.name != "stablehlo.compare":
+            return None
+        place = place if shape_of(op.results[0]) else 0
+        lhs, rhs = (
+            self._affine_at((operand, place), depth) if limits_at((operand, place)) is not None else None
+            for operand in op.operands
+        )
+        if lhs is None or rhs is None:
+            return None
+        direction = comparison(op)
+        if direction in ("GT", "GE"):
+            lhs, rhs, direction = rhs, lhs, {"GT": "LT", "GE": "LE"}[direction]
+        if direction in ("EQ", "NE"):
+            equal = True if lhs == rhs else False if self._below(lhs, rhs) or self._below(rhs, lhs) else None
+            return equal if equal is None or direction == "EQ" else not equal
+        strict = direction == "LT"
+        if self._below(lhs, rhs, strict=strict):
+            return True
+        return False if self._below(rhs, lhs, strict=not strict) else None
+
+    def _below(self, a: Affine, b: Affine, *, strict: bool = True) -> bool:
+        """Whether one number is less than another (or equal, if not `strict`) at every step."""
+        high = Affine(a.slope - b.slope, a.start - b.start).bounds(self.trip_count)[1]
+        return self.sizes.at_most(high, -1 if strict else 0)
+
+    def _combined(self, name: str, known: list[Affine]) -> Affine | None:
+        """An op on affine integers."""
+        kind = name.removeprefix("stablehlo.")
+        first = known[0]
+        if kind in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"):
+            return first
+        if kind == "negate":
+            return Affine(-first.slope, -first.start)
+        second = known[1]
+        if kind == "add":
+            return Affine(first.slope + second.slope, first.start + second.start)
+        if kind == "subtract":
+            return Affine(first.slope - second.slope, first.start - second.start)
+        if kind == "multiply":
+            return _product(first, second)
+        if kind == "clamp":
+            low = self._combined("maximum", [first, second])
+            return None if low is None else self._combined("minimum", [low, known[2]])
+        if kind not in ("minimum", "maximum"):
+            return None
+        if self._below(first, second, strict=False):
+            return first if kind == "minimum" else second
+        if self._below(second, first, strict=False):
+            return second if kind == "minimum" else first
+        return None
+
+
+def _in_order(parts: Sequence[tuple[Dim, int, ir.Operation]]) -> tuple[tuple[Write, ...], Dim]:
+    """A step's writes by offset, and where the first one starts at step 0.
+
+    Args:
+        parts: of each write the start at step 0, the size, and the op.
+
+    Raises:
+        Refused: they do not lie side by side.
+    """
+    gaps = "its writes overlap or leave gaps"
+    offsets: list[tuple[int, int, ir.Operation]] = []
+    for begin, size, op in parts:
+        offset = begin - parts[0][0]
+        require(isinstance(offset, int), gaps)
+        assert isinstance(offset, int)
+        offsets.append((offset, size, op))
+    offsets.sort(key=lambda part: part[0])
+    end = low = offsets[0][0]
+    for offset, size, _ in offsets:
+        require(offset == end, gaps)
+        end = offset + size
+    return tuple(Write(op, op.operands[1], offset - low) for offset, _, op in offsets), parts[0][0] + low
+
+
+def _product(a: Affine, b: Affine) -> Affine | None:
+    """A product that is affine: one factor is the same at every step, and a number if the other is not."""
+    if a.slope and b.slope:
+        return None
+    if not a.slope and not b.slope:
+        return Affine(0, a.start * b.start)
+    moving, factor = (a, b.start) if a.slope else (b, a.start)
+    return Affine(moving.slope * factor, moving.start * factor) if isinstance(factor, int) else None

@@ -1,0 +1,47 @@
+"""Copies of ops and blocks, made at the place that is current (`with ir.InsertionPoint(op), op.location:`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .bindings import ir
+
+
+def clone(op: ir.Operation, operands: Sequence[ir.Value] | None = None) -> ir.Operation:
+    """A copy of an op at the current place, with other operands if given; its type stays."""
+    copy = op.clone(ip=ir.InsertionPoint.current)
+    for place, value in enumerate(operands or ()):
+        copy.operands[place] = value
+    return copy
+
+
+def clone_block(
+    block: ir.Block, values: Mapping[ir.Value, ir.Value]
+) -> tuple[list[ir.Value], dict[ir.Value, ir.Value]]:
+    """Copies of a block's ops at the current place.
+
+    Args:
+        block: a block with a terminator.
+        values: what stands for its arguments, and for values from outside that are to be replaced.
+
+    Returns:
+        What the terminator returned; and the copy of each value of the block.
+    """
+    known = dict(values)
+    for operation in list(block.operations)[:-1]:
+        copy = operation.operation.clone(ip=ir.InsertionPoint.current)
+        replace_operands(copy, known)
+        known.update(zip(operation.operation.results, copy.results, strict=True))
+    terminator = list(block.operations)[-1].operation
+    return [known.get(value, value) for value in terminator.operands], known
+
+
+def replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+    """In an op and all that it holds."""
+    for place, operand in enumerate(op.operands):
+        if operand in values:
+            op.operands[place] = values[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                replace_operands(inner.operation, values)

@@ -1,0 +1,126 @@
+"""Patterns applied to a module until none applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..errors import PassError
+from .bindings import REWRITE_DRIVER, ir, run_pipeline
+
+Pattern = Callable[[ir.Operation], "list[ir.Value] | None"]
+
+
+def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
+    """Applies patterns to a module in place until none applies, by MLIR's greedy driver where jaxlib has it.
+
+    Args:
+        module: the module.
+        patterns: the name of an op, and what gives the values that take the place of its results, or None.
+
+    Raises:
+        PassError: the rewrites do not come to rest.
+        Exception: what a pattern raises.
+    """
+    driver = REWRITE_DRIVER
+    limit = 1000 + 20 * sum(1 for _ in _operations(module.operation))
+    if not hasattr(driver, "RewritePatternSet") or not hasattr(driver, "GreedyRewriteConfig"):
+        _apply_without_driver(module, patterns, limit)
+        return
+    failures: list[BaseException] = []
+    applied = visited = 0
+
+    def guarded(pattern: Pattern) -> Callable[[Any, Any], bool]:
+        def match(op: Any, rewriter: Any) -> bool:
+            """MLIR's convention: False for a match. An exception must not cross the driver."""
+            nonlocal applied, visited
+            if failures:
+                return True
+            try:
+                visited += 1
+                if visited > 10 * limit:
+                    # The driver drops such ops, and begins again because it has changed something.
+                    raise PassError(f"rewrites of {op.operation.name} make ops before they refuse, which they must not")
+                values = pattern(op.operation)
+                if values is None:
+                    return True
+                applied += 1
+                if applied > limit:
+                    raise PassError(_endless(op.operation.name))
+                rewriter.replace_op(op.operation, values)
+            except BaseException as error:
+                failures.append(error)
+                return True
+            return False
+
+        return match
+
+    config = driver.GreedyRewriteConfig()
+    config.enable_folding = False
+    config.enable_constant_cse = False
+    config.region_simplification_level = driver.GreedySimplifyRegionLevel.DISABLED
+    config.max_iterations = -1
+    with module.context:
+        found = driver.RewritePatternSet()
+        for root, pattern in patterns:
+            found.add(root, guarded(pattern))
+        try:
+            driver.apply_patterns_and_fold_greedily(module, found.freeze(), config)
+        except (ir.MLIRError, RuntimeError) as error:
+            if not failures:
+                raise PassError(f"MLIR's rewrite driver failed: {error}") from None
+    if failures:
+        raise failures[0]
+
+
+def _endless(name: str) -> str:
+    return f"rewrites of {name} do not come to rest: one makes again what it, or another, matches"
+
+
+def _operations(operation: ir.Operation) -> Iterator[ir.Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _operations(inner.operation)
+
+
+def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Pattern]], limit: int) -> None:
+    """Rounds over all ops, for a jaxlib without a driver for Python's patterns (0.7), or without its settings (0.8)."""
+    applied, changed = 0, True
+    while changed:
+        changed = False
+        # An op that is gone must not be touched: it is known by its hash, taken while it was there.
+        gone: set[int] = set()
+        for key, operation in [(hash(found), found) for found in _operations(module.operation)]:
+            if key in gone:
+                continue
+            for root, pattern in patterns:
+                if operation.name != root:
+                    continue
+                values = pattern(operation)
+                if values is None:
+                    continue
+                applied += 1
+                if applied > limit:
+                    raise PassError(_endless(operation.name))
+                for result, value in zip(operation.results, values, strict=True):
+                    result.replace_all_uses_with(value)
+                _erase(operation, gone)
+                changed = True
+                break
+    run_pipeline(module, "cse")
+
+
+def _erase(operation: ir.Operation, gone: set[int]) -> None:
+    """Erases an op, with what it holds, and the ops that have no other use than to be its operands."""
+    pending = [operation]
+    while pending:
+        erased = pending.pop()
+        gone.update(map(hash, [erased, *_operations(erased)]))
+        owners = [operand.owner for operand in erased.operands]
+        erased.erase()
+        for owner in dict.fromkeys(owner.operation for owner in owners if not isinstance(owner, ir.Block)):
+            pure = owner.name.startswith(("stablehlo.", "chlo.")) and not owner.name.endswith((".custom_call", ".rng"))
+            if pure and not owner.regions and not any(next(iter(result.uses), None) for result in owner.results):
+                pending.append(owner)

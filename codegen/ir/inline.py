@@ -1,0 +1,57 @@
+"""Calls replaced by what they call. MLIR's inliner is no help: it leaves calls inside loops alone."""
+
+from __future__ import annotations
+
+from .bindings import ir
+from .walk import symbol_of, walk
+
+_FIXED = 'inlineable = "false"'
+
+
+def inline_calls(module: ir.Module, *, all_of_them: bool = True) -> None:
+    """Puts the callee's body in place of every call, those in loops included.
+
+    Without `all_of_them` calls and functions that are marked as not to be inlined stay
+    (`mhlo.frontend_attributes = {inlineable = "false"}`).
+
+    StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
+    which a call in a loop breaks while the loop's own types are still being refined.
+    """
+    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    flat: set[str] = set()
+
+    def flatten(symbol: str) -> None:
+        if symbol in flat:
+            return
+        flat.add(symbol)
+        for operation in walk(functions[symbol]):
+            if operation.name == "func.call":
+                callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+                flatten(callee)
+                if all_of_them or not (_is_fixed(operation) or _is_fixed(functions[callee])):
+                    _inline(operation, functions[callee])
+
+    for symbol in functions:
+        flatten(symbol)
+
+
+def _is_fixed(operation: ir.Operation) -> bool:
+    name = "mhlo.frontend_attributes"
+    return name in operation.attributes and _FIXED in str(operation.attributes[name])
+
+
+def _inline(call: ir.Operation, callee: ir.Operation) -> None:
+    body = callee.regions[0].blocks[0]
+    values = dict(zip(body.arguments, call.operands, strict=True))
+    for operation in body.operations:
+        if operation.operation.name == "func.return":
+            for result, value in zip(call.results, operation.operands, strict=True):
+                result.replace_all_uses_with(values[value])
+            break
+        copy = operation.operation.clone(ip=ir.InsertionPoint(call))
+        for inner in walk(copy):
+            for place, operand in enumerate(inner.operands):
+                if operand in values:
+                    inner.operands[place] = values[operand]
+        values.update(zip(operation.results, copy.results, strict=True))
+    call.erase()

@@ -1,0 +1,73 @@
+"""The ops and functions of a module."""
+
+from __future__ import annotations
+
+from ..errors import ArtifactError
+from .attributes import attributes_of
+from .bindings import ir
+
+
+def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """An operation (a module's own) and all that its regions hold, without recursion."""
+    found: list[ir.Operation] = []
+    stack = [root.operation]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        for region in current.regions:
+            for block in region.blocks:
+                stack.extend(reversed([operation.operation for operation in block.operations]))
+    return found
+
+
+def has_operations(module: ir.Module, count: int) -> bool:
+    """Whether a module holds at least so many operations, functions not counted."""
+    stack = list(module.body.operations)
+    while stack and count > 0:
+        for region in stack.pop().operation.regions:
+            for block in region.blocks:
+                for operation in block.operations:
+                    count -= 1
+                    if count <= 0:
+                        return True
+                    if len(operation.operation.regions):
+                        stack.append(operation)
+    return count <= 0
+
+
+def symbol_of(function: ir.Operation) -> str:
+    """A function's name."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def free_symbol(module: ir.Module, wanted: str) -> str:
+    """A symbol that the module does not hold: `wanted`, or `wanted_1`, ..."""
+    taken = {symbol_of(op.operation) for op in module.body.operations if "sym_name" in op.operation.attributes}
+    name, number = wanted, 0
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def module_name(module: ir.Module) -> str:
+    """The module's name; `main` where it has none."""
+    attributes = module.operation.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
+
+
+def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation:
+    """The module's entry: `@main`, or the only public function.
+
+    Raises:
+        ArtifactError: when there is none, or it is ambiguous.
+    """
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    for function in functions:
+        if ir.StringAttr(function.attributes["sym_name"]).value == "main":
+            return function
+    public = [f for f in functions if "private" not in str(attributes_of(f.attributes).get("sym_visibility"))]
+    if len(public) == 1:
+        return public[0]
+    names = ", ".join(str(f.attributes["sym_name"]) for f in functions) or "none"
+    raise ArtifactError(f"{filename} has no function @main (functions: {names})")

@@ -1,0 +1,249 @@
+"""pad: a `?` module and a bound for each root become a static module that takes the live sizes as arguments.
+
+    before  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<f64> { sum of exp(%x) }
+    after   func.func @main(%x: tensor<16xf64> {hlograph.live = ["n"]}, %n: tensor<i32> {hlograph.size = "n"})
+                -> tensor<f64> { sum of select(iota < %n, exp(%x), 0) }                                      pad{n=16}
+
+Meaning: each value has a static shape, and a live size per axis; inside the live box it equals the value of the exact
+program, what lies outside is padding. Inputs are padded with zeros. Every op's rule puts into the padding of its
+operands what it needs there, and only where it is not there already; `facts` says what is known. Preconditions: every
+size has an upper bound that follows from the roots'. Rounding: reductions and contractions over a padded axis may
+associate in another order; nothing else changes. An op without a right rule is refused, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ... import builder as hlo
+from ... import dims as dimension
+from ... import signature as signatures
+from ...builder import Tensor
+from ...builder.tensor import INT32, INT64, Root
+from ...errors import PassError
+from ...ir.bindings import ir
+from ...ir.modules import replace_body
+from ...ir.walk import main_function, module_name
+from ...signature import Argument, Result, Signature
+from ..report import Report
+from . import control, elementwise, facts, indexing, linalg, reduce, shape, sort, windows
+from .live import Live
+from .padder import RULES, Action, LiveBuilder, LiveSize, Padder, Pending
+
+LARGEST = 2**31 - 1
+
+
+def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
+    """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs."""
+    bounds = {}
+    poisoned = False
+    for name, text in options.items():
+        if name == "poison":
+            poisoned = text == "true"
+            continue
+        try:
+            bounds[name] = int(text)
+        except ValueError:
+            raise PassError(f"pad: bound {name}={text} is not an integer") from None
+    padded, _ = pad(module, bounds, poisoned=poisoned)
+    replace_body(module, padded)
+
+
+def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False) -> tuple[ir.Module, list[Action]]:
+    """The padded module, in the context of `module`, and what was done where.
+
+    Args:
+        module: a `?` module; not changed.
+        bounds: for each root its greatest value; for a root that is a signed argument's value the greatest magnitude.
+            Of the sizes from data, those that have no bound of their own need one; where it is missing, the result is
+            the program that computes this size: its only result is the size.
+        poisoned: take the padding of arguments for unknown, not zero.
+
+    Raises:
+        PassError: unknown root, missing or negative bound.
+        PaddingError: an op that cannot be padded.
+    """
+    walk = prepare(module, bounds)
+    padder, signature, builder = walk.padder, walk.signature, walk.padder.builder
+    with builder.function("main", [(a.dims, a.dtype) for a in walk.arguments]) as handles:
+        checks = signature.checks
+        try:
+            outputs = walk.outputs(handles, poisoned=poisoned)
+            results = _results(padder, signature, outputs)
+        except Pending as pending:
+            checks = ()
+            count = hlo.minimum_(hlo.convert(pending.count, INT64), LARGEST)
+            outputs = [padder.live(hlo.convert(count, INT32))]
+            results = [Result(pending.name, INT32, (), size=pending.name)]
+        operation = builder.finish([x.tensor for x in outputs])
+    signatures.write(
+        operation, Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
+    )
+    return builder.module, padder.actions
+
+
+@dataclass
+class Walk:
+    """What stands before the walk of a module.
+
+    Attributes:
+        padder: walks it.
+        signature: the module's.
+        arguments: those of the padded module: the module's own, then the live sizes.
+        sizes: names of the live sizes that are arguments of their own.
+    """
+
+    padder: Padder
+    signature: Signature
+    arguments: list[Argument]
+    sizes: list[str]
+
+    def outputs(self, handles: Sequence[Tensor], *, poisoned: bool = False) -> list[Live]:
+        """Walks the module, with the padded module's arguments; what it returns.
+
+        Raises:
+            PaddingError: an op that cannot be padded.
+            Pending: a size from data has no bound.
+        """
+        live = _declare(self.padder, self.signature, handles, self.sizes, poisoned)
+        return self.padder.block(main_function(self.padder.source).regions[0].blocks[0], live)
+
+
+def prepare(
+    module: ir.Module,
+    bounds: Mapping[str, int],
+    *,
+    kind: type[Padder] = Padder,
+    least: Mapping[str, int] | None = None,
+) -> Walk:
+    """Arguments and sizes of the padded module.
+
+    Args:
+        module: a `?` module.
+        bounds: see `pad`.
+        kind: the class of the padder.
+        least: the least value of roots for which it is not 0.
+
+    Raises:
+        PassError: unknown root, missing or negative bound.
+    """
+    signature = signatures.read(module)
+    _check_bounds(signature, bounds)
+    constraints = signatures.known_constraints(signature)
+    builder = LiveBuilder(module.context, module_name(module), constraints)
+    values = frozenset(root.name for root in signature.roots if root.kind == "value")
+    padder = kind(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
+    for root in signature.roots:
+        signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
+        bound = bounds.get(root.name)
+        low = (None if bound is None else -bound) if signed else 0
+        builder.intervals[root.name] = (least or {}).get(root.name, low), bound
+    padder.refresh()
+    _check_complete(padder, signature)
+    _check_possible(padder, signature)
+    arguments = [_argument(padder, argument) for argument in signature.arguments]
+    sizes = [root.name for root in signature.roots if root.kind == "size" and _is_free(padder, root.name)]
+    names = _names(sizes, arguments)
+    arguments += [Argument(fresh, INT32, (), size=name) for name, fresh in zip(sizes, names, strict=True)]
+    return Walk(padder, signature, arguments, sizes)
+
+
+def _check_bounds(signature: Signature, bounds: Mapping[str, int]) -> None:
+    roots = {root.name for root in signature.roots}
+    known = roots | {count.name for count in signature.counts}
+    for name, bound in bounds.items():
+        if name not in known:
+            raise PassError(f"pad: the program has no size {name!r} (its sizes: {', '.join(sorted(known)) or 'none'})")
+        if not 0 <= bound <= LARGEST:
+            raise PassError(f"pad: the bound {name} = {bound} is not between 0 and {LARGEST}")
+
+
+def _check_possible(padder: Padder, signature: Signature) -> None:
+    """Some sizes within the bounds may fulfil what the program demands: axes are not longer than they can be."""
+    for constraint in signature.constraints:
+        low, high = padder.interval(constraint.lhs - constraint.rhs)
+        if constraint.relation == "!=":
+            impossible = low == high == 0
+        else:
+            above = constraint.relation == "==" and low is not None and low > 0
+            impossible = above or (high is not None and high < 0)
+        if impossible:
+            raise PassError(f"pad: no size within the bounds fulfils {constraint} ({constraint.where})")
+
+
+def _check_complete(padder: Padder, signature: Signature) -> None:
+    """Every root has a bound, or follows from others by a constraint."""
+    missing = [
+        root.name
+        for root in signature.roots
+        if None in padder.interval(padder.dim(dimension.symbol(root.name, signed=root.kind == "value")))
+    ]
+    if missing:
+        raise PassError(f"pad: no bound is given for {', '.join(missing)}")
+
+
+def _argument(padder: Padder, argument: Argument) -> Argument:
+    live = tuple(map(padder.dim, argument.dims))
+    static = tuple(map(padder.bound, live))
+    return replace(argument, dims=static, values=(), live=live, live_values=argument.values)
+
+
+def _is_free(padder: Padder, name: str) -> bool:
+    """Whether a size has to be given: it does not follow from others, and more than one value is possible."""
+    symbol = dimension.symbol(name)
+    return padder.dim(symbol) == symbol
+
+
+def _names(sizes: Sequence[str], arguments: Sequence[Argument]) -> list[str]:
+    """Argument names for live sizes: the size's own name, or with `_size` where an argument has it."""
+    taken = {argument.name for argument in arguments}
+    names = []
+    for size in sizes:
+        name = size
+        while name in taken:
+            name += "_size"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _declare(
+    padder: Padder, signature: Signature, handles: Sequence[Tensor], sizes: Sequence[str], poisoned: bool
+) -> list[Live]:
+    """Says where each root's value is, and what is known of the arguments."""
+    builder = padder.builder
+    count = len(signature.arguments)
+    for name, handle in zip(sizes, handles[count:], strict=True):
+        builder.add_root(LiveSize(name, handle, None))
+    live = []
+    for argument, handle in zip(signature.arguments, handles, strict=False):
+        dims = tuple(map(padder.dim, argument.dims))
+        if any(argument.values):
+            symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
+            for element, name in enumerate(argument.values):
+                builder.add_root(Root(name, handle, None, element if argument.dims else None))
+            handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
+        inside = facts.anything(argument.dtype)
+        zero = facts.constant(0, argument.dtype)
+        padding = inside if poisoned else zero
+        live.append(padder.make(handle, dims, [padding] * len(dims), inside))
+    return live
+
+
+def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[Result]:
+    """Describes the results; sizes from data that they have become results themselves, before the flags of checks."""
+    flags = outputs[len(signature.results) :]
+    del outputs[len(signature.results) :]
+    results = [
+        Result(result.name, result.dtype, x.shape, x.dims, weak=result.weak)
+        for result, x in zip(signature.results, outputs, strict=True)
+    ]
+    for name, count in padder.counts.items():
+        results.append(Result(name, INT32, (), size=name))
+        outputs.append(padder.live(hlo.convert(count, INT32)))
+    outputs += flags
+    return results
+
+
+__all__ = ["RULES", "control", "elementwise", "indexing", "linalg", "pad", "reduce", "run", "shape", "sort", "windows"]

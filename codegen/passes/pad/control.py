@@ -1,0 +1,203 @@
+"""Padding rules: while, if, case, calls, custom calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ... import builder as hlo
+from ...builder import Tensor
+from ...ir.attributes import attributes_of
+from ...ir.bindings import ir
+from . import facts
+from .live import Live
+from .padder import Padder, Pending, Rule, pads
+from .ranges import counter
+
+CUSTOM: dict[str, Rule] = {}
+IMPLEMENTS: dict[str, Rule] = {}
+_DROPPED = frozenset({"shape_assertion"})
+_PASSED = frozenset({"Sharding", "annotate_device_placement"})
+
+
+def pads_custom_call(*targets: str) -> Callable[[Rule], Rule]:
+    """Registers the rule for custom calls of the given targets."""
+
+    def register(rule: Rule) -> Rule:
+        CUSTOM.update(dict.fromkeys(targets, rule))
+        return rule
+
+    return register
+
+
+def pads_function(*names: str) -> Callable[[Rule], Rule]:
+    """Registers the rule for calls of private functions marked `hlograph.implements`."""
+
+    def register(rule: Rule) -> Rule:
+        IMPLEMENTS.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+@pads("func.call")
+def call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The callee is walked where it is called; functions that implement something have rules of their own."""
+    symbol = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+    attributes = attributes_of(padder.function(symbol).attributes)
+    if "hlograph.implements" in attributes and any(x.padded for x in operands):
+        name = ir.StringAttr(attributes["hlograph.implements"]).value
+        if name not in IMPLEMENTS:
+            padder.refuse(f"there is no rule for {name}", *[x.dims[axis] for x in operands for axis in x.padded])
+        return IMPLEMENTS[name](padder, operation, operands)
+    return padder.call(symbol, operands)
+
+
+@pads("stablehlo.composite")
+def composite(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """A composite is its decomposition."""
+    return padder.call(ir.FlatSymbolRefAttr(operation.attributes["decomposition"]).value, operands)
+
+
+# ---- loops -----------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.while")
+def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Carries keep their live sizes; what their padding holds is a fixpoint, begun with what the first values hold."""
+    condition, body = (region.blocks[0] for region in operation.regions)
+    known = [_forget_value(padder, x) for x in operands]
+    types = [(x.shape, x.dtype) for x in operands]
+    counts = counter(padder, operation, operands)
+    for attempt in range(4):
+        outcome: list[Live] = []
+
+        def walk(*handles: Tensor, known: Sequence[Live] = known, outcome: list[Live] = outcome) -> list[Tensor]:
+            lives = [Live(h, x.dims, x.pads, x.whole) for h, x in zip(handles, known, strict=True)]
+            if counts is not None:
+                place, found = counts
+                padder.ranges[handles[place].uid] = found
+            results = padder.block(body, lives)
+            results = [_same_sizes(padder, x, y, "carry of a loop") for x, y in zip(known, results, strict=True)]
+            outcome.extend(results)
+            return [x.tensor for x in results]
+
+        with padder.retractable() as retract:
+            tensors = padder.builder.region_op(
+                "stablehlo.while",
+                [x.tensor for x in operands],
+                types,
+                [(types, padder.region(condition, known)), (types, walk)],
+            )
+            weaker = [_joined(x, y) for x, y in zip(known, outcome, strict=True)]
+            if all(x.pads == y.pads and x.whole is y.whole for x, y in zip(known, weaker, strict=True)):
+                return [Live(tensor, x.dims, x.pads, x.whole) for tensor, x in zip(tensors, known, strict=True)]
+            retract(tensors[0].value.owner.operation)  # type: ignore[union-attr]
+            # What one carry loses another may lose a turn later: after two attempts nothing is hoped for.
+            known = weaker if attempt < 2 else [padder.live(x.tensor, x.dims) for x in known]
+    raise AssertionError("the facts of a loop's carries found no fixpoint")
+
+
+def _forget_value(padder: Padder, x: Live) -> Live:
+    """What holds of a carry at first; a scalar that is known as a size is so only before the loop."""
+    return Live(Tensor(padder.builder, None, x.shape, x.dtype), x.dims, x.pads, x.whole)
+
+
+def _same_sizes(padder: Padder, like: Live, x: Live, what: str) -> Live:
+    """`x` with the dims and the static shape of another value, which has equal sizes."""
+    if x.dims != like.dims:
+        for a, b in zip(like.dims, x.dims, strict=True):
+            padder.equate(a, b, what)
+    for axis, size in enumerate(like.shape):
+        x = padder.resize(x, axis, size)
+    known = [None if type(dim) is int else x.pad(axis) for axis, dim in enumerate(like.dims)]
+    return Live(x.tensor, like.dims, tuple(known), x.whole)
+
+
+def _joined(carry: Live, x: Live) -> Live:
+    """What holds of a carry before and after the body."""
+    pads = tuple(None if a is None else facts.join(a, x.pad(axis)) for axis, a in enumerate(carry.pads))
+    return Live(carry.tensor, carry.dims, pads, facts.join(carry.whole, x.whole))
+
+
+# ---- branches --------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.if", "stablehlo.case")
+def branches(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Branches agree in live sizes; facts are joined."""
+    outcomes: list[list[Live]] = []
+    blocks = [region.blocks[0] for region in operation.regions]
+    selector = operands[0].tensor
+    # The sizes of the results are those of the first branch; the others are fitted to them.
+
+    def branch(block: ir.Block) -> Callable[[], list[Tensor]]:
+        def build() -> list[Tensor]:
+            results = padder.block(block, [])
+            if outcomes:
+                results = [
+                    _same_sizes(padder, x, y, "results of the branches")
+                    for x, y in zip(outcomes[0], results, strict=True)
+                ]
+            outcomes.append(results)
+            return [x.tensor for x in results]
+
+        return build
+
+    if operation.name == "stablehlo.if":
+        tensors = hlo.if_(selector, branch(blocks[0]), branch(blocks[1]))
+    else:
+        tensors = hlo.case(selector, [branch(block) for block in blocks])
+    results = []
+    for place, tensor in enumerate(tensors):
+        column = [outcome[place] for outcome in outcomes]
+        dims = tuple(map(padder.dim, column[0].dims))
+        known = [
+            facts.join_all([x.pad(axis) for x in column]) if type(dim) is not int else None
+            for axis, dim in enumerate(dims)
+        ]
+        results.append(padder.make(tensor, dims, known, facts.join_all([x.whole for x in column])))
+    return results
+
+
+@pads("sdy.sharding_constraint")
+def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Where data is placed is said of live sizes: it is left to the compiler."""
+    return operands
+
+
+# ---- custom calls ----------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.custom_call")
+def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """By target; one without a rule is fine where nothing is padded."""
+    target = ir.StringAttr(operation.attributes["call_target_name"]).value
+    if target in _DROPPED:  # the signature's constraints say the same
+        return []
+    if target in _PASSED:
+        return list(operands)
+    if target in CUSTOM:
+        return CUSTOM[target](padder, operation, operands)
+    for x in operands:
+        if x.padded:
+            padder.refuse(f"there is no rule for calls of {target!r}", *[x.dims[axis] for axis in x.padded])
+    for result in operation.results:
+        if None in padder.type_of(result)[0]:
+            padder.refuse(f"there is no rule for calls of {target!r}")
+    return padder.static(operation, operands)
+
+
+@pads_custom_call("hlograph.size")
+def data_size(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """A size that is computed from data: a scalar of the program, with an upper bound."""
+    attributes = attributes_of(operation.attributes)
+    name = ir.StringAttr(attributes["hlograph.dim"]).value
+    count = operands[0].tensor
+    limits = []
+    if "hlograph.bound" in attributes:
+        limits.append(padder.bound(padder.parse_dim(ir.StringAttr(attributes["hlograph.bound"]).value)))
+    if name in padder.bounds:
+        limits.append(padder.bounds[name])
+    if not limits:
+        raise Pending(name, count)
+    return [padder.live(padder.declare_count(name, count, min(limits)))]

@@ -1,0 +1,226 @@
+"""Padding rules: elementwise ops. They need nothing of the padding; what it holds is folded.
+
+Integer scalars that stand for sizes go through the builder's own functions, which know them as dimension expressions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import builder as hlo
+from ...builder import Tensor
+from ...builder.sizes import VALUE
+from ...builder.tensor import BOOL
+from ...dims import Dim, maximum, minimum
+from ...ir.attributes import constant_value
+from ...ir.bindings import ir
+from ...ir.kinds import CHLO, STABLEHLO
+from . import facts
+from .facts import UNKNOWN, Fact
+from .live import Live
+from .padder import Padder, attributes_of_op, pads
+from .ranges import propagate
+
+NAMES = (*sorted(STABLEHLO), *sorted(CHLO))
+
+# How the builder calls what it knows of sizes.
+_SIZES: dict[str, Callable[..., Tensor]] = {
+    "stablehlo.abs": hlo.abs,
+    "stablehlo.add": hlo.add,
+    "stablehlo.and": hlo.and_,
+    "stablehlo.clamp": lambda low, x, high: hlo.minimum_(hlo.maximum_(x, low), high),
+    "stablehlo.divide": hlo.divide,
+    "stablehlo.maximum": hlo.maximum_,
+    "stablehlo.minimum": hlo.minimum_,
+    "stablehlo.multiply": hlo.multiply,
+    "stablehlo.negate": hlo.negate,
+    "stablehlo.not": hlo.not_,
+    "stablehlo.or": hlo.or_,
+    "stablehlo.remainder": hlo.remainder,
+    "stablehlo.select": hlo.select,
+    "stablehlo.sign": hlo.sign,
+    "stablehlo.subtract": hlo.subtract,
+    "stablehlo.xor": hlo.xor,
+}
+
+
+@pads(*NAMES)
+def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The op on the static tensors; facts are folded per axis."""
+    name = operation.name
+    dtype = padder.type_of(operation.results[0])[1]
+    first = operands[0]
+    if not first.dims and dtype.kind in "iu" and VALUE in operation.attributes:
+        value = padder.known_dim(ir.StringAttr(operation.attributes[VALUE]).value)
+        if value is not None and padder.builder.exact(value, dtype):
+            return [padder.live(padder.builder.size(value, dtype))]
+    if not first.dims and all(x.tensor.sizes is not None for x in operands):
+        found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)
+        if found is not None:
+            return [padder.live(found, fact=_literal_fact(found))]
+    if dtype.kind in "iu" and len(first.dims) == 1 and len(operands) > 1 and type(first.dims[0]) is int:
+        found = _on_size_vectors(padder, operation, name, [x.tensor for x in operands], dtype)
+        if found is not None:
+            return [padder.live(found)]
+    if len(operands) > 1:
+        operands = _aligned(padder, name, operands)
+        first = max(operands, key=lambda x: len(x.dims))
+    if name == "stablehlo.bitcast_convert" and len(padder.type_of(operation.results[0])[0]) != first.ndim:
+        return _bitcast(padder, operation, first)
+    direction = ""
+    if name == "stablehlo.compare":
+        direction = _direction(operation)
+    tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
+    if padder.ranges and not first.dims and dtype.kind in "iu":
+        propagate(padder, name, [x.tensor for x in operands], tensor)
+    if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
+        for vector, sizes in (operands, operands[::-1]):
+            if isinstance(sizes.tensor.sizes, tuple):
+                padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
+    source = operands[-1].dtype
+    whole = facts.fold(name, direction, [x.whole for x in operands], source, dtype)
+    pads: list[Fact | None] = []
+    for axis, known in enumerate(first.pads):
+        if known is None:
+            pads.append(None)
+        else:
+            of_axis = [x.pads[axis] or x.whole if x.dims else x.whole for x in operands]
+            pads.append(facts.fold(name, direction, of_axis, source, dtype))
+    return [Live(tensor, first.dims, tuple(pads), whole)]
+
+
+def _aligned(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """Operands of equal static shape; scalar bounds and predicates stay scalars."""
+    dims = operands[0].dims
+    if all(x.dims == dims for x in operands):
+        shape = operands[0].shape
+        if all(x.shape == shape for x in operands):
+            return operands
+    if name in ("stablehlo.select", "stablehlo.clamp"):
+        shaped = [x for x in operands if x.dims]
+        aligned = iter(padder.align(shaped, "operands"))
+        return [next(aligned) if x.dims else x for x in operands]
+    return padder.align(operands, "operands")
+
+
+def _direction(operation: ir.Operation) -> str:
+    text = str(operation.attributes["comparison_direction"])
+    return text.removesuffix(">").rpartition(" ")[2]
+
+
+def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]) -> Tensor | None:
+    """The result as the builder knows it, where it knows it as a size."""
+    if name == "stablehlo.convert":
+        return hlo.convert(tensors[0], dtype) if dtype.kind in "iub" else None
+    if name == "stablehlo.compare":
+        return hlo.compare(_direction(operation), tensors[0], tensors[1])
+    function = _SIZES.get(name)
+    if function is None or tensors[0].dtype.kind not in "iub":
+        return None
+    found = _truncated(name, *tensors) if name in ("stablehlo.divide", "stablehlo.remainder") else None
+    return function(*tensors) if found is None else found
+
+
+def _truncated(name: str, a: Tensor, b: Tensor) -> Tensor | None:
+    """A division, which rounds to zero, of what may be negative by what is positive; the builder knows the others."""
+    builder, x, y = a.builder, a.sizes, b.sizes
+    if x is None or y is None or isinstance(x, tuple) or isinstance(y, tuple):
+        return None
+    (low, high), least = builder.interval(x), builder.interval(y)[0]
+    if (low is not None and low >= 0) or least is None or least <= 0:
+        return None
+    if high is not None and high <= 0:
+        quotient = -(-x // y)
+    else:
+        quotient = (x + (y - 1) * minimum(maximum(-x, 0), 1)) // y
+    size = quotient if name == "stablehlo.divide" else x - quotient * y
+    return builder.size(size, a.dtype) if builder.exact(size, a.dtype) else None
+
+
+def _on_size_vectors(
+    padder: Padder, operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]
+) -> Tensor | None:
+    """The result of an op on vectors of sizes, element by element, where it is a vector of sizes again."""
+    columns = [x.sizes for x in tensors]
+    if name not in _SIZES or not all(isinstance(sizes, tuple) for sizes in columns):
+        return None
+    results: list[Dim] = []
+    for parts in zip(*columns, strict=True):
+        scalars = [padder.builder.size(part, x.dtype) for part, x in zip(parts, tensors, strict=True)]
+        found = _on_sizes(operation, name, scalars, dtype)
+        if found is None or found.sizes is None or isinstance(found.sizes, tuple):
+            return None
+        results.append(found.sizes)
+    return padder.builder.size_vector(results, dtype) if padder.builder.exact(tuple(results), dtype) else None
+
+
+def _literal_fact(tensor: Tensor) -> Fact:
+    if tensor.literal is not None and tensor.literal.size == 1:
+        return facts.constant(tensor.literal.reshape(()))
+    return facts.anything(tensor.dtype)
+
+
+def _bitcast(padder: Padder, operation: ir.Operation, x: Live) -> list[Live]:
+    """A bitcast to another width: the last axis of the wider side is static."""
+    shape, dtype = padder.type_of(operation.results[0])
+    dims = (*x.dims, shape[-1]) if len(shape) > x.ndim else x.dims[:-1]
+    if None in dims or x.dims[len(shape) :] != x.shape[len(shape) :]:
+        padder.refuse("it splits or joins elements along a padded axis", *[d for d in x.dims if type(d) is not int])
+    static = (*x.shape, shape[-1]) if len(shape) > x.ndim else x.shape[:-1]
+    tensor = padder.builder.op(operation.name, [x.tensor], static, dtype)  # type: ignore[arg-type]
+    return [padder.live(tensor, dims)]  # type: ignore[arg-type]
+
+
+@pads("stablehlo.constant")
+def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Small constants become handles that know their value; large ones are taken as they are."""
+    shape, dtype = padder.type_of(operation.results[0])
+    static: tuple[int, ...] = shape  # type: ignore[assignment]
+    value = constant_value(operation)
+    if value is not None and math.prod(static) <= 16:
+        tensor = padder.builder.constant(np.broadcast_to(value, static).copy())
+    elif dtype.kind == "c":
+        return [_clone(padder, operation)]
+    else:
+        tensor = padder.builder.op(operation.name, [], static, dtype, attributes_of_op(operation))
+    if value is None:
+        return [padder.live(tensor)]
+    if value.ndim == 0 or value.size == 1:
+        padder.builder.splats[tensor.uid] = value.reshape(())
+        return [padder.live(tensor, fact=facts.constant(value.reshape(())))]
+    return [padder.live(tensor, fact=_of_values(value))]
+
+
+def _of_values(value: np.ndarray[Any, Any]) -> Fact:
+    if value.dtype == BOOL or value.dtype.kind in "iu" or bool(np.isfinite(value).all()):
+        return facts.FINITE
+    return UNKNOWN
+
+
+def _clone(padder: Padder, operation: ir.Operation) -> Live:
+    """A constant whose value the bindings cannot read."""
+    shape, dtype = padder.type_of(operation.results[0])
+    copy = operation.clone(ip=padder.builder.insertion_point)
+    value = constant_value(operation)
+    fact = facts.constant(value) if value is not None and value.ndim == 0 else UNKNOWN
+    return padder.live(Tensor(padder.builder, copy.results[0], shape, dtype), fact=fact)  # type: ignore[arg-type]
+
+
+@pads("stablehlo.optimization_barrier")
+def barrier(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Values pass through."""
+    copy = ir.Operation.create(
+        operation.name,
+        results=[x.tensor.value.type for x in operands],
+        operands=[x.tensor.value for x in operands],
+        loc=operation.location,
+        ip=padder.builder.insertion_point,
+    )
+    return [
+        Live(Tensor(padder.builder, value, x.shape, x.dtype), x.dims, x.pads, x.whole)
+        for value, x in zip(copy.results, operands, strict=True)
+    ]

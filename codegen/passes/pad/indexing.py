@@ -1,0 +1,348 @@
+"""Padding rules: slices at runtime places, gather, scatter: indices are clamped or dropped at the live size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ... import builder as hlo
+from ...builder import Tensor
+from ...builder.shape import i64_array
+from ...builder.tensor import INT64
+from ...dims import Dim, maximum
+from ...ir.attributes import gather_numbers, scatter_numbers
+from ...ir.bindings import ir
+from ...ir.kinds import identity, monoid_of
+from . import facts
+from .facts import Fact
+from .live import Dims, Live
+from .padder import Padder, attributes_of_op, pads
+from .shape import int_array
+
+
+def _is_zero(x: Tensor) -> bool:
+    return x.literal is not None and not x.literal.any()
+
+
+def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
+    """A start index within `[0, room]`, as int64."""
+    known = padder.ranges.get(start.uid)
+    start = hlo.convert(start, INT64)
+    if known is not None and known.within(padder, room):
+        return start
+    if _is_zero(start):
+        return start
+    room = padder.dim(room)
+    if start.sizes is not None and not isinstance(start.sizes, tuple):
+        # A start that is a size: what is known may tell that it is in range.
+        low, high = padder.interval(start.sizes)[0], padder.interval(room - start.sizes)[0]
+        if low is not None and low >= 0 and high is not None and high >= 0:
+            return start
+    return hlo.clamp(padder.index_constant(0), start, padder.builder.size(room))
+
+
+# ---- slices ----------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.dynamic_slice")
+def dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Starts are clamped to the live size less the slice's; the slice is whole, so that it has no padding."""
+    x, starts = operands[0], [part.tensor for part in operands[1:]]
+    sizes = int_array(operation, "slice_sizes")
+    if x.padded:
+        for axis in x.padded:
+            if sizes[axis] > x.shape[axis]:
+                x = padder.resize(x, axis, sizes[axis])
+        starts = [
+            _clamped(padder, start, x.dims[axis] - sizes[axis])
+            if type(x.dims[axis]) is not int
+            else hlo.convert(start, INT64)
+            for axis, start in enumerate(starts)
+        ]
+        for axis in x.padded:
+            padder.note("clamp", x.dims[axis], "start of a slice")
+    tensor = hlo.dynamic_slice(x.tensor, starts, tuple(sizes))
+    return [Live(tensor, tuple(sizes), (None,) * x.ndim, x.whole)]
+
+
+@pads("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """An update that has padding is merged with what stands there; the operand's padding is never written."""
+    x, update, starts = operands[0], operands[1], [part.tensor for part in operands[2:]]
+    if not x.padded and not update.padded:
+        tensor = hlo.dynamic_update_slice(x.tensor, update.tensor, starts)
+        return [Live(tensor, x.dims, x.pads, facts.join(x.whole, update.whole))]
+    if x.dims == update.dims:
+        return [padder.make(padder.fit(update, x.dims).tensor, x.dims, update.pads, update.whole)]
+    changed = [axis for axis in range(x.ndim) if type(x.dims[axis]) is not int or type(update.dims[axis]) is not int]
+    starts = [
+        _clamped(padder, start, x.dims[axis] - update.dims[axis]) if axis in changed else hlo.convert(start, INT64)
+        for axis, start in enumerate(starts)
+    ]
+    grown = x
+    # Where the update is as long as the operand it covers all of it; elsewhere its padding must not be written.
+    merged = [axis for axis in update.padded if update.dims[axis] != x.dims[axis]]
+    for axis in set(range(x.ndim)) - set(merged):
+        update = padder.resize(update, axis, x.shape[axis]) if update.dims[axis] == x.dims[axis] else update
+    for axis in merged:
+        # The static window must fit at every start, so that it is not moved.
+        room = padder.interval(x.dims[axis] - update.dims[axis])[1]
+        if room is None:
+            padder.refuse("the start of the update has no bound", x.dims[axis], update.dims[axis])
+        grown = padder.resize(grown, axis, max(grown.shape[axis], room + update.shape[axis]))
+    value = update.tensor
+    if merged:
+        padder.note("mask", update.dims[merged[0]], "an update with what it covers")
+        covered = hlo.dynamic_slice(grown.tensor, starts, update.shape)
+        value = hlo.select(padder.box(update, merged), value, covered)
+    tensor = hlo.dynamic_update_slice(grown.tensor, value, starts)
+    known = [
+        fact if fact is None or update.dims[axis] != x.dims[axis] else facts.join(fact, update.pad(axis))
+        for axis, fact in enumerate(grown.pads)
+    ]
+    result = padder.make(tensor, x.dims, known, facts.join(grown.whole, update.whole))
+    return [padder.fit(result, x.dims)]
+
+
+# ---- gather ----------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.gather", "stablehlo.dynamic_gather")
+def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Indices are clamped to the live sizes; rows of padded indices read anything."""
+    x, indices = operands[0], operands[1]
+    numbers = gather_numbers(operation.attributes["dimension_numbers"])
+    offset_dims, collapsed = list(numbers.offset_dims), list(numbers.collapsed_slice_dims)
+    batching = list(numbers.operand_batching_dims)
+    index_batching = list(numbers.start_indices_batching_dims)
+    index_map, vector_dim = list(numbers.start_index_map), numbers.index_vector_dim
+    sizes: Dims = (
+        padder.sizes_of(operands[2], "the slice's size")
+        if len(operands) > 2
+        else tuple(int_array(operation, "slice_sizes"))
+    )
+    # An axis of which one element is taken, if there is any: one element of the static tensor.
+    sizes = tuple(1 if axis in collapsed or axis in batching else padder.dim(size) for axis, size in enumerate(sizes))
+    x, indices = _matched(padder, x, batching, indices, index_batching)
+    limits = [padder.dim(maximum(x.dims[axis] - sizes[axis], 0)) for axis in index_map]
+    places = indices.tensor
+    if any(type(x.dims[axis]) is not int or type(sizes[axis]) is not int for axis in index_map):
+        for axis in index_map:
+            if type(x.dims[axis]) is not int:
+                padder.note("clamp", x.dims[axis], "indices of a gather")
+        places = _clamp_indices(padder, places, limits, vector_dim)
+    shape = padder.static_shape(sizes)
+    for axis, room in zip(index_map, limits, strict=True):
+        high = padder.interval(room)[1]
+        if high is None:
+            padder.refuse("the start of a slice has no bound", room)
+        # The static slice must fit at every start, so that it is not moved.
+        x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + shape[axis]))
+    for axis in range(x.ndim):
+        x = padder.resize(x, axis, max(x.shape[axis], shape[axis]))
+    batch = [axis for axis in range(indices.ndim) if axis != vector_dim]
+    offsets = [axis for axis in range(x.ndim) if axis not in collapsed and axis not in batching]
+    dims: list[Dim] = []
+    known: list[Fact | None] = []
+    result: list[int] = []
+    batch_axes, offset_axes = iter(batch), iter(offsets)
+    for place in range(len(batch) + len(offsets)):
+        if place in offset_dims:
+            axis = next(offset_axes)
+            dims.append(sizes[axis])
+            result.append(shape[axis])
+            known.append(x.pad(axis) if sizes[axis] == x.dims[axis] and shape[axis] == x.shape[axis] else None)
+        else:
+            axis = next(batch_axes)
+            dims.append(indices.dims[axis])
+            result.append(indices.shape[axis])
+            known.append(None)
+    attributes = dict(attributes_of_op(operation))
+    attributes["slice_sizes"] = i64_array(shape)
+    if indices.padded or places is not indices.tensor:
+        attributes["indices_are_sorted"] = "false"
+    dtype = padder.type_of(operation.results[0])[1]
+    tensor = padder.builder.op("stablehlo.gather", [x.tensor, places], tuple(result), dtype, tuple(attributes.items()))
+    return [padder.make(tensor, dims, known, x.whole)]
+
+
+def _matched(
+    padder: Padder, x: Live, batching: Sequence[int], indices: Live, index_batching: Sequence[int]
+) -> tuple[Live, Live]:
+    """Operand and indices with equal batch axes."""
+    left, right = list(x.dims), list(indices.dims)
+    for a, b in zip(batching, index_batching, strict=True):
+        left[a] = right[b] = padder.equate(left[a], right[b], "batch axis of an index")
+    return padder.fit(x, left), padder.fit(indices, right)
+
+
+def _clamp_indices(padder: Padder, places: Tensor, limits: Sequence[Dim], vector_dim: int) -> Tensor:
+    """Index components between 0 and their limits."""
+    builder, dtype = padder.builder, places.dtype
+    top = builder.size_vector(limits)
+    info = np.iinfo(dtype)
+    if dtype.itemsize < 8 and any((padder.interval(limit)[1] or 0) > info.max for limit in limits):
+        places = hlo.convert(places, INT64)
+        dtype = INT64
+    bounds = hlo.convert(top, dtype)
+    zero = builder.constant(np.zeros((), dtype))
+    shape = places.dims
+    if len(limits) == 1:
+        return hlo.clamp(zero, places, hlo.reshape(bounds, ()))
+    spread = hlo.broadcast_in_dim(bounds, shape, (vector_dim,))
+    return hlo.minimum_(hlo.maximum_(places, hlo.broadcast_in_dim(zero, shape, ())), spread)
+
+
+# ---- scatter ---------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.scatter")
+def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Updates whose index is padding, or whose window does not fit the live sizes, get an index out of range."""
+    count = (len(operands) - 1) // 2
+    inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
+    numbers = scatter_numbers(operation.attributes["scatter_dimension_numbers"])
+    window_dims, inserted = list(numbers.update_window_dims), list(numbers.inserted_window_dims)
+    batching, index_batching = list(numbers.input_batching_dims), list(numbers.scatter_indices_batching_dims)
+    index_map, vector_dim = list(numbers.scattered_dims_to_operand_dims), numbers.index_vector_dim
+    if count > 1 and any(x.padded for x in operands):
+        inputs, updates = padder.align(inputs), padder.align(updates)
+    x, update = inputs[0], updates[0]
+    matched, indices = _matched(padder, x, batching, indices, index_batching)
+    inputs = [padder.fit(other, matched.dims) for other in inputs]
+    x = inputs[0]
+    # Axes of the updates: those of the indices, and windows over axes of the operand.
+    batch = [axis for axis in range(indices.ndim) if axis != vector_dim]
+    free = [axis for axis in range(update.ndim) if axis not in window_dims]
+    wanted = list(update.dims)
+    index_dims = list(indices.dims)
+    for axis, place in zip(batch, free, strict=True):
+        wanted[place] = index_dims[axis] = padder.equate(index_dims[axis], wanted[place], "scatter")
+    windows = [axis for axis in range(x.ndim) if axis not in inserted and axis not in batching]
+    operand_dims = list(x.dims)
+    size_of: dict[int, Dim] = {}
+    for axis, place in zip(windows, window_dims, strict=True):
+        if axis not in index_map and type(wanted[place]) is not int and wanted[place] != operand_dims[axis]:
+            wanted[place] = operand_dims[axis] = padder.equate(operand_dims[axis], wanted[place], "scatter")
+        size_of[axis] = padder.dim(wanted[place])
+    inputs = [padder.fit(other, operand_dims) for other in inputs]
+    updates = [padder.fit(other, wanted) for other in updates]
+    indices = padder.fit(indices, index_dims)
+    x = inputs[0]
+    block = operation.regions[0].blocks[0]
+    monoid = monoid_of(block)
+    places = indices.tensor
+    short = [axis for axis, size in size_of.items() if type(size) is not int and size != x.dims[axis]]
+    if short:
+        # The padding of a window falls on live elements.
+        for axis in short:
+            high = padder.interval(x.dims[axis] - size_of[axis])[1]
+            if high is None:
+                padder.refuse("the place of a window has no bound", x.dims[axis], size_of[axis])
+            most = max(high, 0) + updates[0].shape[window_dims[windows.index(axis)]]
+            inputs = [padder.resize(other, axis, max(other.shape[axis], most)) for other in inputs]
+        x, axes = inputs[0], [window_dims[windows.index(axis)] for axis in short]
+        if monoid is not None and count == 1:
+            neutral = identity(monoid, x.dtype)[()]  # type: ignore[arg-type]
+            updates = [padder.fill(updates[0], axes, neutral)]
+        elif monoid is None and math.prod(indices.shape[axis] for axis in batch) == 1:
+            starts = [
+                hlo.convert(
+                    hlo.reshape(_component(places, index_map.index(axis), vector_dim, (1,) * len(batch)), ()), INT64
+                )
+                if axis in index_map
+                else padder.index_constant(0)
+                for axis in range(x.ndim)
+            ]
+            updates = [
+                _merged(padder, a, b, axes, starts, windows, size_of) for a, b in zip(inputs, updates, strict=True)
+            ]
+        else:
+            size, room = size_of[short[0]], x.dims[short[0]]
+            padder.refuse(f"windows of size {size} are written over each other in an axis of size {room}", size)
+    drop = _dropped(padder, indices, batch, x, index_map, size_of, vector_dim)
+    if drop is not None:
+        if places.dtype.kind == "u":  # no index is outside of every axis
+            places = hlo.convert(places, INT64)
+        outside = np.array(np.iinfo(places.dtype).min, places.dtype)  # no part of a window is inside
+        spread = hlo.broadcast_in_dim(drop, places.dims, batch)
+        places = hlo.select(spread, hlo.broadcast_in_dim(padder.builder.constant(outside), places.dims, ()), places)
+    attributes = dict(attributes_of_op(operation))
+    if drop is not None:
+        attributes["indices_are_sorted"] = "false"
+        attributes["unique_indices"] = "false"
+    scalars = [((), other.dtype) for other in (*inputs, *inputs)]
+    tensors = padder.builder.region_op(
+        operation.name,
+        [*[other.tensor for other in inputs], places, *[other.tensor for other in updates]],
+        [(other.shape, other.dtype) for other in inputs],
+        [(scalars, padder.scalar_region(block))],
+        tuple(attributes.items()),
+        key=None if monoid is None else ("padded", monoid),
+    )
+    return [padder.fit(padder.live(tensor, operand_dims), operand_dims) for tensor in tensors]
+
+
+def _merged(
+    padder: Padder,
+    x: Live,
+    update: Live,
+    axes: Sequence[int],
+    starts: Sequence[Tensor],
+    windows: Sequence[int],
+    size_of: dict[int, Dim],
+) -> Live:
+    """The update of a scatter with one index vector: its padding along `axes` holds what it covers."""
+    padder.note("mask", update.dims[axes[0]], "an update with what it covers")
+    shape = tuple(padder.bound(size_of[axis]) if axis in windows else 1 for axis in range(x.ndim))
+    covered = hlo.reshape(hlo.dynamic_slice(x.tensor, starts, shape), update.shape)
+    return padder.live(hlo.select(padder.box(update, axes), update.tensor, covered), update.dims)
+
+
+def _dropped(
+    padder: Padder,
+    indices: Live,
+    batch: Sequence[int],
+    x: Live,
+    index_map: Sequence[int],
+    size_of: dict[int, Dim],
+    vector_dim: int,
+) -> Tensor | None:
+    """For each index whether its update must not happen: the static shapes alone would let it."""
+    shape = tuple(indices.shape[axis] for axis in batch)
+    found: list[Tensor] = []
+    for place, axis in enumerate(batch):
+        dim = indices.dims[axis]
+        if type(dim) is not int:
+            padder.note("drop", dim, "updates of padded indices")
+            found.append(hlo.not_(hlo.broadcast_in_dim(padder.mask(dim, shape[place]), shape, (place,))))
+    for axis in sorted({*index_map, *size_of}):
+        size = size_of.get(axis, 1)
+        room = padder.dim(x.dims[axis] - size)
+        if (type(x.dims[axis]) is int and type(size) is int) or (room == 0 and axis not in index_map):
+            continue
+        if axis in index_map and size == 1:
+            continue  # a single element behind the live ones is written into padding
+        padder.note("drop", x.dims[axis], "windows that reach into padding")
+        part = padder.index_constant(0)
+        if axis in index_map:
+            part = hlo.convert(_component(indices.tensor, index_map.index(axis), vector_dim, shape), INT64)
+        limit = hlo.broadcast_in_dim(padder.builder.size(room), shape, ())
+        found.append(hlo.compare("GT", part, limit))
+    if not found:
+        return None
+    result = found[0]
+    for other in found[1:]:
+        result = hlo.or_(result, other)
+    return result
+
+
+def _component(indices: Tensor, component: int, vector_dim: int, shape: tuple[int, ...]) -> Tensor:
+    """One component of all index vectors."""
+    if vector_dim == indices.ndim:
+        return indices
+    starts = [component if axis == vector_dim else 0 for axis in range(indices.ndim)]
+    limits = [component + 1 if axis == vector_dim else n for axis, n in enumerate(indices.dims)]
+    return hlo.reshape(hlo.slice(indices, starts, limits), shape)

@@ -1,0 +1,657 @@
+"""The walk of the padding pass: a `?` module, op by op, into a static one.
+
+In: a module with its signature, and a bound for each root. Out: a static module whose further arguments are the live
+sizes. The walk carries `Live` values: for each the static tensor, the live size of every padded axis, and what is known
+of the padding. A rule per op (`@pads("stablehlo.reduce")` in the files beside this one) asks for what the op needs
+(`Padder.fill`: the padding holds a given value) and says what holds of the result.
+
+Decisions to know:
+
+* Sizes are dimension expressions, here as everywhere: two axes are equal when their expressions are. The static size of
+  an axis is the upper bound of its expression for the roots' intervals, so that equal axes have equal static sizes.
+* The result is made with the builder: integer scalars that stand for sizes are known as expressions
+  (`Tensor.sizes`), shape operands are read off them, and equal masks are one op.
+* Calls are walked where they stand, so that facts flow through them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ... import builder as hlo
+from ... import dims as dimension
+from ...builder import Builder, Tensor
+from ...builder.tensor import BOOL, INT32, INT64, Attributes, DType, Root, Sizes
+from ...constraints import Constraints, DimMismatch
+from ...dims import Dim
+from ...dims_text import parse
+from ...errors import PaddingError
+from ...ir.attributes import attributes_of
+from ...ir.bindings import ir
+from ...ir.types import numpy_dtype
+from ...ir.walk import symbol_of
+from ...signature import LIVE
+from . import facts
+from .facts import UNKNOWN, Fact
+from .live import Dims, Live
+from .ranges import Range
+
+Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
+RULES: dict[str, Rule] = {}
+
+Interval = tuple[int | None, int | None]
+
+# Two of these with equal operands are not one.
+_NOT_PURE = frozenset({"stablehlo.rng", "stablehlo.custom_call", "stablehlo.infeed", "stablehlo.recv"})
+
+
+class LiveSize(Root):
+    """A root whose value is a live size: a scalar argument that is never negative."""
+
+    @property
+    def is_value(self) -> bool:
+        """It is no value of the user's, although an argument holds it."""
+        return False
+
+
+def pads(*names: str) -> Callable[[Rule], Rule]:
+    """Registers the rule for ops of the given full names."""
+
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            assert name not in RULES, f"two padding rules for {name}"
+            RULES[name] = rule
+        return rule
+
+    return register
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that the pass did at an op, for reports.
+
+    Attributes:
+        kind: "mask", "extend", "shift", "compact", "clamp", ...
+        op: name of the op that needed it.
+        location: the op's location.
+        dim: the live size concerned.
+        detail: what it was done with, e.g. the value that a mask fills in.
+    """
+
+    kind: str
+    op: str
+    location: ir.Location
+    dim: str
+    detail: str = ""
+
+    @property
+    def where(self) -> str:
+        """The op's location in words, usually the graph's variable."""
+        return location_text(self.location)
+
+
+class LiveBuilder(Builder):
+    """A builder whose roots have known intervals, and which takes attributes as they are in the source module."""
+
+    def __init__(self, context: ir.Context, name: str, constraints: Constraints) -> None:
+        super().__init__(context, name)
+        self.constraints = constraints
+        self.intervals: dict[str, Interval] = {}
+
+    def attribute(self, text: Any) -> ir.Attribute:
+        """An attribute from its text, or the attribute itself."""
+        return super().attribute(text) if isinstance(text, str) else text
+
+    def copy(
+        self,
+        operation: ir.Operation,
+        operands: Sequence[Tensor],
+        dims: Dims,
+        dtype: DType,
+        key: Any,
+        added: Attributes = (),
+    ) -> Tensor:
+        """An op with a region that uses nothing from outside, on other operands; made once.
+
+        Args:
+            operation: what is copied.
+            operands: the new operands.
+            dims: shape of the result.
+            dtype: dtype of the result.
+            key: says what the region does.
+            added: attributes that the operation does not have.
+        """
+        attributes = attributes_of_op(operation) + added
+        found_key = (operation.name, dims, dtype, attributes, key, *[self._uid(x) for x in operands])
+        found = self._find(found_key)
+        if found is None:
+            copy = operation.clone(ip=self.insertion_point)
+            places = copy.operands
+            for place, x in enumerate(operands):
+                places[place] = x.value
+            result = copy.results[0]
+            result.set_type(self.tensor_type(dims, dtype))
+            for name, value in added:
+                copy.attributes[name] = self.attribute(value)
+            found = self._frame.scopes[-1].table[found_key] = Tensor(self, result, dims, dtype)
+        return found
+
+    def checkpoint(self) -> Callable[[], None]:
+        """A function that forgets what was remembered of tensors made since, which the caller erases."""
+        frame = self._frame
+        tables: tuple[dict[Any, Any], ...] = (frame.transposes, frame.expansions, frame.roots, frame.data)
+        lengths = [len(table) for table in tables]
+        spare = len(frame.spare)
+
+        def forget() -> None:
+            for table, length in zip(tables, lengths, strict=True):
+                while len(table) > length:
+                    table.popitem()
+            del frame.spare[spare:]
+
+        return forget
+
+    def interval(self, dim: Dim) -> Interval:
+        """The least and the greatest value of a dimension."""
+        return dimension.bounds(dim, self.intervals)
+
+    def exact(self, sizes: Sizes, dtype: DType) -> bool:
+        """Whether a value of `dtype` is what its sizes say: here the bounds tell whether arithmetic may wrap."""
+        if dtype == BOOL:
+            return True
+        if dtype.kind not in "iu":
+            return False
+        info = np.iinfo(dtype)
+        for dim in sizes if isinstance(sizes, tuple) else (sizes,):
+            if dim is None or type(dim) is int:
+                continue
+            low, high = self.interval(dim)
+            if low is None or high is None or low < info.min or high > info.max:
+                return False
+        return True
+
+
+@dataclass
+class Pending(Exception):
+    """The walk reached a size from data that has no bound yet; `count` is its value."""
+
+    name: str
+    count: Tensor
+
+
+@dataclass
+class Padder:
+    """One run of the pass.
+
+    Attributes:
+        source: the `?` module; it is not changed.
+        builder: builds the static module, in the same context.
+        bounds: what the caller gave, root name to bound.
+        count_names: the sizes from data that the whole function knows.
+        signed: the roots that are arguments' values.
+        actions: what was done where.
+        env: source value -> its live value.
+        counts: the values of sizes from data, by name.
+        tables: elements, row by row, of matrices of sizes, by the tensor's uid.
+        sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
+        ranges: of a loop's counter and what is computed from it, by uid.
+    """
+
+    source: ir.Module
+    builder: LiveBuilder
+    bounds: Mapping[str, int]
+    count_names: frozenset[str] = frozenset()
+    signed: frozenset[str] = frozenset()
+    actions: list[Action] = field(default_factory=list)
+    env: dict[ir.Value, Live] = field(default_factory=dict)
+    counts: dict[str, Tensor] = field(default_factory=dict)
+    tables: dict[int, Dims] = field(default_factory=dict)
+    sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
+    ranges: dict[int, Range] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._functions = {
+            symbol_of(op.operation): op.operation
+            for op in self.source.body.operations
+            if op.operation.name == "func.func"
+        }
+        self._sizes: dict[Dim, int] = {}
+        self._dims: dict[Dim, Dim] = {}
+        self._written: dict[Dims, Dims] = {}
+        self._shapes: dict[Dims, tuple[int, ...]] = {}
+        self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
+        self._masks: dict[tuple[Dim, int], Tensor] = {}
+        self._operation: ir.Operation | None = None
+
+    # ---- sizes ------------------------------------------------------------------------------------------------------
+
+    def dim(self, dim: Dim) -> Dim:
+        """The way to write a dimension here: without what the roots' intervals decide."""
+        if type(dim) is int:
+            return dim
+        found = self._dims.get(dim)
+        if found is None:
+            found = self.builder.constraints.canonical(dim)
+            if type(found) is not int:
+                found = self._decided(found)
+            self._dims[dim] = found
+        return found
+
+    def written(self, dims: Sequence[Dim]) -> Dims:
+        """Dimensions as they are written here, see `dim`."""
+        key = tuple(dims)
+        found = self._written.get(key)
+        if found is None:
+            found = self._written[key] = tuple(map(self.dim, key))
+        return found
+
+    def static_shape(self, dims: Sequence[Dim]) -> tuple[int, ...]:
+        """The static shape for live sizes."""
+        key = tuple(dims)
+        found = self._shapes.get(key)
+        if found is None:
+            found = self._shapes[key] = tuple(map(self.bound, key))
+        return found
+
+    def _decided(self, dim: Dim) -> Dim:
+        """The dimension with minima, maxima and whole parts of it replaced by what they must be."""
+
+        def only(result: Dim) -> Dim:
+            if type(result) is int:
+                return result
+            low, high = self.interval(result)
+            return low if low is not None and low == high else result
+
+        def least(a: Dim, b: Dim) -> Dim:
+            low, high = self.interval(a - b)
+            return (
+                a if high is not None and high <= 0 else b if low is not None and low >= 0 else dimension.minimum(a, b)
+            )
+
+        def greatest(a: Dim, b: Dim) -> Dim:
+            low, high = self.interval(a - b)
+            return (
+                b if high is not None and high <= 0 else a if low is not None and low >= 0 else dimension.maximum(a, b)
+            )
+
+        try:
+            return only(
+                dimension.rebuild(
+                    dim,
+                    lambda name: only(dimension.symbol(name, signed=name in self.signed)),
+                    const=int,
+                    add=operator.add,
+                    mul=operator.mul,
+                    floordiv=lambda a, b: only(a // b),
+                    mod=lambda a, b: only(a % b),
+                    minimum=least,
+                    maximum=greatest,
+                )
+            )
+        except ZeroDivisionError:  # never computed, then
+            return dim
+
+    def interval(self, dim: Dim) -> Interval:
+        """Least and greatest value of a dimension."""
+        return self.builder.interval(dim)
+
+    def bound(self, dim: Dim) -> int:
+        """The static size of an axis whose live size is `dim`: the greatest value that it can have."""
+        dim = self.dim(dim)
+        if type(dim) is int:
+            return dim
+        found = self._sizes.get(dim)
+        if found is None:
+            high = self.interval(dim)[1]
+            if high is None:
+                self.refuse(f"size {dim} has no upper bound", dim)
+            found = self._sizes[dim] = max(high, 0)
+        return found
+
+    def equate(self, a: Dim, b: Dim, what: str) -> Dim:
+        """Records that two live sizes are equal; the one to go on with. What was known of sizes is looked at anew."""
+        a, b = self.dim(a), self.dim(b)
+        if a == b:
+            return a
+        constraints = self.builder.constraints
+        if not constraints.known_equal(a, b):
+            try:
+                constraints.equate(a, b, f"{what} at {self.where}")
+            except DimMismatch as error:
+                self.refuse(str(error), a, b)
+            self.refresh()
+        return self.dim(a)
+
+    def refresh(self) -> None:
+        """Takes over what the constraints say of the roots' intervals."""
+        for table in (self._dims, self._sizes, self._written, self._shapes):
+            table.clear()
+        for name, (low, high) in self.builder.constraints.intervals.items():
+            known = self.builder.intervals.get(name)
+            if known is not None:
+                least = low if known[0] is None else known[0] if low is None else max(low, known[0])
+                most = high if known[1] is None else known[1] if high is None else min(high, known[1])
+                self.builder.intervals[name] = (least, most)
+
+    def sizes_of(self, live: Live, what: str) -> Dims:
+        """The dimensions that a shape operand holds."""
+        sizes = live.tensor.sizes if live.ndim < 2 else self.tables.get(live.tensor.uid)
+        if sizes is None:
+            self.refuse(f"{what} is computed from data")
+        return tuple(map(self.dim, sizes if isinstance(sizes, tuple) else (sizes,)))
+
+    def declare_count(self, name: str, count: Tensor, limit: int) -> Tensor:
+        """A size from data, known from here on; in the function itself it becomes a result."""
+        builder = self.builder
+        least = hlo.clamp(self.index_constant(0), hlo.convert(count, INT64), self.index_constant(limit))
+        builder.intervals[name] = (0, limit)
+        self.refresh()
+        builder.add_root(Root(name, least, None, data=True))
+        if name in self.count_names:
+            self.counts[name] = hlo.convert(count, INT64)
+        return builder.size(self.dim(dimension.symbol(name)))
+
+    def known_dim(self, text: str) -> Dim | None:
+        """A dimension from its text, if its roots are known here; those of a private function are not."""
+        dim = self.parse_dim(text)
+        return dim if dimension.roots(dim) <= self.builder.intervals.keys() else None
+
+    def parse_dim(self, text: str) -> Dim:
+        """A dimension from its text."""
+        return self.dim(parse(text, signed={name for name, root in self.builder.roots.items() if root.is_value}))
+
+    # ---- refusals and reports ---------------------------------------------------------------------------------------
+
+    @property
+    def where(self) -> str:
+        """The current op, in words."""
+        return (
+            f"{self._operation.name} ({location_text(self._operation.location)})"
+            if self._operation is not None
+            else "main"
+        )
+
+    def refuse(self, reason: str, *dims: Dim) -> NoReturn:
+        """Raises: the current op has no right rule for this."""
+        names = frozenset().union(*(dimension.roots(dim) for dim in dims)) if dims else frozenset()
+        raise PaddingError(f"pad: {self.where} cannot be padded: {reason}", names)
+
+    def note(self, kind: str, dim: Dim, detail: str = "") -> None:
+        """Records an action for reports."""
+        operation = self._operation
+        if operation is not None:
+            self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail))
+
+    # ---- values -----------------------------------------------------------------------------------------------------
+
+    def type_of(self, value: ir.Value) -> tuple[tuple[int | None, ...], DType]:
+        """Shape (None where `?`) and dtype of a source value."""
+        return self.parse_type(value.type)
+
+    def parse_type(self, type_: ir.Type) -> tuple[tuple[int | None, ...], DType]:
+        """Shape (None where `?`) and dtype of a tensor type."""
+        found = self._types.get(type_)
+        if found is None:
+            tensor = ir.RankedTensorType(type_)
+            shape = tuple(None if tensor.is_dynamic_dim(i) else tensor.get_dim_size(i) for i in range(tensor.rank))
+            found = self._types[type_] = (shape, numpy_dtype(tensor.element_type))
+        return found
+
+    def live(self, tensor: Tensor, dims: Sequence[Dim] | None = None, fact: Fact | None = None) -> Live:
+        """A value of which nothing but `fact` is known, everywhere."""
+        whole = facts.anything(tensor.dtype) if fact is None else fact
+        if dims is None:
+            return Live(tensor, tensor.dims, (None,) * tensor.ndim, whole)
+        live = self.written(dims)
+        return Live(tensor, live, tuple([None if type(dim) is int else whole for dim in live]), whole)
+
+    def make(self, tensor: Tensor, dims: Sequence[Dim], pads: Sequence[Fact | None], whole: Fact | None = None) -> Live:
+        """A value with a fact per axis (those of axes without padding are dropped)."""
+        whole = facts.anything(tensor.dtype) if whole is None else whole
+        live = self.written(dims)
+        kept = [None if type(d) is int else whole if f is None else f for d, f in zip(live, pads, strict=True)]
+        return Live(tensor, live, tuple(kept), whole)
+
+    def constant(self, value: Any, dtype: DType) -> Tensor:
+        """A constant of the static module."""
+        return self.builder.constant(np.asarray(value, dtype))
+
+    def index_constant(self, value: int) -> Tensor:
+        """An int64 scalar."""
+        return self.builder.constant(np.asarray(value, np.int64))
+
+    # ---- masks ------------------------------------------------------------------------------------------------------
+
+    def mask(self, dim: Dim, size: int) -> Tensor:
+        """Vector of `size` booleans: true for indices below the live size. Made once, where the size is known."""
+        dim = self.dim(dim)
+        found = self._masks.get((dim, size))
+        if found is None:
+            builder, names = self.builder, dimension.roots(dim)
+            narrow = INT32 if size < 2**31 else INT64
+            with builder.at_sizes(names):
+                limit = hlo.broadcast_in_dim(builder.size(dim, narrow), (size,), ())
+                found = hlo.compare("LT", hlo.iota(builder, (size,), 0, narrow), limit)
+            if not any(builder.roots[name].data for name in names):  # then it is seen from everywhere
+                self._masks[dim, size] = found
+        return found
+
+    def box(self, x: Live, axes: Sequence[int]) -> Tensor:
+        """Booleans of the static shape of `x`: true where the index is live along all the axes."""
+        result: Tensor | None = None
+        for axis in axes:
+            part = hlo.broadcast_in_dim(self.mask(x.dims[axis], x.shape[axis]), x.shape, (axis,))
+            result = part if result is None else hlo.and_(result, part)
+        assert result is not None
+        return result
+
+    def fill(self, x: Live, axes: Sequence[int], value: Any, *, accept: Callable[[Fact], bool] | None = None) -> Live:
+        """`x` with its padding along `axes` holding `value`; masks only where it does not already.
+
+        Args:
+            x: the value.
+            axes: axes, padded or not.
+            value: a numpy scalar, or a handle on a scalar.
+            accept: facts that serve as well as `value`.
+        """
+        if isinstance(value, Tensor) and value.literal is not None:
+            value = value.literal[()]
+        target: Fact = facts.constant(value, x.dtype) if not isinstance(value, Tensor) else UNKNOWN
+
+        def serves(fact: Fact) -> bool:
+            return (fact is target and target is not UNKNOWN) or (accept is not None and accept(fact))
+
+        missing = [axis for axis in axes if x.pads[axis] is not None and not serves(x.pad(axis))]
+        if not missing:
+            return x
+        for axis in missing:
+            self.note("mask", x.dims[axis], f"with {value if not isinstance(value, Tensor) else 'a runtime value'}")
+        other = value if isinstance(value, Tensor) else self.constant(value, x.dtype)
+        tensor = hlo.select(self.box(x, missing), x.tensor, hlo.broadcast_in_dim(other, x.shape, ()))
+        pads = [
+            None if fact is None else target if axis in missing else facts.join(fact, target)
+            for axis, fact in enumerate(x.pads)
+        ]
+        whole = facts.join(x.whole, target)
+        return Live(tensor, x.dims, tuple(pads), whole)
+
+    def counted(self, x: Live, axes: Sequence[int]) -> Attributes:
+        """Says on an op that reduces axes of `x` how much of each counts: the rest makes no difference."""
+        if all(type(x.dims[axis]) is int for axis in axes):
+            return ()
+        texts = ", ".join(f'"{x.dims[axis]}"' for axis in axes)
+        return ((LIVE, f"[{texts}]"),)
+
+    # ---- static sizes -----------------------------------------------------------------------------------------------
+
+    def resize(self, x: Live, axis: int, size: int, fill: Any = None) -> Live:
+        """`x` with the static size of one axis changed: padding is added (zeros, or `fill`) or dropped."""
+        old = x.shape[axis]
+        if old == size:
+            return x
+        low = [0] * x.ndim
+        high = [size - old if i == axis else 0 for i in range(x.ndim)]
+        value = np.zeros((), x.dtype) if fill is None else np.asarray(fill, x.dtype)
+        tensor = hlo.pad(x.tensor, self.builder.constant(value), low, high)
+        if size < old:
+            return Live(tensor, x.dims, x.pads, x.whole)
+        new = facts.constant(value)
+        pads = [None if f is None else facts.join(f, new) for f in x.pads]
+        return Live(tensor, x.dims, tuple(pads), facts.join(x.whole, new))
+
+    def fit(self, x: Live, dims: Sequence[Dim]) -> Live:
+        """`x` with its axes written as `dims`, which equal its own, and with their static sizes."""
+        dims = self.written(dims)
+        if x.dims == dims and x.shape == self.static_shape(dims):
+            return x
+        for axis, dim in enumerate(dims):
+            x = self.resize(x, axis, self.bound(dim))
+        return self.make(x.tensor, dims, x.pads, x.whole)
+
+    def align(self, operands: Sequence[Live], what: str = "operands") -> list[Live]:
+        """Operands of one rank whose axes must agree, with equal dims and static sizes."""
+        dims = operands[0].dims
+        if all(x.dims == dims for x in operands[1:]) and all(x.shape == operands[0].shape for x in operands[1:]):
+            return list(operands)
+        for x in operands[1:]:
+            if len(x.dims) != len(dims):
+                self.refuse(f"{what} have ranks {len(dims)} and {len(x.dims)}")
+            dims = tuple(self.equate(a, b, what) for a, b in zip(dims, x.dims, strict=True))
+        return [self.fit(x, dims) for x in operands]
+
+    # ---- the walk ---------------------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, arguments: Sequence[Live]) -> list[Live]:
+        """Walks a block; returns what its terminator returns."""
+        env, builder, outer = self.env, self.builder, self._operation
+        for value, live in zip(block.arguments, arguments, strict=True):
+            env[value] = live
+        for view in block.operations:
+            operation = view.operation
+            name = operation.name
+            operands = [env[value] for value in operation.operands]
+            if name in ("stablehlo.return", "func.return"):
+                self._operation = outer
+                return operands
+            self._operation = operation
+            builder.location = operation.location
+            rule = RULES.get(name)
+            results = rule(self, operation, operands) if rule is not None else self._without_rule(operation, operands)
+            env.update(zip(operation.results, results, strict=True))
+        raise AssertionError("a block without a terminator")
+
+    def call(self, symbol: str, arguments: Sequence[Live]) -> list[Live]:
+        """Walks the body of a function."""
+        return self.block(self._functions[symbol].regions[0].blocks[0], arguments)
+
+    def function(self, symbol: str) -> ir.Operation:
+        """A function of the source module."""
+        return self._functions[symbol]
+
+    def region(self, block: ir.Block, arguments: Sequence[Live]) -> Callable[..., list[Tensor]]:
+        """For the builder: a region's body, from handles to handles; `arguments` say what is known of each."""
+
+        def body(*handles: Tensor) -> list[Tensor]:
+            lives = [
+                Live(handle, known.dims, known.pads, known.whole)
+                for handle, known in zip(handles, arguments, strict=True)
+            ]
+            return [x.tensor for x in self.block(block, lives)]
+
+        return body
+
+    def scalar_region(self, block: ir.Block) -> Callable[..., list[Tensor]]:
+        """For the builder: the body of a reduction, a sort or a scatter, whose arguments are scalars."""
+        return self.region(block, [self._scalar(argument) for argument in block.arguments])
+
+    def _scalar(self, value: ir.Value) -> Live:
+        dtype = self.type_of(value)[1]
+        return Live(Tensor(self.builder, None, (), dtype), (), (), facts.anything(dtype))
+
+    # ---- ops that do not see padding --------------------------------------------------------------------------------
+
+    def _without_rule(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
+        """An op without a rule is fine where nothing is padded."""
+        for x in operands:
+            if x.padded:
+                self.refuse("there is no rule for this op", *[x.dims[axis] for axis in x.padded])
+        if any(None in self.type_of(result)[0] for result in operation.results):
+            self.refuse("there is no rule for this op")
+        return self.static(operation, operands)
+
+    def static(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
+        """The op as it is, on operands without padding."""
+        if len(operation.regions):
+            return self._static_regions(operation, operands)
+        types = [self.type_of(result) for result in operation.results]
+        if len(types) == 1 and operation.name not in _NOT_PURE:
+            attributes = attributes_of_op(operation)
+            tensor = self.builder.op(operation.name, [x.tensor for x in operands], *types[0], attributes)  # type: ignore[arg-type]
+            return [self.live(tensor)]
+        copy = ir.Operation.create(
+            operation.name,
+            results=[result.type for result in operation.results],
+            operands=[x.tensor.value for x in operands],
+            attributes=attributes_of(operation.attributes),
+            loc=operation.location,
+            ip=self.builder.insertion_point,
+        )
+        return [
+            self.live(Tensor(self.builder, value, shape, dtype))  # type: ignore[arg-type]
+            for value, (shape, dtype) in zip(copy.results, types, strict=True)
+        ]
+
+    def _static_regions(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
+        types = [self.type_of(result) for result in operation.results]
+        regions = []
+        for region in operation.regions:
+            block = region.blocks[0]
+            arguments = [self.type_of(value) for value in block.arguments]
+            known = [
+                Live(Tensor(self.builder, None, *argument), argument[0], (None,) * len(argument[0]), UNKNOWN)  # type: ignore[arg-type]
+                for argument in arguments
+            ]
+            regions.append((arguments, self.region(block, known)))
+        attributes = attributes_of_op(operation)
+        tensors = self.builder.region_op(
+            operation.name,
+            [x.tensor for x in operands],
+            types,  # type: ignore[arg-type]
+            regions,  # type: ignore[arg-type]
+            attributes,
+        )
+        return [self.live(tensor) for tensor in tensors]
+
+    @contextmanager
+    def retractable(self) -> Iterator[Callable[[ir.Operation], None]]:
+        """An op with regions that is made inside can be taken back, to be made anew with weaker facts."""
+        actions = len(self.actions)
+        forget = self.builder.checkpoint()
+
+        def retract(operation: ir.Operation) -> None:
+            forget()
+            operation.erase()
+            del self.actions[actions:]
+
+        yield retract
+
+
+def attributes_of_op(operation: ir.Operation) -> Attributes:
+    """An op's attributes, as the builder takes them."""
+    attributes = operation.attributes
+    if not len(attributes):
+        return ()
+    found: Any = tuple(attributes_of(attributes).items())
+    return found
+
+
+def location_text(location: ir.Location) -> str:
+    """A location in short: the graph's variable, or what JAX calls the op. JAX's own text is a whole call stack."""
+    _before, quote, rest = str(location).partition('"')
+    return rest.partition('"')[0] if quote else "unknown location"

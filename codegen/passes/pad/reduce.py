@@ -1,0 +1,172 @@
+"""Padding rules: reductions and contractions over padded axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import builder as hlo
+from ...builder import Tensor
+from ...builder.tensor import DType
+from ...ir.attributes import dot_numbers
+from ...ir.bindings import ir
+from ...ir.kinds import identity, monoid_of
+from . import facts
+from .facts import Fact
+from .live import Live
+from .padder import Padder, attributes_of_op, pads
+from .shape import int_array
+
+
+def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:
+    """What the padding must hold under a monoid, and which other facts do as well."""
+    value = identity(monoid, dtype)[()]  # type: ignore[arg-type]
+    if monoid != "add" or dtype.kind not in "fc":
+        return value, None
+    if (
+        init.literal is not None
+        and init.literal.size == 1
+        and init.literal.reshape(())[()].real.tobytes()
+        == bytes(init.literal.dtype.itemsize // (2 if dtype.kind == "c" else 1))
+    ):
+        return value, facts.is_zero  # +0 plus anything that is 0 is +0: the sign of the padding's zeros is lost
+    return (-value if dtype.kind == "f" else value), None
+
+
+@pads("stablehlo.reduce")
+def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The padding holds the monoid's identity; a body that is no monoid is lifted to one by a flag."""
+    count = len(operands) // 2
+    values, inits = padder.align(operands[:count], "reduced tensors"), operands[count:]
+    axes = int_array(operation, "dimensions")
+    padded = [axis for axis in axes if type(values[0].dims[axis]) is not int]
+    block = operation.regions[0].blocks[0]
+    monoid = monoid_of(block)
+    kept = [axis for axis in range(values[0].ndim) if axis not in axes]
+    if monoid is not None and count == 1:
+        x, init = values[0], inits[0]
+        if padded:
+            value, accept = neutral(monoid, init.tensor, x.dtype)
+            x = padder.fill(x, padded, value, accept=accept)
+        shape = tuple(x.shape[axis] for axis in kept)
+        counted = padder.counted(x, axes)
+        tensor = padder.builder.copy(operation, [x.tensor, init.tensor], shape, x.dtype, monoid, counted)
+        known = [_reduced(monoid, x.pads[axis], init.whole, x.dtype) for axis in kept]
+        return [padder.make(tensor, [x.dims[axis] for axis in kept], known)]
+    body = padder.scalar_region(block)
+    if padded:
+        tensors = _lifted(padder, values, inits, axes, padded, body)
+    else:
+        tensors = hlo.reduce([x.tensor for x in values], [x.tensor for x in inits], axes, body)
+    dims = [values[0].dims[axis] for axis in kept]
+    return [padder.live(tensor, dims) for tensor in tensors]
+
+
+def _reduced(monoid: str, fact: Fact | None, init: Fact, dtype: DType) -> Fact | None:
+    """What a reduction makes of elements of which `fact` holds."""
+    if fact is None:
+        return None
+    if monoid == "add":
+        return facts.ZERO if facts.is_zero(fact) and facts.is_zero(init) else facts.anything(dtype)
+    if monoid in ("maximum", "minimum", "and", "or"):
+        return fact if fact is init else facts.join(fact, init) if facts.is_finite(fact) else facts.anything(dtype)
+    return facts.anything(dtype)
+
+
+def _lifted(
+    padder: Padder,
+    values: list[Live],
+    inits: list[Live],
+    axes: list[int],
+    padded: list[int],
+    body: Callable[..., list[Tensor]],
+) -> list[Tensor]:
+    """Any associative body: a further operand says which elements are live, and those that are not are passed over.
+
+    The initial values are not live either, so that they are a neutral element of what is reduced: XLA takes them in any
+    number of times, and not at all where there is one element. They may be no neutral element of the body, so the body
+    takes them in once, behind the reduction. They are the result where nothing is live.
+    """
+    count = len(values)
+    for axis in padded:
+        padder.note("flag", values[0].dims[axis], "live elements only")
+    live = padder.box(values[0], padded)
+
+    def guarded(*scalars: Tensor) -> list[Tensor]:
+        old, first, new, second = scalars[:count], scalars[count], scalars[count + 1 : -1], scalars[-1]
+        combined = body(*old, *new)
+        both = hlo.and_(first, second)
+        chosen = [hlo.select(both, c, hlo.select(first, a, b)) for a, b, c in zip(old, new, combined, strict=True)]
+        return [*chosen, hlo.or_(first, second)]
+
+    tensors = hlo.reduce(
+        [*[x.tensor for x in values], live],
+        [*[x.tensor for x in inits], padder.builder.constant(False)],
+        axes,
+        guarded,
+        attributes=padder.counted(values[0], sorted(axes)),
+    )
+    some, shape = tensors[count], tensors[count].dims
+    spread = [hlo.broadcast_in_dim(init.tensor, shape, ()) for init in inits]
+    operands = [*spread, *tensors[:count]]
+    taken_in = [
+        hlo.map_elements(operands, init.dtype, lambda *scalars, i=i: body(*scalars)[i]) for i, init in enumerate(inits)
+    ]
+    return [hlo.select(some, tensor, init) for tensor, init in zip(taken_in, spread, strict=True)]
+
+
+# ---- contractions ----------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.dot_general")
+def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Along a contracted padded axis one operand is 0 and the other finite: the cheapest masks that make it so."""
+    lhs, rhs = operands
+    dtype = padder.type_of(operation.results[0])[1]
+    numbers = dot_numbers(operation.attributes["dot_dimension_numbers"])
+    batching = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
+    contracting = list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
+    lhs, rhs = _equal_axes(padder, lhs, rhs, [*zip(*batching, strict=True), *zip(*contracting, strict=True)])
+    for left, right in zip(*contracting, strict=True):
+        if type(lhs.dims[left]) is not int:
+            lhs, rhs = _annihilate(padder, lhs, left, rhs, right)
+    free = [axis for axis in range(lhs.ndim) if axis not in (*batching[0], *contracting[0])]
+    other = [axis for axis in range(rhs.ndim) if axis not in (*batching[1], *contracting[1])]
+    pairs: list[tuple[Live, int, Live]] = [(lhs, axis, rhs) for axis in [*batching[0], *free]]
+    pairs += [(rhs, axis, lhs) for axis in other]
+    known: list[Fact | None] = []
+    for x, axis, y in pairs:
+        zero = x.pads[axis] is not None and facts.is_zero(x.pad(axis)) and facts.is_finite(y.whole)
+        known.append(facts.ZERO if zero else facts.anything(dtype))
+    shape = tuple(x.shape[axis] for x, axis, _ in pairs)
+    attributes = attributes_of_op(operation) + padder.counted(lhs, contracting[0])
+    tensor = padder.builder.op(operation.name, [lhs.tensor, rhs.tensor], shape, dtype, attributes)
+    return [padder.make(tensor, [x.dims[axis] for x, axis, _ in pairs], known)]
+
+
+def _equal_axes(padder: Padder, lhs: Live, rhs: Live, pairs: list[tuple[int, int]]) -> tuple[Live, Live]:
+    left, right = list(lhs.dims), list(rhs.dims)
+    for i, j in pairs:
+        left[i] = right[j] = padder.equate(left[i], right[j], "dot")
+    return padder.fit(lhs, left), padder.fit(rhs, right)
+
+
+def _annihilate(padder: Padder, lhs: Live, left: int, rhs: Live, right: int) -> tuple[Live, Live]:
+    """Masks such that products of padding are 0: none, the smaller one that does, or both."""
+    a, b = lhs.pad(left), rhs.pad(right)
+    if (facts.is_zero(a) and facts.is_finite(b)) or (facts.is_zero(b) and facts.is_finite(a)):
+        return lhs, rhs
+    of_left = facts.is_zero(b) or facts.is_finite(b)  # then 0 on the left is enough
+    of_right = facts.is_zero(a) or facts.is_finite(a)
+    if of_left and of_right:
+        of_left = (lhs.ndim, math.prod(lhs.shape)) <= (rhs.ndim, math.prod(rhs.shape))
+        of_right = not of_left
+    both = not (of_left or of_right)
+    if of_left or both:
+        lhs = padder.fill(lhs, [left], np.zeros((), lhs.dtype)[()], accept=facts.is_zero)
+    if of_right or both:
+        rhs = padder.fill(rhs, [right], np.zeros((), rhs.dtype)[()], accept=facts.is_zero)
+    return lhs, rhs

@@ -1,0 +1,309 @@
+"""Reader for the graphs of PyTensor and Aesara: variables, apply nodes, function graphs.
+
+In: a `FunctionGraph`, an `(inputs, outputs)` pair, a compiled function, an output variable, or a list of output
+variables. Out: a `Graph`. The two libraries differ in the name of the package only; it is
+imported when a graph of it is read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...codegen.emit import Graph
+from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
+from ...codegen.inputs import Input
+from ...codegen.versions import check_library
+from ..random import keys
+from ..releases import inner_graphs
+from ..rewrites.selection import Rewrite, Rewrites
+from ..transforms import static_shapes
+from ..transforms.derivatives import Transforms
+from . import xtensors
+
+
+class Library:
+    """What the reader needs of a graph library; imports it.
+
+    Args:
+        package: "pytensor" or "aesara".
+    """
+
+    def __init__(self, package: str) -> None:
+        def module(path: str) -> Any:
+            return import_module(f"{package}.{path}")
+
+        self.variable = module("graph.basic").Variable
+        self.constant = module("graph.basic").Constant
+        self.shared = module("compile.sharedvalue").SharedVariable
+        self.fgraph = module("graph.fg").FunctionGraph
+        try:
+            self.function = module("compile.executor").Function
+        except ImportError:  # before PyTensor 3
+            self.function = module("compile.function.types").Function
+        self.package = package
+        self.module = module
+        self.rewrites = Rewrites(module)
+        self.generator = module("tensor.random.type").RandomType if package == "pytensor" else None
+
+    def is_generator(self, variable: Any) -> bool:
+        """Whether a variable is a random generator that a key can stand for."""
+        return self.generator is not None and isinstance(variable.type, self.generator)
+
+    def rewrite(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite = True
+    ) -> tuple[list[Any], list[Any]]:
+        """The graph rewritten, on a copy where anything changes; see `Rewrites.apply`."""
+        return self.rewrites.apply(inputs, outputs, how)
+
+
+@functools.cache
+def library(package: str) -> Library:
+    """The classes of "pytensor" or "aesara", in every release that is supported."""
+    check_library(package)
+    return Library(package)
+
+
+def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: bool = False) -> Graph:
+    """Reads a graph object.
+
+    Args:
+        library: the graph library's classes.
+        graph: what the user gave.
+        rewrite: which of the library's rewrites to apply to a graph that is not compiled yet; see `rewrites`.
+        rng_inputs: whether random generators are inputs as any other, and may be outputs, as the data of keys.
+            Otherwise one key for all random variables is the first input; see `keys`.
+
+    Shared variables come after the inputs, with their containers; one that a pair lists among its inputs is an input
+    as any other.
+    """
+    containers: dict[Any, Any] = {}
+    names: list[str | None]
+    if isinstance(graph, library.function):
+        inputs, outputs, containers = _compiled(library, graph, rng_inputs)
+        rewrite = False
+    elif isinstance(graph, library.fgraph):
+        inputs, outputs = _found(library, graph.inputs, rng_inputs), list(graph.outputs)
+    elif isinstance(graph, library.variable):
+        outputs = [graph]
+        inputs = _found(library, _roots(library, outputs), rng_inputs)
+    elif isinstance(graph, list) and graph and all(isinstance(x, library.variable) for x in graph):
+        outputs = list(graph)
+        inputs = _found(library, _roots(library, outputs), rng_inputs)
+    elif isinstance(graph, list | tuple) and len(graph) == 2:
+        inputs, outputs = _pair(library, *graph)
+    else:
+        raise GraphError(
+            f"cannot read a graph from {type(graph).__name__}: expected a FunctionGraph, an (inputs, outputs) pair, a "
+            "compiled function, an output variable, or a list of them"
+        )
+    names = [getattr(output, "name", None) for output in outputs]
+    _refuse_duplicates(inputs)
+    named = xtensors.lower(library, inputs, outputs)
+    given = {} if named is None else named.given
+    axes = {} if named is None else named.axes
+    if named is not None:
+        inputs, outputs = named.inputs, named.outputs
+    key = None
+    if not rng_inputs and library.generator is not None:
+        key, inputs, outputs = keys.assign(library, inputs, outputs)
+    listed = set(inputs)
+    unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
+    shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
+    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], outputs)
+    containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
+    everything = [*inputs, *shared]
+    described = [
+        _key_input(variable, given.get(variable, variable), containers)
+        if variable is key or (rng_inputs and library.is_generator(variable))
+        else _input(library, variable, given.get(variable, variable), number, containers, axes.get(variable, ()))
+        for number, variable in enumerate(everything)
+    ]
+    # What all of the library's rewrites leave need not have derivatives any more.
+    source = (list(everything), list(outputs)) if rewrite == "full" else None
+    if rewrite:
+        with static_shapes.looked_up(library.module):
+            everything, outputs = library.rewrite(everything, outputs, rewrite)
+        for item, variable in zip(described, everything, strict=True):
+            item.variable = variable
+    return Graph(
+        described,
+        list(zip(outputs, names, strict=True)),
+        lambda v: _constant(library, v),
+        _describe,
+        _inner_nodes,
+        Transforms(library),
+        rewrite,
+        source,
+    )
+
+
+def _compiled(library: Library, function: Any, rng_inputs: bool) -> tuple[list[Any], list[Any], dict[Any, Any]]:
+    """Inputs and outputs of a compiled function's (rewritten) graph; implicit inputs keep their containers."""
+    maker = function.maker
+    fgraph = maker.fgraph
+    explicit, implicit, containers = [], [], {}
+    for spec, variable, container in zip(maker.inputs, fgraph.inputs, function.input_storage, strict=True):
+        if spec.implicit:
+            if library.is_generator(variable) and not rng_inputs:
+                continue
+            implicit.append(variable)
+            containers[variable] = _Storage(container)
+        else:
+            explicit.append(variable)
+    updates = getattr(fgraph, "update_mapping", None)
+    if updates:
+        raise UnsupportedGraphError(
+            "the compiled function updates shared variables; give hlograph its outputs and the updates' expressions as "
+            "an (inputs, outputs) pair instead"
+        )
+    return [*explicit, *implicit], list(fgraph.outputs), containers
+
+
+class _Storage:
+    """A container of a compiled function, read as a shared variable is."""
+
+    def __init__(self, container: Any) -> None:
+        self.container = container
+
+    def get_value(self, borrow: bool = True) -> Any:
+        """The current value."""
+        return self.container.value
+
+
+def _pair(library: Library, inputs: Any, outputs: Any) -> tuple[list[Any], list[Any]]:
+    sides = []
+    for what, side in (("inputs", inputs), ("outputs", outputs)):
+        items = [side] if isinstance(side, library.variable) else side
+        if not isinstance(items, Iterable):
+            raise GraphError(f"the {what} are a {type(side).__name__}, expected variables")
+        items = list(items)
+        for item in items:
+            if not isinstance(item, library.variable):
+                raise GraphError(f"the {what} hold {item!r} ({type(item).__name__}), expected variables")
+        sides.append(items)
+    for item in sides[0]:
+        if isinstance(item, library.constant):
+            raise GraphError(f"{item} is a constant and cannot be an input")
+    return sides[0], sides[1]
+
+
+def _refuse_duplicates(inputs: Sequence[Any]) -> None:
+    seen: set[Any] = set()
+    for variable in inputs:
+        if variable in seen:
+            raise GraphError(f"input {variable} is listed twice")
+        seen.add(variable)
+
+
+def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
+    if missing:
+        lines = "\n".join(f"  {_name(variable)}: {variable.type}" for variable in missing)
+        needed = ", ".join(_name(output) for output in outputs)
+        raise MissingInputError(
+            f"the outputs ({needed}) depend on variables that are not inputs; add them to the inputs:\n{lines}"
+        )
+
+
+def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list[Any]:
+    """Of a graph's roots those that are its inputs when nobody says which are."""
+    return [
+        variable
+        for variable in variables
+        if not isinstance(variable, library.shared) and (rng_inputs or not library.is_generator(variable))
+    ]
+
+
+def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
+    """Variables without an owner that the outputs need, constants left out, in order of first use."""
+    found: dict[Any, None] = {}
+    seen: set[Any] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        variable = stack.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if stop is not None and variable in stop:
+            continue
+        if variable.owner is not None:
+            stack.extend(reversed(variable.owner.inputs))
+        elif not isinstance(variable, library.constant):
+            found[variable] = None
+    return list(found)
+
+
+def _input(
+    library: Library,
+    variable: Any,
+    given: Any,
+    number: int,
+    containers: dict[Any, Any],
+    axes: tuple[str | None, ...],
+) -> Input:
+    name = variable.name or f"arg{number}"
+    dtype = getattr(variable.type, "dtype", None)
+    shape = getattr(variable.type, "shape", None)
+    dense = type(variable.type).__name__ in ("TensorType", "ScalarType") or hasattr(variable.type, "broadcastable")
+    if dtype is None or shape is None or not dense or "Sparse" in type(variable.type).__name__:
+        raise UnsupportedGraphError(
+            f"input {name} is a {variable.type}; only dense tensors and scalars are supported so far (no random "
+            "generators, sparse tensors or lists): pass what it yields as an input"
+        )
+    sizes = tuple(None if size is None else int(size) for size in shape)
+    return Input(given, variable, name, np.dtype(dtype), sizes, containers.get(given), axes=axes)
+
+
+def _key_input(variable: Any, given: Any, containers: dict[Any, Any]) -> Input:
+    """The key of all random variables, or a generator that is one."""
+    name = variable.name or keys.NAME
+    container = containers.get(given)
+    return Input(given, variable, name, np.dtype(np.uint32), (2,), container, key=keys.IMPLEMENTATION)
+
+
+def _constant(library: Library, variable: Any) -> Any:
+    if isinstance(variable, library.constant):
+        return variable.data if isinstance(variable.data, np.ndarray | np.generic) else _literal(variable.data)
+    return None
+
+
+def _literal(data: Any) -> Any:
+    if isinstance(data, bool | int | float | complex):
+        return np.asarray(data)
+    return data if data is not None else NONE
+
+
+class _NoneConst:
+    """Stands for PyTensor's `NoneConst`, so that a constant is never `None`."""
+
+    def __repr__(self) -> str:
+        return "NoneConst"
+
+
+NONE = _NoneConst()
+
+
+def _describe(node: Any) -> str:
+    op = str(node.op)
+    op = op if len(op) < 80 else op[:77] + "..."
+    inputs = ", ".join(f"{_name(v)}: {v.type}" for v in node.inputs)
+    outputs = ", ".join(_name(v) for v in node.outputs)
+    return f"{outputs} = {op}({inputs if len(inputs) < 160 else inputs[:157] + '...'})"
+
+
+def _name(variable: Any) -> str:
+    if variable.name:
+        return str(variable.name)
+    if variable.owner is not None:
+        return f"{type(variable.owner.op).__name__} output"
+    text = str(variable)
+    return text if len(text) < 30 else text[:27] + "..."
+
+
+def _inner_nodes(op: Any) -> Sequence[Any] | None:
+    graphs = inner_graphs(getattr(op, "core_op", op))  # a Blockwise carries its core op's
+    return [node for fgraph in graphs for node in fgraph.toposort()] if graphs else None

@@ -1,0 +1,276 @@
+"""Rewrites of a graph before it is lowered: which, and how they are applied.
+
+In: a graph's inputs and outputs. Out: inputs and outputs of a rewritten copy, or the same ones where there is nothing
+to rewrite. A family of rewrites is in play only where the graph has an op that it starts from, and a graph that has
+none is not copied. What is chosen keeps results: the numerical stabilization that PyTensor's compiled modes do, and the
+quotients that differentiation leaves behind (`quotients.py`). What makes a program faster is left to XLA.
+docs/rewriting.md lists all with what they cost.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...codegen import collector
+from ...codegen.errors import GraphError
+from .patterns import pattern_rewriters
+from .quotients import quotient_rewriter
+from .sums import one_rewriter, sum_rewriter
+
+QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"
+Rewrite = bool | Literal["full"]
+Module = Callable[[str], Any]
+
+# Rewrites that serve another backend's C code, BLAS calls, in-place execution or fusion, which XLA does itself, and
+# those that prepare inner graphs for a backend (PyTensor 3.3), which are lowered in place here.
+EXCLUDED = (
+    "cxx_only",
+    "BlasOpt",
+    "inplace",
+    "fusion",
+    "scalarize",
+    "compile_inner_graph",
+    "lazy_ifelse",
+    "local_careduce_fusion",
+    "scan_reduce_trace_prealloc",
+    "scan_save_mem_prealloc",
+    "reuse_decomposition_multiple_solves",
+    "scan_split_non_sequence_decomposition_and_solve",
+    "local_useless_unbatched_blockwise",
+)
+
+LIMIT = 8  # how often what a rewrite gives is rewritten again
+
+
+@dataclass(frozen=True)
+class Family:
+    """Rewrites that start from the same ops.
+
+    Attributes:
+        ops: names of scalar ops (of elementwise ops) or op classes; the family is in play where a graph has one.
+        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS, SUMS or SUM_OF_ONE.
+    """
+
+    ops: frozenset[str]
+    rewrites: tuple[str, ...]
+
+    def without(self, *names: str) -> tuple[str, ...]:
+        """Its rewrites but these."""
+        return tuple(name for name in self.rewrites if name not in names)
+
+
+FAMILIES = (
+    Family(  # one follows from another: `log(1 - 1 / (1 + exp(-x)))` takes four of them
+        frozenset({"Exp", "Expm1", "Log", "Log1p", "Sigmoid"}),
+        (
+            "local_log_of_sigmoid",
+            "local_log_of_exp",
+            "local_log_add_exp",
+            "local_log_sum_exp",
+            "local_logsoftmax",
+            "local_logsoftmax_grad",  # where the softmax's gradient is an op of its own: PyTensor 2
+            "local_log1p_expm1",
+            QUOTIENTS,
+            SUMS,
+        ),
+    ),
+    Family(frozenset({"Abs"}), ("local_abs_of_positive",)),
+    Family(frozenset({"Erf", "Erfc"}), ("local_erf_and_one",)),
+    Family(frozenset({"Ive", "Kve"}), ("local_log_of_bessel",)),
+    Family(frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
+    Family(frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
+    Family(frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
+    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS, SUM_OF_ONE)),
+)
+
+
+class Rewrites:
+    """A library's rewrites, looked up once.
+
+    Args:
+        module: imports a module of the library by its path below the package.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._tracker = functools.cache(self._make_tracker)
+
+    def apply(self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs of the rewritten graph; the user's graph stays as it is.
+
+        Args:
+            inputs: all of the graph's inputs.
+            outputs: its outputs.
+            how: True for the selection, "full" for all of the library's own but those for other backends.
+
+        Raises:
+            GraphError: `how` is something else.
+        """
+        if how == "full":
+            return self._full(inputs, outputs)
+        if how is not True:
+            raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
+        nodes = order(inputs, outputs)
+        kinds = {_kind(op) for op in {id(node.op): node.op for node in nodes}.values()}
+        families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
+        if not families:
+            return list(inputs), list(outputs)
+        # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
+        untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
+        with collector.paused(), untraced:
+            found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
+            if self._checks(order(inputs, found)) < self._checks(nodes):
+                # What cancelled held a check: none is ever dropped.
+                families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
+                found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
+        return list(inputs), found
+
+    def _checks(self, nodes: Sequence[Any]) -> int:
+        """How many of the nodes check a condition."""
+        check = self._module("raise_op").CheckAndRaise
+        return sum(isinstance(node.op, check) for node in nodes)
+
+    def graph_rewriter(self) -> Any:
+        """The selection as a graph rewriter of the library, such as a `Mode` takes for its optimizer."""
+        basic = self._module("graph.rewriting.basic")
+
+        class Selection(basic.GraphRewriter):  # type: ignore[name-defined]
+            """hlograph's selection of rewrites."""
+
+            def apply(_, fgraph: Any) -> None:
+                before = list(fgraph.outputs)
+                _inputs, after = self.apply(fgraph.inputs, before, True)
+                pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not y]
+                if pairs:
+                    fgraph.replace_all(list(dict(pairs).items()), reason="hlograph", import_missing=False)
+
+        return Selection()
+
+    def _full(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
+        fgraph = self._module("graph.fg").FunctionGraph(list(inputs), list(outputs), clone=True)
+        self._module("compile.mode").optdb.query(query).rewrite(fgraph)
+        return list(fgraph.inputs), list(fgraph.outputs)
+
+    def _make_tracker(self, families: tuple[Family, ...]) -> Callable[[Any], list[Any]]:
+        """From an op to the node rewriters that start from it."""
+        tracker = self._module("graph.rewriting.basic").OpToRewriterTracker()
+        names = dict.fromkeys(name for family in families for name in family.rewrites)
+        for name in names:
+            if name in self._named:  # a version of the library may lack one
+                tracker.add_tracker(self._named[name])
+        return functools.cache(tracker.get_trackers)
+
+    @functools.cached_property
+    def _named(self) -> dict[str, Any]:
+        """Node rewriters by name: ours, and those of the library's databases."""
+        names = {name for family in FAMILIES for name in family.rewrites}
+        query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
+        optdb = self._module("compile.mode").optdb
+        made = {QUOTIENTS: quotient_rewriter(self._module), SUMS: sum_rewriter(self._module)}
+        made[SUM_OF_ONE] = one_rewriter(self._module)
+        found = {**made, **pattern_rewriters(self._module)}
+        for database in ("canonicalize", "stabilize", "specialize"):
+            for rewriter in optdb[database].query(query).get_node_rewriters():
+                found.setdefault(getattr(rewriter, "name", None) or rewriter.__name__, rewriter)
+        return found
+
+
+class Rebuilding:
+    """The way through a graph, operands first, that leaves it as it is and makes new nodes where something changes.
+
+    To node rewriters it is the function graph: they ask it who uses a variable.
+
+    Args:
+        tracker: from an op to node rewriters.
+        nodes: the graph's, operands first.
+        replacements: variables of the graph and what stands for them from the start.
+        limit: how often what a rewrite gives is rewritten again.
+
+    Attributes:
+        clients: variable to the (node, position) that use it; those of a new variable are those of the old one.
+    """
+
+    def __init__(
+        self,
+        tracker: Callable[[Any], list[Any]],
+        nodes: Sequence[Any],
+        replacements: Mapping[Any, Any] | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        self._tracker = tracker
+        self.clients: dict[Any, list[tuple[Any, int]]] = {}
+        self._new: dict[Any, Any] = dict(replacements or {})
+        self._done: set[Any] = set()
+        for node in nodes:
+            for variable in node.outputs:
+                self.clients[variable] = []
+            for position, variable in enumerate(node.inputs):
+                self.clients.setdefault(variable, []).append((node, position))
+        for node in nodes:
+            self._visit(node, limit)
+
+    def outputs(self, outputs: Sequence[Any]) -> list[Any]:
+        """What has become of these."""
+        return [self._new.get(x, x) for x in outputs]
+
+    def _visit(self, node: Any, left: int) -> None:
+        """Finds what a node with finished operands becomes; `left` bounds how often its results are rewritten again."""
+        self._done.add(node)
+        operands = [self._new.get(x, x) for x in node.inputs]
+        made = node
+        if any(x is not y for x, y in zip(operands, node.inputs, strict=True)):
+            made = node.clone_with_new_inputs(operands)
+            self._replace(node.outputs, made.outputs)
+            self._done.add(made)
+        for rewriter in self._tracker(made.op) if left else ():
+            results = rewriter.transform(self, made)
+            if results:
+                self._finish(results, made, left - 1)
+                self._replace(made.outputs, [self._new.get(x, x) for x in results])
+                self._replace(node.outputs, [self._new.get(x, x) for x in results])
+                return
+
+    def _finish(self, results: Sequence[Any], known: Any, left: int) -> None:
+        """Rewrites the new nodes that a rewrite has made."""
+        nodes = order((), results, self._done)
+        for node in nodes:
+            for variable in node.outputs:
+                self.clients.setdefault(variable, [])
+            for position, variable in enumerate(node.inputs):
+                self.clients.setdefault(variable, []).append((node, position))
+        for result, variable in zip(results, known.outputs, strict=True):
+            self.clients.setdefault(result, []).extend(self.clients.get(variable, ()))
+        for node in nodes:
+            self._visit(node, left)
+
+    def _replace(self, old: Sequence[Any], new: Sequence[Any]) -> None:
+        for x, y in zip(old, new, strict=True):
+            self._new[x] = y
+            if x is not y:
+                self.clients.setdefault(y, self.clients.get(x, []))
+
+
+def _kind(op: Any) -> str:
+    """Name of the scalar op of an elementwise op, or of the op's class."""
+    return type(getattr(op, "scalar_op", op)).__name__
+
+
+def order(inputs: Sequence[Any], outputs: Sequence[Any], done: Container[Any] = ()) -> list[Any]:
+    """Nodes that the outputs need, operands first, without those that are done and what only they need."""
+    known = set(inputs)
+    seen: set[Any] = set()
+    found: list[Any] = []
+    stack = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            found.append(node)
+        elif node not in seen and node not in done:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
+    return found

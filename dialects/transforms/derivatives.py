@@ -1,0 +1,254 @@
+"""Graphs from graphs: what JAX's transformations need of PyTensor and Aesara.
+
+In: the inputs and outputs of a graph. Out: those of its pushforward (forward mode), its pullback (reverse mode), of the
+graph with the gradients of a number, or of the graph with a further leading axis (`batching.py`). The libraries' own
+gradients do the work. A graph that comes out holds the variables that went in; it is lowered as any graph is.
+
+    outputs = f(inputs)
+    pushforward:  (*inputs, *tangents of some inputs)     -> tangents of the outputs
+    pullback:     (*inputs, *cotangents of some outputs)  -> cotangents of the inputs that they depend on
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from ...codegen.errors import DerivativeError
+from . import batching, static_shapes
+
+if TYPE_CHECKING:
+    from ..readers.apply_graph import Library
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """A graph made from another.
+
+    Attributes:
+        inputs: its inputs: those of the graph that it was made from, and then the (co)tangents.
+        outputs: what it computes.
+        places: for each output, which output (pushforward, batched) or input (pullback) of the other graph it belongs
+            to; for a gradient, the inputs that its last outputs belong to. What is missing is zero everywhere, or
+            (batched) the same for the whole batch: see `same`.
+        same: for a batched graph, whether each output has no batch axis.
+    """
+
+    inputs: list[Any]
+    outputs: list[Any]
+    places: tuple[int, ...]
+    same: tuple[bool, ...] = ()
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_sizes_looked_up(method: Method) -> Method:
+    """Making nodes is quick in it; see `static_shapes`."""
+
+    @functools.wraps(method)
+    def wrapped(self: Transforms, *args: Any) -> Any:
+        with static_shapes.looked_up(self._library.module):
+            return method(self, *args)
+
+    return cast(Method, wrapped)
+
+
+class Transforms:
+    """The transformations of one library's graphs.
+
+    Args:
+        library: the graph library's classes.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    @_with_sizes_looked_up
+    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int]) -> Transformed:
+        """Tangents of the outputs that are no integers, from tangents of the active inputs.
+
+        The pullback is linear in the cotangents, so its own pullback is the pushforward. Where it mentions the
+        cotangents still, ones stand for them: that of a product leaves out what only a cotangent of zero allows to.
+
+        Args:
+            inputs, outputs: the graph's.
+            active: which inputs have a tangent.
+
+        Raises:
+            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
+        """
+        tangents = [_companion(inputs[i], "tangent") for i in active]
+        smooth = [j for j, output in enumerate(outputs) if is_smooth(output)]
+        seeds = [_companion(outputs[j], "seed") for j in smooth]
+        pulled = self._pull([outputs[j] for j in smooth], [inputs[i] for i in active], seeds)
+        rows = [(g, t) for g, t in zip(pulled, tangents, strict=True) if g is not None]
+        linear = [g for g, _ in rows]
+        constant = _made_by("ProdWithoutZeros", linear)
+        pushed = self._pull(linear, seeds, [t for _, t in rows], constant) if rows else [None] * len(seeds)
+        basic = self._library.module("tensor.basic")
+        ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
+        found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
+        results = self._replace([self._as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)], ones)
+        return Transformed([*inputs, *tangents], results, tuple(smooth))
+
+    @_with_sizes_looked_up
+    def pullback(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], seeded: Sequence[int]
+    ) -> Transformed:
+        """Cotangents of the active inputs, from cotangents of some outputs.
+
+        Args:
+            inputs, outputs: the graph's.
+            active: of which inputs.
+            seeded: which outputs have a cotangent.
+
+        Raises:
+            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
+        """
+        cotangents = [_companion(outputs[j], "cotangent") for j in seeded]
+        pulled = self._pull([outputs[j] for j in seeded], [inputs[i] for i in active], cotangents)
+        found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
+        results = [self._as_type_of(g, inputs[i]) for i, g in found]
+        return Transformed([*inputs, *cotangents], results, tuple(i for i, _ in found))
+
+    def clips(self, outputs: Sequence[Any]) -> bool:
+        """Whether the cotangents of some values are clipped on their way back."""
+        return bool(_made_by("GradClip", outputs))
+
+    @_with_sizes_looked_up
+    def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], of: int) -> Transformed:
+        """The outputs, and then the gradients of one of them, a real number, by the active inputs.
+
+        Args:
+            inputs, outputs: the graph's.
+            active: by which inputs.
+            of: which output.
+
+        Returns:
+            With places for the gradients alone: an input that has none is not there.
+
+        Raises:
+            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
+        """
+        number = outputs[of]
+        one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
+        pulled = self._pull([number], [inputs[i] for i in active], [one])
+        found = [(i, self._as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
+        return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
+
+    @_with_sizes_looked_up
+    def batched(self, inputs: Sequence[Any], outputs: Sequence[Any], mapped: Sequence[bool]) -> Transformed:
+        """The graph for a batch: mapped inputs, and what depends on them, have a further leading axis.
+
+        Raises:
+            BatchingError: an op cannot take it.
+        """
+        fresh = [
+            batching.with_axis(variable) if flag else variable for variable, flag in zip(inputs, mapped, strict=True)
+        ]
+        results = batching.vectorize(self._library, dict(zip(inputs, fresh, strict=True)), outputs)
+        same = tuple(new.type.ndim == old.type.ndim for new, old in zip(results, outputs, strict=True))
+        return Transformed(fresh, results, tuple(range(len(outputs))), same)
+
+    # ---- the library's own gradients --------------------------------------------------------------------------------
+
+    def _pull(
+        self, outputs: Sequence[Any], wrt: Sequence[Any], cotangents: Sequence[Any], constant: Sequence[Any] = ()
+    ) -> list[Any]:
+        """The library's gradient, None where nothing depends on a variable.
+
+        Each output goes through an identity of its own: the library takes what is given for an output as its whole
+        gradient, also where another output depends on it.
+        """
+        if not outputs or not wrt:
+            return [None] * len(wrt)
+        for variable in (*outputs, *wrt):
+            is_smooth(variable)  # refuses complex ones
+        gradient = self._library.module("gradient")
+        identity = self._library.module("tensor.basic").tensor_copy
+        known = {identity(output): seed for output, seed in zip(outputs, cotangents, strict=True)}
+        # `IfElse` with several outputs cannot do without the cotangent of any.
+        several = [x for x in _made_by("IfElse", outputs) if len(x.owner.outputs) > 1]
+        known.update({identity(x): self._float_zeros_like(x) for x in several})
+        try:
+            return list(
+                gradient.grad(
+                    None,
+                    list(wrt),
+                    consider_constant=list(constant),
+                    known_grads=known,
+                    disconnected_inputs="ignore",
+                    return_disconnected="none",
+                )
+            )
+        except (gradient.NullTypeGradError, NotImplementedError) as error:
+            raise DerivativeError(f"the graph has no derivative: {error}") from None
+
+    def _float_zeros_like(self, variable: Any) -> Any:
+        dtype = variable.type.dtype
+        dtype = dtype if dtype.startswith(("float", "complex")) else "float64"
+        return self._library.module("tensor.basic").zeros_like(variable, dtype=dtype)
+
+    def _as_type_of(self, value: Any, variable: Any) -> Any:
+        """A gradient in the dtype that JAX demands: that of what it belongs to."""
+        return value if value.type.dtype == variable.type.dtype else value.astype(variable.type.dtype)
+
+    def _replace(self, outputs: list[Any], replacements: dict[Any, Any]) -> list[Any]:
+        if not outputs:
+            return outputs
+        replaced: list[Any] = self._clone_replace()(outputs, replacements)
+        return replaced
+
+    def _clone_replace(self) -> Callable[..., Any]:
+        try:
+            clone_replace: Callable[..., Any] = self._library.module("graph.replace").clone_replace
+        except ImportError:  # Aesara
+            clone_replace = self._library.module("graph.basic").clone_replace
+        return clone_replace
+
+
+def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:
+    """All outputs of the nodes with that op, by its class's name, that some outputs depend on."""
+    found: dict[Any, None] = {}
+    seen: set[Any] = set()
+    stack = [x.owner for x in outputs if x.owner is not None]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if type(node.op).__name__ == op:
+            found.update(dict.fromkeys(node.outputs))
+        stack.extend(x.owner for x in node.inputs if x.owner is not None)
+    return list(found)
+
+
+def is_smooth(variable: Any) -> bool:
+    """Whether a variable has derivatives at all: its dtype is real floating point.
+
+    Raises:
+        DerivativeError: it is complex: PyTensor's convention for complex gradients is not JAX's.
+    """
+    dtype = str(getattr(variable.type, "dtype", ""))
+    if dtype.startswith("complex"):
+        raise DerivativeError(
+            f"{variable.name or variable} is complex, and what PyTensor calls its gradient is not what JAX does; "
+            "take derivatives by real and imaginary parts"
+        )
+    return dtype.startswith("float")
+
+
+def _companion(variable: Any, what: str) -> Any:
+    """A (co)tangent: a variable of the same type, in which `SplitDims` may have put the -1 that was asked for."""
+    shape = tuple(None if size is None or size < 0 else size for size in _static_shape(variable))
+    kind = variable.type if shape == _static_shape(variable) else variable.type.clone(shape=shape)
+    return kind(name=f"{variable.name}_{what}" if variable.name else None)
+
+
+def _static_shape(variable: Any) -> tuple[int | None, ...]:
+    return tuple(getattr(variable.type, "shape", ()))

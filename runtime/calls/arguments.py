@@ -1,0 +1,180 @@
+"""What a call's arguments must satisfy, checked before anything runs.
+
+In: a signature and the arguments' dtypes, shapes and, for integer arguments that decide a size, values. Out: the size
+of every root. Errors name the argument, the axis, what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen import dims as dimension
+from ...codegen.constraints import Constraint
+from ...codegen.dtypes import kind_of
+from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, demand_error
+from ...codegen.signature import Argument, Signature, describe
+
+
+def check_count(signature: Signature, count: int, shared: int = 0) -> None:
+    """Raises `ArgumentTypeError` when a call has too many or too few arguments."""
+    expected = len(signature.arguments) - shared
+    if count != expected:
+        names = ", ".join(str(a) for a in signature.arguments[:expected]) or "none"
+        raise ArgumentTypeError(f"expected {expected} argument{'s' * (expected != 1)} ({names}), got {count}")
+
+
+def check_type(argument: Argument, dtype: Any, *, weak: bool = False, narrow: bool = False) -> None:
+    """Raises `ArgumentTypeError` for a wrong dtype; a Python number (`weak`) converts where no information is lost.
+
+    With `narrow`, JAX has no 64-bit types now, and what it has in their place will do.
+    """
+    if dtype == argument.dtype or (narrow and dtype == narrowed(argument.dtype)):
+        return
+    kinds = "biufc"
+    wanted = kinds.index(kind_of(argument.dtype).replace("u", "i"))
+    if weak and dtype.kind in kinds and kinds.index(dtype.kind) <= wanted:
+        return
+    hint = f"; convert it with .astype({argument.dtype.name!r})"
+    raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}{hint}")
+
+
+def narrowed(dtype: Any) -> np.dtype[Any]:
+    """The dtype that JAX has in place of one with 64 bits when its x64 mode is off."""
+    dtype = np.dtype(dtype)
+    smaller = {"f": "float32", "i": "int32", "u": "uint32", "c": "complex64"}
+    wide = dtype.itemsize // (2 if dtype.kind == "c" else 1) == 8
+    return np.dtype(smaller[dtype.kind]) if wide else dtype
+
+
+def key_data(argument: Argument, value: Any) -> Any:
+    """The integers of a PRNG key, which may be typed (`jax.random.key`) or those integers already.
+
+    Raises:
+        ArgumentTypeError: a key of another implementation than the program was made for.
+    """
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or not jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
+        return value
+    implementation = str(jax.random.key_impl(value))
+    if implementation != argument.key:
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: expected a PRNG key of implementation {argument.key!r}, got "
+            f"{implementation!r}; use jax.random.key(seed, impl={argument.key!r})"
+        )
+    return jax.random.key_data(value)
+
+
+def check_fits(argument: Argument, value: int) -> None:
+    """Raises `ArgumentTypeError` for a Python int that the argument's dtype cannot hold."""
+    info = np.iinfo(argument.dtype)
+    if not info.min <= value <= info.max:
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: {value} does not fit dtype {argument.dtype} ({info.min} to {info.max})"
+        )
+
+
+def find_sizes(
+    signature: Signature, shapes: Sequence[tuple[int, ...]], values: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """The size of every root, from shapes and values; every other dimension and constraint is checked against them.
+
+    Args:
+        signature: the program's.
+        shapes: one per argument.
+        values: the roots that are integer arguments' values.
+
+    Raises:
+        ArgumentShapeError: wrong rank, wrong size, or two arguments that must agree and do not.
+        IndexOutOfBoundsError: a size that an index in the graph does not fit.
+    """
+    for argument, shape in zip(signature.arguments, shapes, strict=True):
+        if len(shape) != len(argument.dims):
+            raise ArgumentShapeError(
+                f"argument {argument.name!r}: expected {len(argument.dims)} axes "
+                f"({describe(argument.dtype, argument.dims)}), got {len(shape)} (shape {shape})"
+            )
+    sizes = dict(values or {})
+    for root in signature.roots:
+        if root.axis is not None:
+            sizes[root.name] = shapes[root.argument][root.axis]
+    for argument, shape in zip(signature.arguments, shapes, strict=True):
+        for axis, (dim, found) in enumerate(zip(argument.dims, shape, strict=True)):
+            expected = dimension.evaluate(dim, sizes)
+            if expected != found:
+                raise ArgumentShapeError(_axis_message(signature, argument, axis, expected, found))
+    # What depends on sizes from data is checked when they are known.
+    decided = [c for c in signature.constraints if dimension.roots(c.lhs) | dimension.roots(c.rhs) <= sizes.keys()]
+    check_constraints(signature, decided, sizes)
+    return sizes
+
+
+def check_constraints(signature: Signature, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> None:
+    """Raises `ArgumentShapeError` (or `IndexOutOfBoundsError`) for a constraint that the sizes violate."""
+    for constraint in constraints:
+        if not _holds(constraint, sizes):
+            raise demand_error(constraint.where, _constraint_message(signature, constraint, sizes))
+
+
+def _holds(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
+    try:
+        return constraint.holds(sizes)
+    except ZeroDivisionError:
+        return False
+
+
+def _axis_message(signature: Signature, argument: Argument, axis: int, expected: int, found: int) -> str:
+    dim = argument.dims[axis]
+    why = "" if isinstance(dim, int) else f" = {dim}{origin(signature, dimension.roots(dim), argument.name, axis)}"
+    return f"argument {argument.name!r}, axis {axis}: expected size {expected}{why}, got {found}"
+
+
+def origin(signature: Signature, names: frozenset[str], besides: str = "", axis: int | None = None) -> str:
+    """Where roots come from, in words."""
+    places = []
+    for root in signature.roots:
+        if root.name in names:
+            argument = signature.arguments[root.argument]
+            if root.axis is None:
+                element = "" if root.element is None else f"[{root.element}]"
+                places.append(f"{root.name} is the value of argument {argument.name!r}{element}")
+            elif (argument.name, root.axis) != (besides, axis):
+                places.append(f"{root.name} is argument {argument.name!r}, axis {root.axis}")
+    return f" ({', '.join(places)})" if places else ""
+
+
+def _constraint_message(signature: Signature, constraint: Constraint, sizes: Mapping[str, int]) -> str:
+    names = dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
+    found = ", ".join(f"{name} = {sizes[name]}" for name in sorted(names))
+    where = f", demanded by {constraint.where}" if constraint.where else ""
+    return f"expected {constraint}, got {found}{origin(signature, names)}{where}"
+
+
+def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], Any, bool]:
+    """Shape, dtype and weakness of a call's value.
+
+    Raises:
+        ArgumentTypeError: when it is no array and no number.
+    """
+    if type(value) is int and argument.dtype.kind in "iu":
+        check_fits(argument, value)
+        return (), np.dtype(np.int64), True
+    if isinstance(value, bool | int | float | complex):
+        return (), np.asarray(value).dtype, True
+    if type(value).__name__ == "DataArray":
+        raise ArgumentTypeError(
+            f"argument {argument.name!r} is a DataArray with axes {', '.join(map(str, value.dims))}, and axes count by "
+            f"their order here ({describe(argument.dtype, argument.dims)}); pass x.transpose(...).values"
+        )
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is None or dtype is None:
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: expected an array ({describe(argument.dtype, argument.dims)}), got "
+            f"{type(value).__name__}; convert it with numpy.asarray(..., {argument.dtype.name!r})"
+        )
+    if not isinstance(dtype, np.dtype):
+        raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}")
+    return tuple(shape), dtype, bool(getattr(value, "weak_type", False))

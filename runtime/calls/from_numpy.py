@@ -1,0 +1,359 @@
+"""Calls of an executable on a CPU with NumPy arrays, written out for its arguments and results and compiled once.
+
+In: an executable, and where its arguments' and results' elements are. Out: a function from NumPy arrays to NumPy
+arrays. For arguments `x: float64[8]` and `k: float64[]`, and a result in an array of its own, it reads
+
+    def call(a0, a1, /):
+        if type(a0) is not ndarray or a0.dtype is not dtype0 or a0.shape != shape0: return otherwise(a0, a1)
+        t = type(a1)
+        if (a1.dtype is not dtype1 or a1.shape) if t is ndarray else t not in scalars1: return otherwise(a0, a1)
+        try: stage = pop()
+        except IndexError: stage = make_stage()
+        operands, h0, h1 = stage
+        h0[...] = a0
+        h1[...] = a1
+        o0, = execute(operands).consume_with_handlers(handlers)
+        collect()
+        r0 = memory0[o0.unsafe_buffer_pointer() - 64, ...].copy()
+        push(stage)
+        return r0
+
+The decision to know: arguments are copied into memory that XLA reads in place and that JAX knows as arrays already (a
+*stage*). For a few elements that takes a quarter of the time of handing over a NumPy array, up to a megabyte half of
+it, and no other thread is needed, as there is where JAX copies. A stage belongs to one call at a time: it is taken from
+a list, and goes back when the results are there; the list is as long as there were calls at the same time.
+
+Results are copied too where they are small (`host_memory.memory_at`). Larger ones are XLA's memory itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
+from ..direct.call import DirectCall
+from ..executables.sync_client import is_synchronous
+from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, sharer
+
+STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
+COPIED = 1 << 13  # bytes of the largest array of results that is copied
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the elements of an argument or a result are.
+
+    Attributes:
+        dims: its shape.
+        dtype: its dtype.
+        array: the number of the executable's argument or result that holds them.
+        start: its first element there, where that array is flat and holds several; None where it is alone.
+        numpy: whether the caller has a NumPy array; a JAX array, on the executable's device, otherwise.
+    """
+
+    dims: tuple[int, ...]
+    dtype: np.dtype[Any]
+    array: int
+    start: int | None = None
+    numpy: bool = True
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return math.prod(self.dims) * self.dtype.itemsize
+
+
+def alone(shapes: Sequence[Any]) -> list[Place]:
+    """A place for each of an executable's arguments or results, each in an array of its own.
+
+    Args:
+        shapes: with `shape` and `dtype` each.
+    """
+    return [Place(tuple(x.shape), np.dtype(x.dtype), i) for i, x in enumerate(shapes)]
+
+
+def numpy_call(
+    compiled: Any,
+    arguments: Sequence[Place],
+    results: Sequence[Place],
+    device: Any,
+    *,
+    otherwise: Callable[..., Any] | None,
+    single: bool = False,
+    direct_call: DirectCall | None = None,
+) -> Callable[..., Any]:
+    """A function from NumPy arrays to NumPy arrays; any number of threads may call it at the same time.
+
+    Arguments may also be NumPy scalars and Python numbers where a scalar is expected. The results can be written to,
+    and share no element with one another, with an argument, or with those of another call.
+
+    Args:
+        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone.
+        arguments: of the function made; they fill each of the executable's arguments.
+        results: of the function made.
+        device: a CPU; calls on that of `sync_client` need no other thread.
+        otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
+            shape; None for a caller that knows them to be arrays of those.
+        single: whether the only result is returned alone; a tuple otherwise.
+        direct_call: runs the executable without PJRT, see `direct_call`; all arguments and results are then NumPy's.
+
+    Raises:
+        ValueError: the places do not fit the executable.
+    """
+    return _Writer(compiled, arguments, results, device, direct_call).write(otherwise, single)
+
+
+class _Writer:
+    """Writes one such function.
+
+    Attributes:
+        operands: shape and dtype of the executable's arguments.
+        outputs: those of its results.
+        large: the arguments for which no memory is kept.
+    """
+
+    def __init__(
+        self,
+        compiled: Any,
+        arguments: Sequence[Place],
+        results: Sequence[Place],
+        device: Any,
+        direct_call: DirectCall | None,
+    ) -> None:
+        self.compiled = compiled
+        self.arguments = arguments
+        self.results = results
+        self.device = device
+        self.operands = jax.tree.leaves(compiled.args_info)
+        self.outputs = jax.tree.leaves(compiled.out_info)
+        _check("argument", arguments, self.operands)
+        _check("result", results, self.outputs)
+        for number, operand in enumerate(self.operands):
+            size = sum(math.prod(place.dims) for place in arguments if place.array == number)
+            if size != math.prod(operand.shape):
+                found = math.prod(operand.shape)
+                raise ValueError(f"the executable's argument {number} has {found} elements, but {size} places")
+        self.direct_call = direct_call
+        if direct_call is not None and not all(place.numpy for place in (*arguments, *results)):
+            raise ValueError("a direct call has NumPy arrays only")
+        large = [i for i, a in enumerate(arguments) if a.numpy and a.start is None and a.nbytes > STAGED]
+        self.large = [] if direct_call is not None else large
+        self.direct = None if self.large or direct_call is not None else direct_execution(compiled)
+        kept = range(len(self.operands)) if self.direct is None else self.direct.kept
+        self.position = {number: position for position, number in enumerate(kept)}
+        self.scope: dict[str, Any] = {
+            "ndarray": np.ndarray,
+            "empty": np.empty,
+            "readable": _readable,
+            "compiled": compiled,  # what the executable refers to lives as long
+        }
+
+    def write(self, otherwise: Callable[..., Any] | None, single: bool) -> Callable[..., Any]:
+        """The function."""
+        parameters = ", ".join(f"a{i}" for i in range(len(self.arguments)))
+        lines = []
+        if otherwise is not None:
+            self.scope["otherwise"] = otherwise
+            for i, place in enumerate(self.arguments):
+                if place.numpy:
+                    lines += self._guard(i, place, f"return otherwise({parameters})")
+        lines += [*self._stage(), *self._execute(), *self._results(), "push(stage)"]
+        returned = "r0" if single else f"({''.join(f'r{i}, ' for i in range(len(self.results)))})"
+        header = f"def call({parameters}, /):" if parameters else "def call():"
+        exec("\n    ".join([header, *lines, f"return {returned}"]), self.scope)
+        call: Callable[..., Any] = self.scope["call"]
+        return call
+
+    def _guard(self, i: int, place: Place, leave: str) -> list[str]:
+        """Leaves with an argument of another type or shape, which would be converted or repeated silently."""
+        dtype = self.scope[f"dtype{i}"] = place.dtype
+        if place.dims:
+            self.scope[f"shape{i}"] = place.dims
+            return [f"if type(a{i}) is not ndarray or a{i}.dtype is not dtype{i} or a{i}.shape != shape{i}: {leave}"]
+        self.scope[f"scalars{i}"] = {dtype.type, *_PYTHON_TYPES.get(dtype.char, ())}
+        test = f"t not in scalars{i}"
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype)
+            test += f" and (t is not int or not {info.min:d} <= a{i} <= {info.max:d})"
+        return [
+            f"t = type(a{i})",
+            f"if (a{i}.dtype is not dtype{i} or a{i}.shape) if t is ndarray else {test}: {leave}",
+        ]
+
+    def _stage(self) -> list[str]:
+        """Takes memory for the arguments, and fills it."""
+        host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and a.array in self.position]
+        stages: list[Any] = []
+        make = self._maker(host) if self.direct_call is None else self._workspace_maker(self.direct_call, host)
+        stages.append(make())  # refuses here what it cannot make
+        self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
+        held = "operands, " if self.direct_call is None else "memory, table, "
+        outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))
+        lines = [
+            "try: stage = pop()",
+            "except IndexError: stage = make_stage()",
+            f"{held}{''.join(f'h{i}, ' for i in host)}{outputs}= stage",
+            *(f"h{i}[...] = a{i}" for i in host if self.arguments[i].nbytes),
+        ]
+        for i, place in enumerate(self.arguments):
+            if place.array in self.position and not place.numpy:
+                lines.append(f"operands[{self.position[place.array]:d}] = a{i}")
+        return lines
+
+    def _maker(self, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
+        """Makes the list of the executable's arguments, and NumPy arrays on their memory."""
+        operands, arguments, device = self.operands, [self.arguments[i] for i in host], self.device
+        kept = list(self.position)
+
+        def make() -> tuple[Any, ...]:
+            numbers = {place.array for place in arguments}
+            arrays = {i: aligned(tuple(operands[i].shape), np.dtype(operands[i].dtype)) for i in numbers}
+            views = [_part(arrays[place.array], place) for place in arguments]
+            on_device = {i: in_place(array, device) for i, array in arrays.items() if i in kept}
+            if any(array is None for array in on_device.values()):
+                raise ValueError(f"{device} does not use NumPy's memory in place")
+            return [on_device.get(i) for i in kept], *views
+
+        return make
+
+    def _workspace_maker(self, direct_call: DirectCall, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
+        """Makes what one direct call at a time needs, with arrays on the memory of arguments and results."""
+        arguments = [self.arguments[i] for i in host]
+        packed = {place.array for place in self.results if place.start is not None}
+
+        def make() -> tuple[Any, ...]:
+            memory = direct_call.workspace()
+            self.scope["run"] = memory.run
+            results = [
+                array.view(np.dtype(f"V{array.nbytes:d}")).reshape(()) if number in packed and array.nbytes else array
+                for number, array in enumerate(memory.results)
+            ]
+            return memory, memory.table, *[_part(memory.arguments[a.array], a) for a in arguments], *results
+
+        return make
+
+    def _execute(self) -> list[str]:
+        if self.direct_call is not None:
+            self.scope["failed"] = _failed
+            return ["if run(table): failed()"]
+        outputs = "".join(f"o{i}, " for i in range(len(self.outputs))) or "()"
+        if self.direct is not None:
+            self.scope |= {name: getattr(self.direct, name) for name in ("execute", "handlers", "collect")}
+            lines = [f"{outputs} = execute(operands).consume_with_handlers(handlers)", "collect()"]
+        else:
+            self.scope |= {"execute": self.compiled, "X64": x64_flag(), "in_x64": x64_caller()}
+            lines = []
+            given = "*operands"
+            if self.large:
+                # Not kept in the stage, which would keep the memory.
+                names = {self.arguments[i].array: f"readable(a{i})" for i in self.large}
+                given = ", ".join(names.get(n, f"operands[{n:d}]") for n in range(len(self.operands)))
+            if isinstance(self.compiled.out_info, (tuple, list)):
+                target = outputs
+            else:
+                target = "o0"
+            wide = any(np.dtype(x.dtype).itemsize >= 8 for x in (*self.operands, *self.outputs))
+            call = f"execute({given})"
+            if wide:
+                call += f" if X64.value else in_x64(execute, ({given},))"
+            lines.append(f"{target} = {call}")
+        if self.direct is None or not is_synchronous(self.device):
+            lines += [f"o{i}.block_until_ready()" for i in range(len(self.outputs))]
+        # The arrays are the caller's.
+        for place in self.arguments:
+            if place.array in self.position and not place.numpy:
+                lines.append(f"operands[{self.position[place.array]:d}] = None")
+        return lines
+
+    def _results(self) -> list[str]:
+        """From the executable's results to those of the call."""
+        lines = []
+        for number, output in enumerate(self.outputs):
+            places = {i: place for i, place in enumerate(self.results) if place.array == number}
+            if not places:
+                continue
+            ((first, place), *_) = places.items()
+            dims, dtype = tuple(output.shape), np.dtype(output.dtype)
+            nbytes = math.prod(dims) * dtype.itemsize
+            if not place.numpy:
+                lines.append(f"r{first} = o{number}")
+                continue
+            if not nbytes:
+                for i, place in places.items():
+                    self.scope |= {f"shape{i}r": place.dims, f"dtype{i}r": place.dtype}
+                    lines.append(f"r{i} = empty(shape{i}r, dtype{i}r)")
+                continue
+            whole = place.start is None
+            name = f"r{first}" if whole else f"base{number}"
+            # As one scalar of many bytes: of all arrays NumPy copies that one, and takes parts of it, fastest.
+            kind: Any = (dims, dtype) if whole else ((), np.dtype(f"V{nbytes:d}"))
+            if self.direct_call is not None:
+                lines.append(f"{name} = o{number}.copy()")
+            elif nbytes <= COPIED:
+                self.scope[f"memory{number}"] = memory_at(*kind)
+                lines.append(
+                    f"{name} = memory{number}[o{number}.unsafe_buffer_pointer() - {FIRST_ADDRESS:d}, ...].copy()"
+                )
+            else:
+                self.scope[f"share{number}"] = sharer(*kind)
+                lines.append(f"{name} = share{number}(o{number})")
+            if not whole:
+                for i, place in places.items():
+                    self.scope[f"part{i}"] = np.dtype((place.dtype, place.dims))
+                    assert place.start is not None
+                    lines.append(f"r{i} = {name}.getfield(part{i}, {place.start * place.dtype.itemsize:d})")
+        return lines
+
+
+# Python's numbers that NumPy and JAX convert to the same value.
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "d": (float, int),
+    "f": (float,),
+    "e": (float,),
+    "?": (bool,),
+    "D": (complex, float),
+}
+
+
+def _part(array: np.ndarray[Any, Any], place: Place) -> np.ndarray[Any, Any]:
+    """The elements of an argument in the array that holds them."""
+    if place.start is None:
+        return array
+    return array[place.start : place.start + math.prod(place.dims)].reshape(place.dims)
+
+
+def _failed() -> None:
+    raise RuntimeError("a kernel reported an error")
+
+
+def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array as JAX reads it in place: where it had to copy, it would do so in another thread."""
+    if is_aligned(array):
+        return array
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _check(kind: str, places: Sequence[Place], arrays: Sequence[Any]) -> None:
+    """That each place is in its array, and none in another's."""
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for i, place in enumerate(places):
+        if not 0 <= place.array < len(arrays):
+            raise ValueError(f"{kind} {i}: the executable has {len(arrays)} arrays, not number {place.array}")
+        array = arrays[place.array]
+        dims, dtype = tuple(array.shape), np.dtype(array.dtype)
+        size, start = math.prod(place.dims), place.start or 0
+        inside = dims == place.dims if place.start is None else len(dims) == 1 and 0 <= start <= dims[0] - size
+        if not inside or dtype != place.dtype or (place.start is not None and not place.numpy):
+            raise ValueError(f"{kind} {i}: {place} is not in the executable's {dtype}{list(dims)}")
+        spans = taken.setdefault(place.array, [])
+        if any(place.start is None or (start < end and begin < start + size) for begin, end in spans):
+            raise ValueError(f"{kind} {i}: {place} is in the place of another one")
+        spans.append((start, start + size))

@@ -1,0 +1,311 @@
+"""Calls of a compiled executable's kernels without PJRT: an experiment, off unless it is asked for.
+
+In: an executable that JAX compiled for the CPU, and arguments to try it with. Out: a function from NumPy arrays to
+NumPy arrays that gives the same bits in a fraction of the time (docs/direct_call.md: how much, where, what the risks
+are). Decision to know: all that this rests on is private to XLA. So the parts (`cpu_executable` reads what was
+compiled, `object_code` loads it) refuse whatever they do not know, and here nothing is given out before it has
+computed the same bits as PJRT, with the caller's arguments and with random ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
+from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
+from .executable import KERNEL_ALIGNMENT, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
+from .object_code import ObjectCode, outside
+
+TRIALS = 8  # random inputs tried before a function is given out
+
+Function = Callable[..., list[np.ndarray]]
+
+
+class Compiled(Protocol):
+    """`jax.stages.Compiled`, as far as it is needed."""
+
+    def runtime_executable(self) -> Any: ...
+
+    def __call__(self, *args: Any) -> Any: ...
+
+
+class DirectCall:
+    """A compiled function that is called without PJRT.
+
+    Calls may come from several threads at once, and from forked processes. Arguments are copied in and results copied
+    out; a call takes NumPy arrays (or what converts to them and has `dtype` and `shape`) of exactly the dtypes and
+    shapes that were compiled.
+
+    Attributes:
+        run: the function itself; calling it saves 0.1 us over calling this object.
+        workspace: makes a `Workspace`, for callers who write and read arrays themselves. It belongs to one call at a
+            time, and must be kept as long as its arrays and its table are used.
+        parameters: dtype and shape of each argument.
+        results: those of each result.
+    """
+
+    __slots__ = ("parameters", "results", "run", "workspace")
+
+    def __init__(self, executable: CpuExecutable) -> None:
+        """Loads an executable without trying it; `of` is what others use."""
+        self.parameters = tuple((value.dtype, value.shape) for value in executable.parameters)
+        self.results = tuple((value.dtype, value.shape) for value in executable.results)
+        self.workspace = _workspaces(executable)
+        self.run: Function = _function(executable.parameters, len(executable.results), self.workspace)
+
+    @classmethod
+    def of(
+        cls,
+        compiled: Compiled,
+        arguments: Sequence[Any],
+        *,
+        trials: int = TRIALS,
+        seed: int = 0,
+        unproven: bool = False,
+    ) -> DirectCall:
+        """Loads an executable and compares it with PJRT, bit by bit.
+
+        Args:
+            compiled: what `jax.jit(f, keep_unused=True).lower(...).compile()` gives, for one CPU device; its arguments
+                are arrays.
+            arguments: with which both ways are tried first. They should be usual ones: random inputs are made from
+                them, by 10% changes to floating-point numbers and by exchange of the elements of other arrays; one
+                of the trials is with subnormal numbers, one with NaN and infinity.
+            trials: number of random inputs.
+            seed: of the random inputs.
+            unproven: takes versions of jaxlib that are not in `jax_compat.PROVEN_JAXLIB`, too.
+
+        Raises:
+            DirectCallRefused: something about the executable, this version of jaxlib or this machine is not known, or
+                a result differs; the message says what.
+            ArgumentTypeError: an argument's dtype is not the one that was compiled for.
+            ArgumentShapeError: likewise, its shape.
+        """
+        if not (unproven or proven_jaxlib()):
+            proven = ", ".join(PROVEN_JAXLIB)
+            raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
+        executable = compiled.runtime_executable()
+        if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
+            raise DirectCallRefused("the executable is not for one CPU device")
+        read = CpuExecutable.read(_serialized(executable))
+        if len(read.parameters) != len(arguments):
+            raise DirectCallRefused(
+                f"the executable has {len(read.parameters):d} parameters for {len(arguments):d} arguments; compile "
+                "with keep_unused=True"
+            )
+        direct = cls(read)
+        inputs = [np.asarray(argument) for argument in arguments]
+        _compare(direct, compiled, inputs, "the arguments")
+        random = np.random.default_rng(seed)
+        for trial in range(trials):
+            varied = [_varied(array, trial, random) for array in inputs]
+            _compare(direct, compiled, varied, f"random input {trial:d}")
+        return direct
+
+    def __call__(self, *arguments: Any) -> list[np.ndarray]:
+        """The results for these arguments.
+
+        Raises:
+            ArgumentTypeError: an argument's dtype is not the one that was compiled for, or their number is another.
+            ArgumentShapeError: an argument's shape is not the one that was compiled for.
+        """
+        return self.run(*arguments)
+
+
+def _serialized(executable: Any) -> bytes:
+    """PJRT's own serialization; up to jaxlib 0.8 the client makes it."""
+    made: bytes
+    if hasattr(executable, "serialize"):
+        made = executable.serialize()
+    else:
+        made = executable.client.serialize_executable(executable)
+    return bytes(made)
+
+
+# --- Memory and the call
+
+
+class Workspace:
+    """What one call at a time uses: every buffer of the executable, and the table that `ObjectCode.run` runs.
+
+    A caller writes to `arguments`, calls `run(table)`, which returns 0 unless a kernel reported an error, and copies
+    what it wants from `results` before the next call.
+
+    Attributes:
+        run: without the interpreter's lock, in the calling thread.
+        table: what it takes.
+        arguments: an array for each parameter of the executable.
+        results: an array for each of its results.
+    """
+
+    def __init__(self, executable: CpuExecutable, code: ObjectCode, constants: dict[int, np.ndarray]) -> None:
+        sizes = executable.allocations
+        kernels = [step for step in executable.steps if isinstance(step, Kernel)]
+        words = sum(-(-size // KERNEL_ALIGNMENT) * 8 for size in sizes.values())
+        words += sum(4 + 2 * len(kernel.buffers) for kernel in kernels) + 6 + 5 * (len(executable.steps) + 1)
+        self._words = _aligned(8 * words).view(np.uint64)
+        self._used = 0
+        self._base = self._words.ctypes.data
+        self._held = code, constants  # what addresses in the table point to
+        self._allocations = {number: array.ctypes.data for number, array in constants.items()}
+        self._bytes = dict(constants)
+        for number, size in sizes.items():
+            self._allocations[number], part = self._take(-(-size // KERNEL_ALIGNMENT) * 8)
+            self._bytes[number] = part.view(np.uint8)
+
+        # XLA_CPU_KernelCallFrame: number of work groups {x, y, z}, this one's {x, y, z}, number of buffers, buffers
+        groups, part = self._take(6)
+        part[:] = 1, 1, 1, 0, 0, 0
+        lines: list[tuple[int, int, int, int, int]] = []
+        for step in executable.steps:
+            if isinstance(step, Kernel):
+                buffers, table = self._take(2 * len(step.buffers))
+                table[0::2] = [self._address(buffer) for buffer in step.buffers]
+                table[1::2] = [buffer.size for buffer in step.buffers]
+                frame, part = self._take(4)
+                part[:] = groups, groups + 24, len(step.buffers), buffers
+                lines.append((code.address(step.name), frame, 0, 0, 0))
+            else:
+                ends = self._address(step.destination), self._address(step.source)
+                lines.append((outside("memcpy"), *ends, step.source.size, ends[0]))
+        table_address, table = self._take(5 * (len(lines) + 1))
+        table[:-5] = [word for line in lines for word in line]
+        self.run = code.run
+        self.table = ctypes.c_void_p(table_address)
+        self.arguments = [self._array(value) for value in executable.parameters]
+        self.results = [self._array(value) for value in executable.results]
+
+    def _take(self, words: int) -> tuple[int, np.ndarray]:
+        """Address and content of the next words that are free."""
+        start = self._used
+        self._used += words
+        return self._base + 8 * start, self._words[start : self._used]
+
+    def _address(self, buffer: Slice) -> int:
+        return self._allocations[buffer.allocation] + buffer.offset
+
+    def _array(self, value: Value) -> np.ndarray:
+        part = self._bytes[value.buffer.allocation][value.buffer.offset :][: value.buffer.size]
+        return part.view(value.dtype).reshape(value.shape)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Zero bytes at an address that kernels accept."""
+    memory = np.zeros(size + KERNEL_ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % KERNEL_ALIGNMENT
+    return memory[start : start + size]
+
+
+def _workspaces(executable: CpuExecutable) -> Callable[[], Workspace]:
+    """Loads an executable; what makes workspaces for it."""
+    code = ObjectCode(executable.objects)
+    constants = {number: _aligned(len(data)) for number, data in executable.constants.items()}
+    for number, data in executable.constants.items():
+        constants[number][:] = np.frombuffer(data, np.uint8)
+    return lambda: Workspace(executable, code, constants)
+
+
+def _function(parameters: Sequence[Value], results: int, workspace: Callable[[], Workspace]) -> Function:
+    """The way of a call, written out for an executable as Python code; for one argument and one result
+
+        def call(a0):
+            try:
+                place = take()
+            except IndexError:
+                place = more()
+            memory, run, table, x0, r0 = place
+            try:
+                if a0.dtype != dtype0 or a0.shape != shape0:
+                    wrong((a0,))
+                x0[...] = a0
+                if run(table):
+                    failed()
+                return [r0.copy()]
+            finally:
+                give(place)
+
+    Each call has memory of its own while it runs: `take` and `give` are a list's `pop` and `append`, which are atomic.
+    """
+
+    def more() -> tuple[Any, ...]:
+        memory = workspace()
+        return (memory, memory.run, memory.table, *memory.arguments, *memory.results)
+
+    def failed() -> None:
+        raise RuntimeError("a kernel reported an error")
+
+    def wrong(arguments: Sequence[Any]) -> None:
+        _refuse_arguments(parameters, arguments)
+
+    pool = [more()]  # refuses here what it cannot make
+    numbers = range(len(parameters))
+    names = {
+        "take": pool.pop,
+        "give": pool.append,
+        "more": more,
+        "failed": failed,
+        "wrong": wrong,
+        **{f"dtype{i:d}": parameters[i].dtype for i in numbers},
+        **{f"shape{i:d}": parameters[i].shape for i in numbers},
+    }
+    arguments = ", ".join(f"a{i:d}" for i in numbers)
+    taken = ["memory", "run", "table", *(f"x{i:d}" for i in numbers)]
+    taken += [f"r{i:d}" for i in range(results)]
+    lines = ["try:", "    place = take()", "except IndexError:", "    place = more()"]
+    lines += [f"{', '.join(taken)} = place", "try:"]
+    for i in numbers:
+        # An array of no dimensions is written fastest by the empty index.
+        index = "[...]" if parameters[i].shape else "[()]"
+        lines += [f"    if a{i:d}.dtype != dtype{i:d} or a{i:d}.shape != shape{i:d}:", f"        wrong(({arguments},))"]
+        lines += [f"    x{i:d}{index} = a{i:d}"]
+    lines += ["    if run(table):", "        failed()"]
+    copies = ", ".join(f"r{i:d}.copy()" for i in range(results))
+    lines += [f"    return [{copies}]", "finally:", "    give(place)"]
+    body = "".join(f"        {line}\n" for line in lines)
+    scope: dict[str, Any] = {}
+    exec(f"def make({', '.join(names)}):\n    def call({arguments}):\n{body}    return call\n", scope)
+    made: Function = scope["make"](**names)
+    return made
+
+
+def _refuse_arguments(parameters: Sequence[Value], arguments: Sequence[Any]) -> None:
+    for i, (value, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        if argument.dtype != value.dtype:
+            raise ArgumentTypeError(f"argument {i:d} has dtype {argument.dtype}, compiled for {value.dtype}")
+        if argument.shape != value.shape:
+            raise ArgumentShapeError(f"argument {i:d} has shape {argument.shape}, compiled for {value.shape}")
+
+
+# --- The comparison with PJRT
+
+
+def _compare(direct: DirectCall, compiled: Compiled, inputs: Sequence[np.ndarray], what: str) -> None:
+    with enable_x64(True):  # otherwise JAX would make float32 of the inputs
+        expected = jax.tree.leaves(compiled(*inputs))
+    found = direct.run(*inputs)
+    if len(found) != len(expected):
+        raise DirectCallRefused(f"{len(found):d} results where PJRT gives {len(expected):d}")
+    for i, (one, other) in enumerate(zip(found, map(np.asarray, expected), strict=True)):
+        if one.dtype != other.dtype or one.shape != other.shape or one.tobytes() != other.tobytes():
+            raise DirectCallRefused(f"result {i:d} differs from PJRT's for {what}")
+
+
+def _varied(array: np.ndarray, trial: int, random: np.random.Generator) -> np.ndarray:
+    """An array of the same dtype and shape with other values; integers and booleans only change places."""
+    if array.dtype.kind not in "fc":
+        return random.permutation(array.reshape(-1)).reshape(array.shape)
+    noise = random.standard_normal(array.shape)
+    varied = array * (1 + 0.1 * noise) + 0.01 * random.standard_normal(array.shape)
+    if trial == 1:
+        varied = noise * float(np.finfo(array.dtype).tiny) / 8
+    if trial == 2:
+        varied = np.where(
+            random.random(array.shape) < 0.2, random.choice([np.nan, np.inf, -np.inf], array.shape), varied
+        )
+    return np.asarray(varied, array.dtype)

@@ -1,0 +1,283 @@
+"""Ahead of time: a program compiled for devices that need not be here.
+
+In: a program; the devices of a topology (`jax.experimental.topologies`) or devices that are here; sizes, or arguments
+that tell them. Out: what JAX gives ahead of time, `jax.stages.Lowered`, and `.compile()` of that. The sizes are met as
+a call would meet them: by the function's policy, exact or padded to a bucket. Arguments that carry a sharding over the
+topology's devices are partitioned by XLA; the others lie on every device.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import jax
+from jax.experimental import serialize_executable
+from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
+
+from ...codegen import dims as dimension
+from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError
+from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
+from ...codegen.passes.optimize import Optimize, resolve
+from ...codegen.program import Program
+from ...codegen.signature import Root, Signature
+from ..calls.arguments import check_count, check_type, find_sizes, key_data, origin, shape_and_dtype
+from ..executables.devices import compile_options, platform_of
+from ..executables.policy import Policies, PolicyArgument, PolicyError, dependent_roots
+from ..transforms.callee import StaticModule
+from ..transforms.primitive import call
+from .stages import Lowered, record
+
+
+def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.stages.Compiled:
+    """What `jax.experimental.serialize_executable.serialize` gave of a compiled program, loaded to be called.
+
+    It is JAX's function of this name, which takes the same arguments, and loads the LAPACK functions first: called
+    without them, an executable for CPU with a decomposition in it ends a fresh process (a segmentation fault).
+    """
+    initialize_lapack()
+    return serialize_executable.deserialize_and_load(serialized, *trees, **options)
+
+
+class HasDevices(Protocol):
+    """A topology: `jax.experimental.topologies.TopologyDescription`."""
+
+    @property
+    def devices(self) -> Sequence[Any]: ...
+
+
+Topology: TypeAlias = "HasDevices | Sequence[jax.Device]"
+
+# From the function of flat arrays and their specs to one with arguments of another structure, and these.
+Around: TypeAlias = Callable[[Callable[..., Any], Sequence[Any]], tuple[Callable[..., Any], Any, Any]]
+
+
+class AheadFunction:
+    """A program for devices that need not be here; see `Program.compile` and `Function.lower`.
+
+    Attributes:
+        program: what is compiled.
+        devices: those that it is compiled for; None for JAX's default device.
+        passes: what the module goes through before it is compiled.
+        policy: how each named size is met. "auto" is exact: there are no calls yet that could show another size.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        topology: Topology | None = None,
+        policy: PolicyArgument = "auto",
+        *,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+    ) -> None:
+        self.program = program
+        self.passes = resolve(optimize, reassociate)
+        devices: Any = getattr(topology, "devices", topology)
+        self.devices = None if devices is None else tuple(devices)
+        if self.devices == ():
+            raise DeviceError("the topology has no devices")
+        self.policy = policy
+        Policies(policy, program.signature)  # says what is wrong with it
+        self.__name__ = self.__qualname__ = program.name
+        self.__doc__ = f"StableHLO program {program.name}, compiled ahead of time: {program.signature}"
+
+    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
+        """The program for one set of sizes, lowered by JAX for the devices.
+
+        What comes back is JAX's, and has the module before and after each pass besides: see docs/stages.md.
+        Its `.compile()` gives a `jax.stages.Compiled`: `as_text()`, `cost_analysis()`, `memory_analysis()`, and
+        `jax.experimental.serialize_executable` for a file, which `hlograph.deserialize_and_load` loads. That takes and
+        returns what the module does, as it stands:
+        under a padded policy arrays of the bounds' shapes, with the live sizes (int32 scalars) behind them, and where
+        the program has checks, a vector of their flags as its last result. 64-bit arguments need JAX's x64 mode.
+
+        Args:
+            args: none, or one per argument: arrays or `jax.ShapeDtypeStruct`. A `jax.ShapeDtypeStruct`'s sharding (and
+                that of an array which is committed to one) is kept; where any argument has a `NamedSharding`, those
+                without are replicated over its mesh.
+            sizes: root name to size. Without `args` all roots that no bound in `policy` gives; with `args` those that
+                are integer arguments' values, where these are not known. A size that is computed from data and
+                has no bound of its own needs the greatest value that it may have.
+
+        Raises:
+            ArgumentError: a size is missing, unknown or contradicts the arguments; an argument of a wrong type.
+            PaddingError: the policy pads a size, and an op has no padding rule.
+        """
+        return self.lower_around(args, sizes or {})
+
+    def lower_around(self, args: Sequence[Any], sizes: Mapping[str, int], around: Around | None = None) -> Lowered:
+        """`lower`; where sizes are exact `around` gives the lowered function other arguments and results."""
+        signature = self.program.signature
+        known = _known_sizes(signature, sizes)
+        values = self._complete(args) if args else []
+        roots = _sizes_of(signature, values, known) if args else _all_sizes(signature, known, self.policy)
+        exact, bounds = self._plan(roots, known)
+        static = self._static(exact, bounds)
+        arguments = static.signature.arguments
+        given = [*values, *[None] * (len(arguments) - len(values))]
+        shardings = self._shardings([wanted_sharding(x) for x in given])
+        specs = [
+            jax.ShapeDtypeStruct(argument.dims, argument.dtype, sharding=sharding)
+            for argument, sharding in zip(arguments, shardings, strict=True)
+        ]
+        module = StaticModule(static, passes=self.passes)
+
+        def traced(*arrays: Any) -> Any:
+            outputs = call(module, arrays)
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+        traced.__name__ = traced.__qualname__ = static.name
+        placed = (device for sharding in shardings if sharding is not None for device in sharding.device_set)
+        device = next(placed, None)
+        options = compile_options(static, device)
+        others = around(traced, specs) if around is not None and bounds is None else (traced, specs, {})
+        function, positional, keywords = others
+        with enable_x64(True):  # every dtype is given; nothing is JAX's to choose
+            lowered = jax.jit(function, compiler_options=options).lower(*positional, **keywords)
+        stages = partial(record, self.program, exact, bounds, self.passes, platform_of(device))
+        return Lowered.of(lowered, stages, shardings)
+
+    def __call__(self, *args: Any) -> Any:
+        """Raises `DeviceError`: nothing runs here."""
+        raise DeviceError(
+            f"{self.program.name} is compiled for a topology ({self._kinds()}), whose devices need not be here, so it "
+            "does not run. .lower(...).compile() gives what JAX has of it; program.compile() a function that runs here"
+        )
+
+    def _complete(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments with the values of the graph's shared variables behind them, and of keys their integers."""
+        signature, bindings = self.program.signature, self.program.bindings
+        shared = [bindings[i].get_value(borrow=True) for i in sorted(bindings)]
+        check_count(signature, len(args), len(shared))
+        pairs = zip(signature.arguments, [*args, *shared], strict=True)
+        return [x if isinstance(x, jax.ShapeDtypeStruct) else key_data(argument, x) for argument, x in pairs]
+
+    def _plan(
+        self, roots: Mapping[str, int], known: Mapping[str, int]
+    ) -> tuple[Mapping[str, int], Mapping[str, int] | None]:
+        """Sizes that the program is specialized for, and those that it is padded to: None where all are exact."""
+        signature = self.program.signature
+        policies = Policies(self.policy, signature)
+        try:
+            plan = policies.plan(roots)
+            counts = {count.name: known[count.name] for count in signature.counts if count.name in known}
+            bounds = {**plan.bounds, **{name: policies.bound(name, size) for name, size in counts.items()}}
+        except PolicyError as error:
+            raise ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}") from None
+        if not bounds and not signature.has_data_sizes:
+            return roots, None
+        return plan.exact, bounds
+
+    def _static(self, exact: Mapping[str, int], bounds: Mapping[str, int] | None) -> Program:
+        """The program for these sizes, as a call with them would run it."""
+        program = self.program
+        if bounds is None:
+            return program.specialize(exact)
+        static = (program.specialize(exact) if exact else program).pad(bounds)
+        pending = static.signature.results[0].size if static.signature.results else ""
+        if pending:
+            raise ArgumentError(
+                f"size {pending} is computed from data and has no bound; give its greatest value: "
+                f"sizes={{{pending!r}: ...}}"
+            )
+        return static
+
+    def _shardings(self, given: Sequence[Any]) -> list[Any]:
+        """One per argument: its own, or where it has none the devices that the others have."""
+        mesh = next((x.mesh for x in given if isinstance(x, NamedSharding)), None)
+        if mesh is not None:
+            default: Any = NamedSharding(mesh, PartitionSpec())
+        else:
+            default = SingleDeviceSharding(self.devices[0]) if self.devices else None
+        return [default if x is None else x for x in given]
+
+    def __repr__(self) -> str:
+        return f"<AheadFunction {self.program.name} for {self._kinds()}: {self.program.signature}>"
+
+    def _kinds(self) -> str:
+        """`4 x TPU v5 lite`."""
+        if self.devices is None:
+            return "JAX's default device"
+        kinds = Counter(str(device.device_kind) for device in self.devices)
+        return ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
+
+
+def wanted_sharding(value: Any) -> Any:
+    """Where an argument is wanted: what a spec says, or what an array is committed to."""
+    return getattr(value, "sharding", None) if getattr(value, "committed", True) else None
+
+
+def _known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that were given, as ints.
+
+    Raises:
+        ArgumentError: a name that is no size of the program.
+    """
+    names = [*(root.name for root in signature.roots), *(count.name for count in signature.counts)]
+    for name in sizes:
+        if name not in names:
+            close = difflib.get_close_matches(str(name), names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"its sizes: {', '.join(names) or 'none'}"
+            raise ArgumentError(f"sizes: the program has no size {name!r}; {hint}")
+    return {name: operator.index(size) for name, size in sizes.items()}
+
+
+def _all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArgument) -> dict[str, int]:
+    """The size of every root from those given, the policy's bounds, and the program's constraints."""
+    choices = Policies(policy, signature).choices
+    follows = dependent_roots(signature)
+    found: dict[str, int] = {}
+    for root in signature.roots:
+        if root.name in known:
+            found[root.name] = known[root.name]
+        elif isinstance(bound := choices[root.name], int):
+            found[root.name] = bound
+    for root in signature.roots:
+        if root.name not in found:
+            dim = follows.get(root.name)
+            if dim is None or not dimension.roots(dim) <= found.keys():
+                raise ArgumentError(_missing(signature, root))
+            found[root.name] = dimension.evaluate(dim, found)
+    shapes = [tuple(dimension.evaluate(dim, found) for dim in argument.dims) for argument in signature.arguments]
+    return find_sizes(signature, shapes, _values(signature, found))
+
+
+def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:
+    """The size of every root from arguments; those that are an argument's value, from it or from what was given."""
+    shapes = []
+    for argument, value in zip(signature.arguments, args, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, value)
+        check_type(argument, dtype, weak=weak)
+        shapes.append(shape)
+    values = {}
+    for root in signature.roots:
+        value = args[root.argument]
+        if root.axis is not None:
+            continue
+        if not isinstance(value, jax.ShapeDtypeStruct):
+            values[root.name] = operator.index(value if root.element is None else value[root.element])
+        elif root.name in known:
+            values[root.name] = known[root.name]
+        else:
+            raise ArgumentError(_missing(signature, root))
+    found = find_sizes(signature, shapes, values)
+    for name, size in found.items():
+        if known.get(name, size) != size:
+            raise ArgumentShapeError(
+                f"sizes: {name} = {known[name]}, but the arguments say {size}{origin(signature, frozenset([name]))}"
+            )
+    return found
+
+
+def _values(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
+    return {root.name: sizes[root.name] for root in signature.roots if root.axis is None}
+
+
+def _missing(signature: Signature, root: Root) -> str:
+    where = origin(signature, frozenset([root.name]))
+    return f"the size {root.name} is not known{where}; give sizes={{{root.name!r}: ...}}"

@@ -1,0 +1,77 @@
+"""A program as `jax.export.Exported`: serialized, loaded and called by plain JAX, with no hlograph installed.
+
+In: a program. Out: what `jax.export.export` makes of a function that calls it, with symbolic sizes under their names.
+JAX writes the calling convention; the program is a private function of the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+from jax import export
+
+from ...codegen import dims as dimension
+from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.signature import known_constraints
+from ..transforms.primitive import call
+
+if TYPE_CHECKING:
+    from ...codegen.program import Program
+
+Checks = Literal["refuse", "return", "drop"]
+
+
+def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Checks) -> export.Exported:
+    """See `Program.to_jax_export`."""
+    from ..function import Function
+    from ..transforms.callee import FunctionCall
+
+    signature = program.signature
+    if signature.checks and checks not in ("return", "drop"):
+        messages = ", ".join(repr(check.message) for check in signature.checks)
+        raise UnsupportedGraphError(
+            f"{program.name} checks values while it runs ({messages}), and an exported function cannot raise; "
+            'checks="return" returns the vector of flags as the last result, checks="drop" leaves them out'
+        )
+    if program.bindings:
+        names = ", ".join(a.name for a in signature.arguments if a.shared)
+        raise UnsupportedGraphError(f"{program.name} reads shared variables ({names}); list them among the inputs")
+    function = Function(program)
+    if signature.roots:
+        function.open_module()  # refuses sizes that are no sizes of arguments
+    count = len(signature.results) + (checks == "return" and bool(signature.checks))
+
+    def exported(*arrays: Any) -> Any:
+        results = call(FunctionCall(function), arrays)[:count]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    exported.__name__ = exported.__qualname__ = program.name
+    with enable_x64(True):
+        return export.export(jax.jit(exported), platforms=platforms)(*_specs(program))
+
+
+def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
+    """The arguments, with symbols of JAX's for the sizes; what the constraints say of them goes into the scope."""
+    signature = program.signature
+    known = known_constraints(signature)
+    limits = [
+        f"{known.canonical(c.lhs)} {c.relation} {known.canonical(c.rhs)}"
+        for c in signature.constraints
+        if not known.known_equal(c.lhs, c.rhs)
+    ]
+    try:
+        scope = export.SymbolicScope(limits)
+        return [
+            jax.ShapeDtypeStruct(
+                export.symbolic_shape(", ".join(str(known.canonical(dim)) for dim in argument.dims), scope=scope)
+                if any(dimension.roots(dim) for dim in argument.dims)
+                else argument.dims,
+                argument.dtype,
+            )
+            for argument in signature.arguments
+        ]
+    except ValueError as error:
+        raise UnsupportedGraphError(f"JAX cannot express the sizes of {program.name}: {error}") from None

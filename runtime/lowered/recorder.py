@@ -1,0 +1,323 @@
+"""Stages: a module before and after each pass that changed something.
+
+In: a program and passes, as `name` or `name{option=value,...}`. Out: the module as it was given and after each pass
+that changed it, with what that pass did and the seconds that it took. Decision to know: a stage keeps bytecode; text,
+op counts and programs are made of it when they are asked for, so that looking at one stage does not cost the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import overload
+
+from ...codegen.errors import PassError
+from ...codegen.ir.modules import clone_bytes
+from ...codegen.passes import parse_spec, run
+from ...codegen.passes.optimize import Optimize, may_apply, resolve
+from ...codegen.passes.report import Note, Report
+from ...codegen.program import Program
+
+START = "emitted"
+_SHOWN = 4  # kinds of ops in a line about a change
+_REASONS = 3  # why a pass did nothing: shown of one pass
+_NONE: Mapping[str, Sequence[Note]] = {}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A module at one point of its way to the compiler.
+
+    Attributes:
+        name: of the pass that it comes from, with a number where that ran before (`cse`, `cse.2`); the first is
+            `emitted`, whatever it is: emitted, read from a file, or written by JAX.
+        spec: the pass as it ran, with its options; "" for the first stage.
+        bytecode: the module as MLIR bytecode.
+        seconds: that the pass took.
+        rewritten: how often each of the pass's rewrites was applied; MLIR's own passes do not say.
+        notes: op by op what was done, or why not; only where `run_stages` was asked for details.
+    """
+
+    name: str
+    spec: str
+    bytecode: bytes = field(repr=False)
+    seconds: float = 0.0
+    rewritten: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[Note, ...] = field(default=(), repr=False)
+
+    def program(self) -> Program:
+        """The module as a program of its own, parsed now; without a graph, so without derivatives."""
+        return Program(clone_bytes(self.bytecode), filename=f"<{self.name}>")
+
+    @cached_property
+    def text(self) -> str:
+        """The module's text, without locations; it can be parsed again."""
+        return self.program().text
+
+    @cached_property
+    def op_counts(self) -> dict[str, int]:
+        """How often each op occurs, most frequent first; see `Program.op_counts`."""
+        return self.program().op_counts()
+
+    @property
+    def operations(self) -> int:
+        """Number of operations, those in loops and branches counted once."""
+        return sum(self.op_counts.values())
+
+    def change(self, before: Stage) -> str:
+        """What became of another stage here: the pass's rewrites, and how many more or fewer there are of some ops."""
+        own = parse_spec(self.spec)[0] if self.spec else ""
+        parts = [f"{number} {'rewritten' if name == own else name}" for name, number in self.rewritten.items()]
+        names = sorted({*self.op_counts, *before.op_counts})
+        more = {name: self.op_counts.get(name, 0) - before.op_counts.get(name, 0) for name in names}
+        largest = sorted((name for name in names if more[name]), key=lambda name: -abs(more[name]))
+        changes = [f"{more[name]:+,} {name.removeprefix('stablehlo.')}" for name in largest[:_SHOWN]]
+        changes += ["..."] if len(largest) > _SHOWN else []
+        return "; ".join(part for part in (", ".join(parts), ", ".join(changes)) if part)
+
+    def short_text(self, elements: int = 16) -> str:
+        """The text for a reader: constants of more than so many elements are left out (it cannot be parsed again)."""
+        module = clone_bytes(self.bytecode)
+        return str(module.operation.get_asm(large_elements_limit=elements)).rstrip() + "\n"
+
+
+class Stages(Sequence[Stage]):
+    """Stages in order; by number, or by name.
+
+    Attributes:
+        unchanged: the passes that changed nothing, and so have no stage.
+        left_alone: what these looked at and left, and why; only where details were asked for.
+    """
+
+    def __init__(
+        self, stages: Sequence[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
+    ) -> None:
+        self._stages = tuple(stages)
+        self.unchanged = tuple(unchanged)
+        self.left_alone = dict(left_alone)
+
+    @overload
+    def __getitem__(self, place: int | str) -> Stage: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Stages: ...
+
+    def __getitem__(self, place: int | str | slice) -> Stage | Stages:
+        """The stage of that number or name, or a part.
+
+        Raises:
+            PassError: there is no stage of that name; the message has those that there are.
+        """
+        if isinstance(place, str):
+            return self._named(place)
+        return Stages(self._stages[place]) if isinstance(place, slice) else self._stages[place]
+
+    def _named(self, name: str) -> Stage:
+        for stage in self._stages:
+            if name == stage.name or (name and name == stage.spec):
+                return stage
+        close = difflib.get_close_matches(name, self.names, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        there = f"there are {', '.join(self.names)}"
+        if name in self.unchanged:
+            raise PassError(f"no stage {name!r}: the pass changed nothing; {there}")
+        raise PassError(f"no stage {name!r}; {hint}{there}")
+
+    def __len__(self) -> int:
+        return len(self._stages)
+
+    def __iter__(self) -> Iterator[Stage]:
+        return iter(self._stages)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The stages' names."""
+        return tuple(stage.name for stage in self._stages)
+
+    def __repr__(self) -> str:
+        """A table: each stage's operations, the time of its pass, and what that changed."""
+        rows = [
+            (stage.name, f"{stage.operations:,}", f"{1e3 * stage.seconds:.1f} ms" if stage.spec else "", change)
+            for stage, change in zip(self, self.changes(), strict=True)
+        ]
+        cells = [("stage", "ops", "pass", ""), *rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*(line.rstrip() for line in lines), *self.remarks()])
+
+    def remarks(self) -> list[str]:
+        """Lines about the passes that changed nothing, with the first reasons of each."""
+        if not self.unchanged:
+            return []
+        lines = [f"changed nothing: {', '.join(self.unchanged)}"]
+        for name in dict.fromkeys(self.unchanged):
+            notes = [note for note in self.left_alone.get(name, ()) if note.reason]
+            lines += [f"  {name}: {note.op}: {note.reason}" for note in notes[:_REASONS]]
+            lines += [f"  {name}: {len(notes) - _REASONS} more"] if len(notes) > _REASONS else []
+        return lines
+
+    def changes(self) -> list[str]:
+        """Of each stage in a line what changed from the one before; see `Stage.change`."""
+        return ["", *[after.change(before) for before, after in pairwise(self)]][: len(self)]
+
+
+class Recorder:
+    """Takes a program from stage to stage, and keeps those at which the module is another one.
+
+    Args:
+        program: the first stage; it is left as it is.
+        detailed: whether stages have notes.
+        start: name of the first stage.
+    """
+
+    def __init__(self, program: Program, *, detailed: bool = False, start: str = START) -> None:
+        self.program = program
+        self._detailed = detailed
+        self._unchanged: list[str] = []
+        self._left_alone: dict[str, tuple[Note, ...]] = {}
+        self._last = _Written(program.to_bytecode())
+        self._found = [Stage(start, "", self._last.bytecode)]
+
+    @property
+    def stages(self) -> Stages:
+        """Those so far."""
+        return Stages(self._found, self._unchanged, self._left_alone)
+
+    def apply(self, spec: str, step: Callable[[Program], Program]) -> None:
+        """Goes on with what `step` makes of the program; `spec` says what that is, as a pass is written."""
+        started = time.perf_counter()
+        self.program = step(self.program)
+        self._add(spec, time.perf_counter() - started, Report(spec))
+
+    def skip(self, spec: str, notes: Sequence[Note] = ()) -> None:
+        """Takes note of a pass that does nothing, and of what it says."""
+        name = parse_spec(spec)[0]
+        self._unchanged.append(name)
+        self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
+
+    def run(self, passes: Sequence[str]) -> None:
+        """Goes on with passes; those that cannot find anything in the module are not started, as in a compile.
+
+        Raises:
+            PassError: for an unknown pass, wrong options, or a pass that fails.
+        """
+        for spec in passes:
+            module = self.program.copy_module()
+            if not may_apply(module, spec):
+                self.skip(spec)
+                continue
+            started = time.perf_counter()
+            report = run(module, spec, detailed=self._detailed)
+            seconds = time.perf_counter() - started
+            self.program = Program(module, filename=self.program.filename)
+            if not self._add(spec, seconds, report):
+                self.skip(spec, tuple(report.notes))
+
+    def _add(self, spec: str, seconds: float, report: Report) -> bool:
+        """A stage, if the module is another one now."""
+        written = _Written(self.program.to_bytecode())
+        if written == self._last:
+            return False
+        name = free_name(parse_spec(spec)[0], [stage.name for stage in self._found])
+        notes = tuple(report.notes)
+        self._found.append(Stage(name, spec, written.bytecode, seconds, dict(report.rewritten), notes))
+        self._last = written
+        return True
+
+
+def run_stages(
+    program: Program,
+    passes: Optimize,
+    *,
+    reassociate: bool = True,
+    detailed: bool = False,
+    start: str = START,
+) -> Stages:
+    """Runs passes one after the other on a copy of a program's module.
+
+    Args:
+        program: it is left as it is.
+        passes: "default", "none", or names with options in braces, as for `Program.optimize`.
+        reassociate: False keeps every bit of the results.
+        detailed: whether stages have notes.
+        start: name of the first stage.
+
+    Returns:
+        The module as it is given, and after each pass that changed it.
+
+    Raises:
+        PassError: for an unknown pass, wrong options, or a pass that fails.
+    """
+    recorder = Recorder(program, detailed=detailed, start=start)
+    recorder.run(resolve(passes, reassociate))
+    return recorder.stages
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """`cse`, or `cse.2` where that is taken."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}.{number}"
+    return found
+
+
+class _Written:
+    """A module at one moment. Two are equal that read the same: bytecode may differ where only its encoding does."""
+
+    def __init__(self, bytecode: bytes) -> None:
+        self.bytecode = bytecode
+
+    @cached_property
+    def text(self) -> str:
+        return str(clone_bytes(self.bytecode))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Written) and (self.bytecode == other.bytecode or self.text == other.text)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def align(before: str, after: str) -> list[tuple[str, list[str], list[str]]]:
+    """The lines of two modules side by side: ("equal", "replace", "delete" or "insert", lines before, lines after).
+
+    Values are numbered anew by each print, so lines that differ in the numbers alone are the same line. What both have
+    at the beginning and at the end is found first: in a long module a line is like many others, and those that are
+    frequent do not lead the comparison, which would be quadratic.
+    """
+    old, new = before.splitlines(), after.splitlines()
+    keys = [[_NUMBERED.sub("%", line) for line in side] for side in (old, new)]
+    head = _equal(*keys)
+    tail = _equal(*(side[head:][::-1] for side in keys))
+    left, right = (side[head : len(side) - tail] for side in keys)
+    found = [("equal", 0, head, 0, head)] if head else []
+    found += [
+        (tag, head + a, head + b, head + c, head + d)
+        for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right).get_opcodes()
+    ]
+    found += [("equal", len(old) - tail, len(old), len(new) - tail, len(new))] if tail else []
+    return [(tag, old[a:b], new[c:d]) for tag, a, b, c, d in _joined(found)]
+
+
+def _equal(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many lines at the beginning are equal."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+
+
+def _joined(blocks: Sequence[tuple[str, int, int, int, int]]) -> list[tuple[str, int, int, int, int]]:
+    """Blocks of the same kind that follow each other, as one."""
+    found: list[tuple[str, int, int, int, int]] = []
+    for tag, a, b, c, d in blocks:
+        if found and found[-1][0] == tag:
+            _, a, _, c, _ = found.pop()
+        found.append((tag, a, b, c, d))
+    return found
+
+
+_NUMBERED = re.compile(r"%(?:\w+)(?:#\d+)?(?::\d+)?")

@@ -1,0 +1,544 @@
+"""hlograph as a PyTensor mode: `pytensor.function(inputs, outputs, mode="STABLEHLO")`.
+
+In: the function graph that PyTensor has rewritten, and the containers of its inputs. Out: PyTensor's own compiled
+function, whose one thunk is a `runtime.function.Function` of the whole graph. Updates are results like the others; what
+a shared variable's container holds, and what is kept of it on the device, is `pytensor_values`' business.
+
+The long way of a call is PyTensor's own `Function.__call__`, the containers and `hlograph.function`. Where an earlier
+call has had such arguments, most of that is skipped (`Binding`).
+
+Importing this module imports PyTensor and JAX, and registers the mode.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import os
+import re
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from pytensor.compile import Function as PyTensorFunction
+from pytensor.compile import FunctionMaker
+from pytensor.compile.mode import Mode as PyTensorMode
+from pytensor.compile.mode import optdb, predefined_modes, register_linker, register_mode
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.configdefaults import config
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.link.basic import Container, LocalLinker
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.random.type import RandomType
+from pytensor.tensor.type import TensorType
+
+from ...codegen.emit import emit_stablehlo
+from ...codegen.errors import DeviceError
+from ...codegen.ir.jax_compat import x64_caller, x64_flag
+from ...codegen.passes.optimize import Optimize
+from ...dialects.readers import xtensors
+from ...dialects.readers.apply_graph import library
+from ...dialects.rewrites.selection import EXCLUDED, Rewrite
+from ..executables.cpu_plan import CpuArgument, CpuOptions, choose_device
+from ..executables.devices import default_device, find_device
+from ..executables.policy import PolicyArgument
+from ..executables.runner import Numpy
+from ..function import DEFAULT_CACHE_SIZE, Function
+from . import values as values
+
+NAME = "STABLEHLO"
+SELECTION = "stablehlo"  # hlograph's selection of rewrites in PyTensor's database
+FORKED_SECONDS = 20.0  # for the first call in a forked process, which has no compile to wait for
+_MISSING = object()
+
+
+def rewriting(rewrite: Rewrite) -> RewriteDatabaseQuery:
+    """Which rewrites a mode asks PyTensor for; the linker excludes those for other backends.
+
+    The canonicalization's database is always there, and empty, so that `Mode.including` finds the rewrites in it.
+    """
+    names: dict[Any, list[str]] = {
+        True: ["canonicalize_db", SELECTION],
+        False: ["canonicalize_db"],
+        "full": ["fast_run"],
+    }
+    if rewrite not in names:
+        raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
+    return RewriteDatabaseQuery(include=names[rewrite])
+
+
+class StableHLOLinker(LocalLinker):
+    """Compiles a whole function graph as one StableHLO program.
+
+    Args:
+        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`.
+        outputs: "numpy" or "jax", the arrays that calls return.
+        allow_gc: whether a call's arguments are forgotten when it returns; PyTensor's `config.allow_gc` by default.
+        scheduler: PyTensor's; the emitter has an order of its own.
+    """
+
+    required_rewrites = ("minimum_compile",)
+    incompatible_rewrites = EXCLUDED
+
+    def __init__(
+        self,
+        *,
+        policy: PolicyArgument = "auto",
+        device: Any = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Literal["numpy", "jax"] = "numpy",
+        allow_gc: bool | None = None,
+        scheduler: Any = None,
+    ) -> None:
+        if not isinstance(outputs, str) or outputs not in ("numpy", "jax"):
+            raise ValueError(f'outputs must be "numpy" or "jax", got {outputs!r}')
+        super().__init__(allow_gc=allow_gc, scheduler=scheduler)
+        self.options: dict[str, Any] = {
+            "policy": policy,
+            "device": device,
+            "cache_size": cache_size,
+            "optimize": optimize,
+            "reassociate": reassociate,
+            "cpu": CpuOptions.of(cpu),
+        }
+        self.outputs = outputs
+        self.fgraph: Any = None
+
+    def __repr__(self) -> str:
+        options = {**self.options, "outputs": self.outputs}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> StableHLOLinker:
+        """The linker for a function graph: this one, or a copy when it has another graph."""
+        linker = self if self.fgraph is None or self.fgraph is fgraph else self.clone()
+        linker.fgraph = fgraph
+        return linker
+
+    def make_all(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None) -> Any:
+        """The thunk, and the containers of inputs and outputs.
+
+        Raises:
+            UnsupportedOpError: ops without a lowering rule, all of them.
+        """
+        fgraph = self.fgraph
+        storages = [[None] for _ in fgraph.inputs] if input_storage is None else input_storage
+        results = [[None] for _ in fgraph.outputs] if output_storage is None else output_storage
+        bound = Binding(self, storages)
+        thunk = bound.thunk()
+        thunk.storage_map = dict(zip([*fgraph.inputs, *fgraph.outputs], [*storages, *results], strict=True))
+        kind = Container if bound.on_cpu else values.DeviceContainer
+        return (
+            thunk,
+            [kind(variable, storage) for variable, storage in zip(fgraph.inputs, storages, strict=True)],
+            [kind(variable, storage, readonly=True) for variable, storage in zip(fgraph.outputs, results, strict=True)],
+            [thunk],
+            list(fgraph.apply_nodes),
+        )
+
+
+class Binding:
+    """A function graph's program, and the containers that its arguments come from.
+
+    A call takes the long way (`run`) until the program has an executable for its shapes; from then on calls with such
+    shapes take a route: straight to the executable, without its checks. How NumPy arrays get there and back is
+    `numpy_calls`' business; shared variables and their updates are on the device already.
+
+    Args:
+        linker: knows the graph and the options.
+        storages: PyTensor's list with the value of each of the graph's inputs.
+
+    Attributes:
+        function: the program; its arguments are the graph's inputs that the outputs need.
+        arguments: where they come from, by the input's number.
+        results: what becomes of each result.
+        on_cpu: whether results are in this process's memory.
+    """
+
+    def __init__(self, linker: StableHLOLinker, storages: Sequence[list[Any]]) -> None:
+        fgraph = linker.fgraph
+        used = [i for i, variable in enumerate(fgraph.inputs) if fgraph.clients[variable]]
+        inputs, outputs = [fgraph.inputs[i] for i in used], list(fgraph.outputs)
+        # Pinned, so that results are known to be in this process's memory or not.
+        self._device = find_device(linker.options["device"]) or default_device()
+        self.on_cpu: bool = values.in_host_memory(self._device)
+        self._in_numpy = linker.outputs == "numpy"
+        # Calls that return keys alone need not wait for them.
+        arrays = [variable for variable in outputs if not isinstance(variable.type, RandomType)]
+        self._waits = self.on_cpu and self._in_numpy and bool(arrays)
+        if self._waits:
+            self._device = choose_device(linker.options["cpu"], self._device, numpy=True)
+        self.function: Any = _nothing
+        self._runs_forked = False
+        if outputs:
+            random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
+            options: dict[str, Any] = {"rng_inputs": True} if random else {}
+            # Names of xtensors' dimensions say nothing of sizes here: a mode takes what PyTensor takes.
+            options["dims"] = xtensors.own_dims(inputs)
+            program = emit_stablehlo((inputs, outputs), name=_identifier(fgraph.name), **options)
+        self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
+        self.updates: dict[int, int] = fgraph.update_mapping or {}
+        generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if isinstance(v.type, RandomType)}
+        self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
+        if outputs:
+            self.function = Function(
+                program, **{**linker.options, "device": self._device}, outputs=self._numpy() if self._waits else "jax"
+            )
+        if not self.on_cpu:
+            for i in self.updates.values():
+                values.read_from_device(fgraph.inputs[i])
+        self._routes: dict[Any, Any] = {}
+        if outputs:
+            self.function.changed = weakref.WeakMethod(self.forget_routes)
+        _bindings.add(self)
+        self._cache_size = linker.options["cache_size"]
+        self._allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc
+
+    def _numpy(self) -> Numpy:
+        """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
+        shared = [isinstance(argument, values.Shared) for argument in self.arguments.values()]
+        targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
+        return Numpy(
+            frozenset(number for number, flag in enumerate(shared) if flag),
+            frozenset(number for number, target in enumerate(targets) if isinstance(target, values.Shared)),
+        )
+
+    def _argument(self, variable: Any, storage: list[Any]) -> values.Plain:
+        if isinstance(variable.type, RandomType):
+            return values.Key(storage)
+        if isinstance(variable, SharedVariable):
+            return (values.Shared if self.on_cpu else values.DeviceShared)(storage, self._device)
+        return values.Plain(storage, np.dtype(variable.type.dtype))
+
+    def _conversion(self, number: int, variable: Any, generators: Mapping[Any, list[Any]]) -> Callable[[Any], Any]:
+        if isinstance(variable.type, RandomType):
+            storage = _source(variable, generators)
+            return lambda key: values.successor(storage and storage[0], key)
+        target = self.arguments.get(self.updates.get(number, -1))
+        if isinstance(target, values.Shared):
+            return target.write
+        if isinstance(variable.type, ScalarType):
+            return lambda array: np.asarray(array)[()]
+        if self._waits or (number not in self.updates and not self._in_numpy):
+            return _unchanged
+        return values.from_device
+
+    # ---- the long way ------------------------------------------------------------------------------------------------
+
+    def run(self) -> list[Any]:
+        """The results for the containers' values.
+
+        Raises:
+            DeviceError: in a process that was forked from one with compiled functions, where the call waits for threads
+                that are not there.
+        """
+        if _forked and not self._runs_forked:
+            found = _within(FORKED_SECONDS, self._run)
+            self._runs_forked = True
+            return found
+        return self._run()
+
+    def _run(self) -> list[Any]:
+        given = [argument.read() for argument in self.arguments.values()]
+        found = self.function(*given)
+        outputs = found if isinstance(found, tuple) else (found,)
+        if self.results:
+            self._learn(given)
+        return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
+
+    def _learn(self, given: Sequence[Any]) -> None:
+        """After a call: the next one with such arguments takes a route, where there is one."""
+        key = tuple([np.shape(x) for x, a in zip(given, self.arguments.values(), strict=True) if a.shaped])
+        if key in self._routes:
+            return
+        run = self.function.executable(given)
+        if run is not None:
+            if len(self._routes) >= self._cache_size:
+                self._routes.clear()
+            self._routes[key] = run
+
+    def forget_routes(self) -> None:
+        """Every call takes the long way again."""
+        self._routes.clear()
+
+    # ---- the short way -----------------------------------------------------------------------------------------------
+
+    def thunk(self) -> Any:
+        """What PyTensor calls: from the containers' values to the results. For one argument and one result:
+
+        def call():
+            a0 = storage0[0]
+            if type(a0) is not ndarray or a0.dtype is not dtype0: return run()
+            execute = routes.get((a0.shape,))
+            if execute is None: return run()
+            r0 = execute(a0)
+            return [r0]
+        """
+        returned = ", ".join(f"r{i}" for i in range(len(self.results)))
+        call = self._write("", list(self.arguments), [], "return run()", [f"return [{returned}]"], {})
+        call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
+        call.binding = self
+        return call
+
+    def call(self, compiled: Any) -> Any:
+        """A compiled function's `__call__`; None where its calls need PyTensor's attention.
+
+        NumPy arrays of the right dtypes, with shapes that an earlier call has had, need none of PyTensor's checks:
+
+            def call(self, a0=MISSING, /, *more, **named):
+                if more or named or self.profile or type(a0) is not ndarray or ...: return long_way(self, ...)
+                ...
+        """
+        maker = compiled.maker
+        explicit = [i for i, spec in enumerate(maker.inputs) if not spec.implicit]
+        for i in explicit:
+            type_, spec = maker.fgraph.inputs[i].type, maker.inputs[i]
+            plain = i in self.arguments and type(type_) is TensorType and not type_.filter_checks_isfinite
+            if not plain or spec.value is not None or spec.update is not None:
+                return None
+        if not self.results or not self.on_cpu or getattr(compiled, "output_keys", None):
+            return None
+        updates = {f"update{number}": compiled.input_storage[i].storage for number, i in self.updates.items()}
+        returned = [f"r{i}" for i in range(len(self.results) - len(updates))]
+        # PyTensor sets these two after it has made a copy.
+        value = f"{(returned or ['None'])[0]} if self.unpack_single else None if self.return_none else "
+        parameters = "".join(f"a{i}=MISSING, " for i in explicit)
+        given = "".join(f"a{i}, " for i in explicit)
+        return self._write(
+            f"self, {parameters}/, *more, **named",
+            [i for i in self.arguments if i not in explicit],
+            ["more", "named", "self.profile"],
+            f"return long_way(self, ({given}*more,), named)",
+            [*(f"update{number}[0] = r{number}" for number in self.updates), f"return {value}[{', '.join(returned)}]"],
+            {"MISSING": _MISSING, "long_way": _long_way, **updates},
+        )
+
+    def _write(
+        self,
+        parameters: str,
+        stored: Sequence[int],
+        special: Sequence[str],
+        otherwise: str,
+        end: Sequence[str],
+        names: Mapping[str, Any],
+    ) -> Any:
+        """A function that takes a route, written out for these arguments and compiled once.
+
+        Args:
+            parameters: the function's.
+            stored: arguments that are read from their containers.
+            special: conditions under which it does not take a route, besides those of the arguments.
+            otherwise: what it does then.
+            end: what it does last.
+            names: what these refer to.
+        """
+        scope: dict[str, Any] = {
+            "ndarray": np.ndarray,
+            "KeyGenerator": values.KeyGenerator,
+            "routes": self._routes,
+            "run": self.run,
+            "X64": x64_flag(),
+            "call_in_x64": x64_caller(),
+            **names,
+        }
+        reads, guards, passed = [], list(special), []
+        for i, argument in self.arguments.items():
+            scope |= {f"argument{i}": argument, f"storage{i}": argument.storage}
+            if i in stored:
+                reads.append(f"a{i} = storage{i}[0]")
+            if isinstance(argument, values.Key):
+                guards.append(f"type(a{i}) is not KeyGenerator")
+                if self._waits:
+                    guards.append(f"type(a{i}.key) is not ndarray")
+                passed.append(f"a{i}.key")
+            elif isinstance(argument, values.DeviceShared):
+                passed.append(f"argument{i}.read()")
+            elif isinstance(argument, values.Shared):
+                guards.append(f"a{i} is not argument{i}.host")
+                passed.append(f"argument{i}.array")
+            else:
+                scope[f"dtype{i}"] = argument.dtype
+                guards.append(f"type(a{i}) is not ndarray or a{i}.dtype is not dtype{i}")
+                passed.append(f"a{i}")
+        shapes = "".join(f"a{i}.shape, " for i, argument in self.arguments.items() if argument.shaped)
+        operands = "".join(f"{value}, " for value in passed)
+        execute = f"execute({operands})"
+        if self.results and self.function.needs_x64 and not self._waits:
+            execute += f" if X64.value else call_in_x64(execute, ({operands}))"
+        scope |= {f"finish{i}": finish for i, finish in enumerate(self.results)}
+        results = [f"r{i}" for i in range(len(self.results))]
+        lines = [
+            f"def call({parameters}):",
+            *reads,
+            *([f"if {' or '.join(guards)}: {otherwise}"] if guards else []),
+            f"execute = routes.get(({shapes}))",
+            f"if execute is None: {otherwise}",
+            f"{', '.join(results) or '()'} = {execute}",
+            *(f"r{i} = finish{i}(r{i})" for i, finish in enumerate(self.results) if finish is not _unchanged),
+            *end,
+        ]
+        exec("\n    ".join(lines), scope)
+        return scope["call"]
+
+
+_bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+_forked = False  # whether this process was forked from one in which XLA may have threads
+
+
+def _within(seconds: float, work: Callable[[], list[Any]]) -> list[Any]:
+    """The result of a first call in a forked process, or an error where it does not come back."""
+    done: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            done.append((work(), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise DeviceError(
+            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
+            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
+            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
+        )
+    result, error = done[0]
+    if error is not None:
+        raise error
+    found: list[Any] = result
+    return found
+
+
+def _after_fork() -> None:
+    """From now on every call takes the long way, the first one of each function under a time limit."""
+    global _forked
+    for binding in list(_bindings):
+        _forked = True
+        binding.forget_routes()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _nothing() -> tuple[()]:
+    return ()
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+def _source(variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | None:
+    """The container of the generator that a generator was drawn from; None when it is a constant."""
+    while variable is not None and variable not in generators:
+        inputs = [] if variable.owner is None else variable.owner.inputs
+        variable = next((v for v in inputs if isinstance(v.type, RandomType)), None)
+    return generators.get(variable)
+
+
+def _identifier(name: str | None) -> str:
+    """A program's name from a function's."""
+    return re.sub(r"\W+", "_", name or "") or "main"
+
+
+# ---- PyTensor's compiled function --------------------------------------------------------------------------------
+
+
+class Compiled(PyTensorFunction):
+    """PyTensor's compiled function, without its checks for arguments like those of an earlier call.
+
+    One that can do without is of a class of its own, whose `__call__` is written for its arguments.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        call = self.vm.binding.call(self)
+        if call is not None:
+            self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": call})
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return copyreg.dispatch_table[PyTensorFunction](self)
+
+
+def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """PyTensor's own call; missing arguments are its business."""
+    return PyTensorFunction.__call__(compiled, *[value for value in args if value is not _MISSING], **named)
+
+
+class Maker(FunctionMaker):
+    """PyTensor's function maker, for `Compiled`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The class to make, called function_builder before PyTensor 3.
+        setattr(self, "function_class" if hasattr(self, "function_class") else "function_builder", Compiled)
+
+
+class Mode(PyTensorMode):
+    """A PyTensor mode: `pytensor.function(inputs, outputs, mode=hlograph.Mode(policy="padded"))`.
+
+    Args:
+        linker: a `StableHLOLinker`; by default one with the options below.
+        optimizer: which of PyTensor's rewrites to apply; by default those that `rewrite` says.
+        db: PyTensor's rewrite database.
+        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`. The device is JAX's default
+            one at the time of the compile; functions that are pickled take one by name.
+        rewrite: True for hlograph's selection of PyTensor's rewrites ("stablehlo" in its database), "full" for all that
+            PyTensor's own compiled modes apply, False for none.
+        outputs: what calls return: "numpy", arrays that can be written to, or "jax", arrays on the device.
+    """
+
+    def __init__(
+        self,
+        linker: StableHLOLinker | None = None,
+        optimizer: Any = None,
+        db: Any = None,
+        *,
+        policy: PolicyArgument = "auto",
+        device: Any = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        rewrite: Rewrite = True,
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Literal["numpy", "jax"] = "numpy",
+    ) -> None:
+        if linker is None:
+            linker = StableHLOLinker(
+                policy=policy,
+                device=device,
+                cache_size=cache_size,
+                optimize=optimize,
+                reassociate=reassociate,
+                cpu=cpu,
+                outputs=outputs,
+            )
+        super().__init__(linker, rewriting(rewrite) if optimizer is None else optimizer, db)
+
+    @property
+    def function_maker(self) -> type[Maker]:
+        """Makes the compiled functions."""
+        return Maker
+
+
+# ---- PyTensor's registers ----------------------------------------------------------------------------------------
+
+
+def _register() -> None:
+    optdb.register(SELECTION, library("pytensor").rewrites.graph_rewriter(), position=2.1)
+    register_linker(NAME.lower(), StableHLOLinker())
+    register_mode(NAME, Mode())
+    # `config.mode` has a fixed list of names, and no way to add one.
+    parameter: Any = config._config_var_dict["mode"]
+    check = parameter._apply
+    parameter._apply = lambda value: value if value == NAME else check(value)
+
+
+if NAME not in predefined_modes:
+    _register()

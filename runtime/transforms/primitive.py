@@ -1,0 +1,322 @@
+"""One JAX primitive under every compiled function: a call of a StableHLO program as a JAX operation.
+
+In: a callee and arrays or tracers. Out: what the callee returns. Lowering puts the program's module, as a private
+function, into the module that JAX is building, so that XLA inlines it and optimizes across the border; JAX's own
+machinery compiles, caches (also on disk), partitions and dispatches. Derivatives and batches are other callees, which
+the callee itself provides: JAX traces nothing of ours.
+
+    forward mode    out = call(f, x),  tangents out = call(f.pushforward, x, tangents)
+    reverse mode    the second call is linear in the tangents; its transpose is call(f.pullback, x, cotangents)
+                    of a number: out, gradients = call(f.gradient, x),  tangent out = inner products with tangents
+    batching        call(f.batched, x), or a loop over the batch
+
+Of a function that came from JAX, JAX itself makes what no program could be made of (`Callee.inline`).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching
+from jax.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+
+from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir.adopt import adopt
+from ...codegen.ir.attributes import dense_attr
+from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
+from ...codegen.ir.types import element_type
+from ...codegen.ir.walk import main_function
+from ...codegen.source import restricted
+from ..calls.checks import raise_failed
+from .callee import Callee, Gradient
+from .inner_product import inner_product
+
+Inline = Callable[[Sequence[Any]], list[Any]]
+
+stablehlo_call = Primitive("stablehlo_call")
+stablehlo_call.multiple_results = True
+
+
+def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
+    """Applies a callee to JAX arrays or tracers of exactly its arguments' dtypes; returns all of its results."""
+    return stablehlo_call.bind(*with_equal_axes(arrays), callee=callee)
+
+
+def _abstract(*avals: Any, callee: Callee) -> list[Any]:
+    return result_avals(avals, callee.result_types([aval.shape for aval in avals]), callee.weak)
+
+
+def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
+    try:
+        return callee.run(arrays)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        return callee.inline(arrays)
+
+
+# ---- lowering --------------------------------------------------------------------------------------------------------
+
+
+def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
+    module_context = ctx.module_context
+    context = module_context.module.context
+    try:
+        module = callee.module([aval.shape for aval in ctx.avals_in])
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        inline = callee.inline
+        return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
+    platforms = platforms_of(ctx)
+    source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
+    function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
+    name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
+    given = [
+        _shaped(_converted(x, ir.RankedTensorType(type_).element_type), ir.RankedTensorType(type_).shape)
+        for x, type_ in zip(operands, function_type.inputs, strict=False)
+    ]
+    given += [_constant(value, context) for value in module.sizes]
+    call_op = ir.Operation.create(
+        "func.call",
+        results=function_type.results,
+        operands=given,
+        attributes={"callee": ir.FlatSymbolRefAttr.get(name, context)},
+    )
+    results = [call_op.results[place] for place in module.places[: len(ctx.avals_out)]]
+    cut = [_cut(x, aval.shape) for x, aval in zip(results, ctx.avals_out, strict=True)]
+    converted = [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shapes = [[size if type(size) is int else dynamic for size in aval.shape] for aval in ctx.avals_out]
+    return [_shaped(x, shape) for x, shape in zip(converted, shapes, strict=True)]
+
+
+def _converted(value: Any, element: Any) -> Any:
+    """A value with another element type: JAX without 64-bit types meets a program that has them."""
+    type_ = ir.RankedTensorType(value.type)
+    if type_.element_type == element:
+        return value
+    result = ir.RankedTensorType.get(type_.shape, element)
+    return ir.Operation.create("stablehlo.convert", results=[result], operands=[value]).results[0]
+
+
+def _shaped(value: Any, shape: Sequence[int]) -> Any:
+    """A value of this shape by a type that has it, with other sizes open than its own: in symbolic shapes only."""
+    type_ = ir.RankedTensorType(value.type)
+    if type_.shape == list(shape):
+        return value
+    context = value.type.context
+    i32 = ir.IntegerType.get_signless(32, context)
+    one = ir.RankedTensorType.get([1], i32)
+    sizes = []
+    for axis in range(type_.rank):
+        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), axis)
+        size = ir.Operation.create(
+            "stablehlo.get_dimension_size",
+            results=[ir.RankedTensorType.get([], i32)],
+            operands=[value],
+            attributes={"dimension": number},
+        )
+        sizes.append(ir.Operation.create("stablehlo.reshape", results=[one], operands=[size.results[0]]).results[0])
+    whole = ir.Operation.create(
+        "stablehlo.concatenate",
+        results=[ir.RankedTensorType.get([type_.rank], i32)],
+        operands=sizes,
+        attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), 0)},
+    )
+    result = ir.RankedTensorType.get(list(shape), type_.element_type)
+    operands = [value, whole.results[0]]
+    return ir.Operation.create("stablehlo.dynamic_reshape", results=[result], operands=operands).results[0]
+
+
+def _cut(value: Any, shape: Sequence[int]) -> Any:
+    """The low corner of a padded result."""
+    type_ = ir.RankedTensorType(value.type)
+    if not type_.has_static_shape or list(shape) == type_.shape:
+        return value
+    return ir.Operation.create(
+        "stablehlo.slice",
+        results=[ir.RankedTensorType.get(list(shape), type_.element_type)],
+        operands=[value],
+        attributes={
+            "start_indices": ir.DenseI64ArrayAttr.get([0] * len(shape)),
+            "limit_indices": ir.DenseI64ArrayAttr.get(list(shape)),
+            "strides": ir.DenseI64ArrayAttr.get([1] * len(shape)),
+        },
+    ).results[0]
+
+
+def _constant(value: int, context: Any) -> Any:
+    value_attr = dense_attr(np.asarray(value, np.int32), context)
+    constant = ir.Operation.create("stablehlo.constant", results=[value_attr.type], attributes={"value": value_attr})
+    return constant.results[0]
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> tuple[list[Any], list[Any]]:
+    active = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
+    if not active:
+        outputs = call(callee, primals)
+        return outputs, [_zero(output) for output in outputs]
+    try:
+        gradient = callee.gradient(active)
+        traced = any(isinstance(x, jax.core.Tracer) for x in primals)
+        if gradient is None and callee.inline is not None and callee.is_for_jax(traced):
+            return _jvp_of_inline(callee.inline, primals, tangents, active)
+        pushforward = callee.pushforward(active) if gradient is None else None
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        return _jvp_of_inline(callee.inline, primals, tangents, active)
+    if gradient is not None:
+        return _jvp_by_gradient(gradient, primals, tangents)
+    outputs = call(callee, primals)
+    results: list[Any] = [_zero(output) for output in outputs]
+    if pushforward is not None:
+        found = call(pushforward.callee, [*primals, *[tangents[i] for i in active]])
+        for place, tangent in zip(pushforward.places, found, strict=False):
+            results[place] = tangent
+    return outputs, results
+
+
+def _zero(output: Any) -> Any:
+    return ad.Zero(jax.typeof(output).to_tangent_aval())
+
+
+def _jvp_by_gradient(
+    gradient: Gradient, primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """A number's tangent is the sum of the inner products of gradients and tangents."""
+    found = call(gradient.callee, primals)
+    count = len(found) - len(gradient.places)
+    outputs, gradients = found[:count], found[count:]
+    results: list[Any] = [_zero(output) for output in outputs]
+    number = outputs[gradient.of]
+    parts = [inner_product(g, tangents[place]) for g, place in zip(gradients, gradient.places, strict=True)]
+    if parts:
+        same = [x if x.dtype == number.dtype else jax.lax.convert_element_type(x, number.dtype) for x in parts]
+        results[gradient.of] = functools.reduce(operator.add, same)
+    return outputs, results
+
+
+def _jvp_of_inline(
+    inline: Inline, primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[int]
+) -> tuple[list[Any], list[Any]]:
+    outputs, found = jax.jvp(
+        restricted(inline, primals, active), [primals[i] for i in active], [tangents[i] for i in active]
+    )
+    smooth = [jax.numpy.issubdtype(output.dtype, np.inexact) for output in outputs]
+    return outputs, [t if flag else _zero(x) for x, t, flag in zip(outputs, found, smooth, strict=True)]
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> list[Any]:
+    linear = tuple(i for i, x in enumerate(operands) if ad.is_undefined_primal(x))
+    seeded = tuple(j for j, ct in enumerate(cotangents) if type(ct) is not ad.Zero)
+    results: list[Any] = [ad.Zero(x.aval) if ad.is_undefined_primal(x) else None for x in operands]
+    if not seeded:
+        return results
+    try:
+        pullback = callee.transpose(linear, seeded)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        found = _transpose_of_inline(callee.inline, cotangents, operands, linear)
+        for place, cotangent in zip(linear, found, strict=True):
+            results[place] = cotangent
+        return results
+    if pullback is not None:
+        zeros = {i: jax.numpy.zeros(operands[i].aval.shape, operands[i].aval.dtype) for i in pullback.zeros}
+        given = [zeros.get(i, operands[i]) for i in pullback.operands]
+        seeds = [ad.instantiate_zeros(cotangents[j]) for j in pullback.seeds]
+        found = call(pullback.callee, [*given, *seeds])
+        for place, cotangent in zip(pullback.places, found, strict=False):
+            if place >= 0:
+                results[place] = cotangent
+    return results
+
+
+def _transpose_of_inline(
+    inline: Inline, cotangents: Sequence[Any], operands: Sequence[Any], linear: Sequence[int]
+) -> Sequence[Any]:
+    avals = [operands[i].aval for i in linear]
+    function = restricted(inline, operands, linear)
+    transposed = jax.linear_transpose(function, *[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals])
+    found: Sequence[Any] = transposed([ad.instantiate_zeros(ct) for ct in cotangents])
+    return found
+
+
+# ---- batching --------------------------------------------------------------------------------------------------------
+
+
+def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> tuple[Sequence[Any], Sequence[Any]]:
+    mapped = tuple(axis is not None for axis in axes)
+    fronted = [x if not axis else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
+    try:
+        batched = None if callee.inline and _is_empty(fronted, mapped) else callee.batched(mapped)
+    except UnsupportedGraphError:
+        if callee.inline is None:
+            raise
+        batched = None
+    if batched is None:
+        return (_loop if callee.inline is None else _batch_of_inline)(callee, fronted, mapped)
+    results = report(batched.callee, fronted, call(batched.callee, fronted))
+    # The batch's checks have just been reported; those of the single call hold.
+    flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
+    places: list[Any] = [None if same else 0 for same in batched.same]
+    if flags:
+        return [*results, np.ones(len(flags), bool)], [*places, None]
+    return results, places
+
+
+def _is_empty(operands: Sequence[Any], mapped: Sequence[bool]) -> bool:
+    """Whether nothing is in the batch, which JAX's symbolic sizes exclude."""
+    return any(flag and np.shape(x)[0] == 0 for x, flag in zip(operands, mapped, strict=True))
+
+
+def _batch_of_inline(
+    callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    assert callee.inline is not None
+    results = jax.vmap(callee.inline, in_axes=([0 if flag else None for flag in mapped],))(list(operands))
+    return results, [0] * len(results)
+
+
+def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """One call after the other."""
+
+    def one(slices: Sequence[Any]) -> list[Any]:
+        rest = iter(slices)
+        return call(callee, [next(rest) if flag else x for x, flag in zip(operands, mapped, strict=True)])
+
+    results = jax.lax.map(one, [x for x, flag in zip(operands, mapped, strict=True) if flag])
+    return results, [0] * len(results)
+
+
+def report(callee: Callee, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+    """The results without the flags of checks, which raise: now, or when the traced program runs."""
+    if len(results) == callee.result_count:
+        return results
+    flags = callee.flags([np.shape(x) for x in operands])
+    *others, values = results
+    if isinstance(values, jax.core.Tracer):
+        jax.debug.callback(lambda found: raise_failed(flags, found), values)
+    else:
+        raise_failed(flags, values)
+    return others
+
+
+stablehlo_call.def_impl(_impl)
+stablehlo_call.def_abstract_eval(_abstract)
+jax_mlir.register_lowering(stablehlo_call, _lower)
+ad.primitive_jvps[stablehlo_call] = _jvp
+ad.primitive_transposes[stablehlo_call] = _transpose
+batching.primitive_batchers[stablehlo_call] = _batch
