@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -24,100 +24,30 @@ from .builder.tensor import Root as SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .errors import GraphError, LoweringError, MissingInputError, UnsupportedOpError, demand_error
-from .inputs import DimsArgument, Input, fresh, name_arguments, root_base, unique
+from .graph import Graph
+from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .ir.bindings import ir, new_context
 from .ir.modules import verify
+from .lowering import Lowering
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
-from .source import GraphSource
 
 
-@dataclass
-class Graph:
-    """What a reader makes of a graph object.
-
-    Attributes:
-        inputs: in call order; inputs with a `container` are shared variables.
-        outputs: (variable, name or None).
-        constant: the numpy value of a variable that is a constant, None for others.
-        describe: one line about a node, for error messages.
-        inner: the nodes of an op's inner graph, or None.
-        transforms: makes derivatives and batches of such graphs; None where the reader knows none.
-        rewrite: which of the library's rewrites were applied.
-        source: inputs and outputs to make derivatives and batches of; by default those of the graph.
-    """
-
-    inputs: list[Input]
-    outputs: list[tuple[Any, str | None]]
-    constant: Callable[[Any], Any]
-    describe: Callable[[Any], str]
-    inner: Callable[[Any], Any] = field(default=lambda op: None)
-    transforms: Any = None
-    rewrite: Any = False
-    source: tuple[list[Any], list[Any]] | None = None
-
-    @property
-    def variables(self) -> list[Any]:
-        """The inputs' variables, for transforms."""
-        return [item.variable for item in self.inputs] if self.source is None else self.source[0]
-
-    @property
-    def results(self) -> list[Any]:
-        """The outputs' variables, for transforms."""
-        return [variable for variable, _ in self.outputs] if self.source is None else self.source[1]
-
-
-def emit_stablehlo(
-    graph: Any,
-    *specs: Any,
-    dims: DimsArgument | None = None,
-    name: str | None = None,
-    rewrite: bool | Literal["full"] = False,
-    constraints: Sequence[str] = (),
-    rng_inputs: bool = False,
-) -> Program:
-    """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
+def emit(graph: Graph, dims: DimsArgument, name: str, find: Callable[[Any], Lowering | None]) -> Program:
+    """The program of a graph.
 
     Args:
-        graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair (a tuple, each side a variable or several), a
-            compiled PyTensor function, an output variable, or a list of output variables (their root inputs are
-            found); or a function of JAX arrays, or a `jax.extend.core.ClosedJaxpr`.
-        specs: for a function, one per positional argument: a pytree of arrays or of
-            `jax.ShapeDtypeStruct(("n", 8), "float32")`, whose shapes may hold names and expressions (`"2*n + 1"`).
-        dims: names or sizes for the axes of inputs, e.g. `{"x": ("n", 8)}`; the same name means the same size. Axes
-            of a graph that nothing says more about become symbolic dimensions named `x_0`; those of a function's
-            arguments stay as the specs have them. For a pytree by prefix: a tuple of names counts for all leaves with
-            that many axes, a dictionary or tuple of such for its entries.
-        name: the module's name; by default "main", or the function's.
-        rewrite: what is done to the graph first: False, it is lowered as it stands; True, hlograph's selection of the
-            library's rewrites (numerical stabilization: `log(sigmoid(x))` becomes `-softplus(-x)`); "full", those of
-            the library's own compiled modes.
-        constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
-            `"n % 8 == 0"`.
-        rng_inputs: for a PyTensor graph, generators are arguments and results of their own, as keys. Otherwise one
-            key, the first argument, serves all random variables (docs/random.md).
-
-    Returns:
-        The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
+        graph: as a reader gives it.
+        dims: names or sizes for the axes of inputs.
+        name: the module's.
+        find: from an op to its lowering.
 
     Raises:
         UnsupportedOpError: ops without a rule, all of them.
-        MissingInputError: an output depends on variables that are not inputs.
-        GraphError: `graph` is nothing that can be read, or `dims` does not fit it.
-        DataDependentSizeError: a size is computed from data.
-        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        GraphError: `dims` does not fit the graph.
     """
-    from ..dialects import registry
-
-    if registry.is_function(graph):
-        if rewrite:
-            raise GraphError("rewrite=True is for graphs: a function is lowered as JAX traces it")
-        return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
-    if specs or constraints:
-        raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
-    read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
     with collector.paused():
-        return _Emitter(read, name or "main").emit(dims or {})
+        return _Emitter(graph, name, find).emit(dims)
 
 
 class Context:
@@ -188,8 +118,9 @@ class _Region:
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(self, graph: Graph, name: str, find: Callable[[Any], Lowering | None]) -> None:
         self.graph = graph
+        self.find = find
         self.context = new_context()
         self.builder = Builder(self.context, name)
         self.values: dict[Any, Tensor] = {}
@@ -241,8 +172,7 @@ class _Emitter:
         signatures.write(operation, signature)
         verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
-        source = None if graph.transforms is None else GraphSource(graph, emit_stablehlo)
-        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings, source=source)
+        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings)
 
     def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """Says where each root comes from; integer scalars and short vectors know their elements as roots."""
@@ -324,7 +254,6 @@ class _Emitter:
         return order
 
     def _refuse_unsupported(self, order: Sequence[Any]) -> None:
-        from ..dialects import registry
 
         found: list[str] = []
         stack: list[tuple[Sequence[Any], str]] = [(order, "")]
@@ -332,7 +261,7 @@ class _Emitter:
         while stack:
             nodes, place = stack.pop()
             for number, node in enumerate(nodes):
-                lowering = registry.find(node.op)
+                lowering = self.find(node.op)
                 if lowering is None:
                     where = f"node {number + 1} of {len(nodes)}{place}"
                     found.append(f"  {self.graph.describe(node)}  [{where}]")
@@ -354,10 +283,9 @@ class _Emitter:
 
     def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
         """Gives each node the innermost region that holds all its uses."""
-        from ..dialects import registry
 
         root = _Region(None, 0)
-        lazy = {node: low for node in order if (low := registry.find(node.op)) is not None and low.branches}
+        lazy = {node: low for node in order if (low := self.find(node.op)) is not None and low.branches}
         if not lazy:
             root.nodes = list(order)
             return root
@@ -382,9 +310,8 @@ class _Emitter:
         return root
 
     def branch(self, node: Any, index: int) -> Callable[[], list[Tensor]]:
-        from ..dialects import registry
 
-        lowering = registry.find(node.op)
+        lowering = self.find(node.op)
         positions = lowering.branches(node.op)[index]  # type: ignore[union-attr, misc]
 
         def build() -> list[Tensor]:
@@ -397,14 +324,13 @@ class _Emitter:
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
     def _lower(self, region: _Region) -> None:
-        from ..dialects import registry
 
         builder, values, context = self.builder, self.values, self.rule_context
         for number, node in enumerate(region.nodes):
             given = [variable for variable in node.outputs if variable in values]
             if len(given) == len(node.outputs):
                 continue
-            lowering = registry.find(node.op)
+            lowering = self.find(node.op)
             name, kind = node.outputs[0].name, type(node.op).__name__
             builder.location = ir.Location.name(name or f"{kind}.{number}", context=self.context)
             builder.where = f"node {name!r}" if name else f"an unnamed {kind} node"
@@ -440,9 +366,8 @@ class _Emitter:
             raise LoweringError(f"the rule {rule} {wrong}, at {self.graph.describe(node)}")
 
     def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
-        from ..dialects import registry
 
-        lowering = registry.find(op)
+        lowering = self.find(op)
         if lowering is None:
             raise UnsupportedOpError(f"{type(op).__name__} inside {self.graph.describe(node)} has no lowering rule")
         return lowering.rule(self.rule_context, node, *operands)

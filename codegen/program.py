@@ -1,47 +1,105 @@
 """`Program`: a StableHLO module with its signature, as a value.
 
 In: a module (from `emit_stablehlo`, from text, from a file). Out: text, files, results from the reference interpreter,
-compiled functions, other programs. A program never changes; passes return a new one. The signature is always read from
-the module's attributes, so that a saved program is the whole program.
+compiled functions, other programs. Passes return a new program (`optimize_own` is for whoever has just made one). The
+signature is always read from the module's attributes, so that a saved program is the whole program. Decision to know:
+what runs, saves or exports a program lies above; `runtime/api.py` is the one door to it.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import tempfile
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 
 from . import collector
-from . import pullback as pullbacks
 from . import signature as signatures
-from .errors import ArtifactError, ArtifactNotFoundError, PassError
-from .ir.bindings import ir, new_context
-from .ir.modules import clone_bytes, clone_module, parse_module, to_bytecode, verify
-from .ir.portable import current_version, deserialize_portable, is_portable, serialize_portable
+from .ir.bindings import ir
+from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
 from .ir.types import numpy_dtype
 from .ir.walk import module_name, walk
 from .signature import Signature
 
 if TYPE_CHECKING:
-    from jax.export import Exported
-
-    from ..runtime.executables.cpu_plan import CpuArgument
-    from ..runtime.executables.policy import PolicyArgument
-    from ..runtime.function import Function
-    from ..runtime.lowered.ahead import AheadFunction, Topology
+    from ..runtime.api import AheadFunction, CpuArgument, Exported, Function, PolicyArgument, Topology
     from .passes.optimize import Optimize
     from .passes.report import Report
-    from .pullback import Pullback
-    from .source import Source
 
-TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
+
+@dataclass(frozen=True)
+class Made:
+    """A program made from another.
+
+    Attributes:
+        program: it.
+        places: for each of its results, which result (pushforward, batched) or argument (pullback, gradient) of the
+            other it belongs to.
+        same: for a batched program, whether each result has no batch axis.
+    """
+
+    program: Program
+    places: tuple[int, ...]
+    same: tuple[bool, ...] = ()
+
+
+class Source(Protocol):
+    """Makes programs from one that was made from this; None stands for one without results.
+
+    All methods raise `UnsupportedGraphError`, or a kind of it, where there is no such program.
+    """
+
+    @property
+    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """The program as a function for JAX to trace and transform itself; None where it is no such function."""
+
+    @property
+    def shares(self) -> bool:
+        """Whether JAX's own derivatives are better inside `jax.jit`, where its reverse mode need not compute again."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a derivative that computes it again has the same results: eigenvectors may come with other signs."""
+
+    @property
+    def scales(self) -> bool:
+        """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it, and
+        nothing underflows that would not if the number were scaled."""
+
+    def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
+        """From the arguments, and tangents of the active ones, to tangents of the results that are no integers."""
+
+    def pullback(self, program: Program, active: tuple[int, ...], seeded: tuple[int, ...]) -> Made | None:
+        """From the arguments, and cotangents of the seeded results, to cotangents of the active arguments."""
+
+    def gradient(self, program: Program, active: tuple[int, ...], of: int) -> Made | None:
+        """From the arguments to the results, and then the gradients of one of them, a real number.
+
+        Only the gradients have places.
+        """
+
+    def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
+        """With a leading batch axis on the mapped arguments, and on the results that depend on them."""
+
+
+@dataclass(frozen=True)
+class Pullback:
+    """The reverse-mode derivative of a program.
+
+    Attributes:
+        program: from the arguments, and cotangents of results, to cotangents of arguments.
+        arguments: which arguments' cotangents its results are.
+        results: of which results it takes cotangents.
+    """
+
+    program: Program
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
 
 
 class Program:
@@ -83,20 +141,9 @@ class Program:
         Raises:
             ArtifactError: when it is malformed, truncated, not StableHLO, or from a newer StableHLO.
         """
-        context = new_context()
-        if isinstance(source, bytes) and is_portable(source):
-            module = deserialize_portable(source, context, filename)
-        else:
-            module = parse_module(source, context, filename)
-        try:
-            module.operation.verify()
-        except ir.MLIRError as error:
-            raise ArtifactError(f"{filename} is not valid StableHLO: {error}") from None
-        pullback = pullbacks.detach(module, filename)
-        program = cls(module, filename=filename, pullback=pullback)
-        if pullback is not None:
-            pullbacks.check(pullback, program, filename)
-        return program
+        from ..runtime import api
+
+        return api.parse(source, filename)
 
     @property
     def text(self) -> str:
@@ -133,11 +180,9 @@ class Program:
         Raises:
             PassError: when the version is unknown or cannot express the program.
         """
-        version = target_version or current_version()
-        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-            raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
-        module = self.run_passes(["chlo-legalize-to-stablehlo"])._module
-        return serialize_portable(module, version)
+        from ..runtime import api
+
+        return api.to_portable(self, target_version)
 
     def with_pullback(self) -> Program:
         """The program with its pullback, from what it was made from.
@@ -147,10 +192,9 @@ class Program:
         """
         if self.pullback is not None:
             return self
-        from ..runtime.function import Function
+        from ..runtime import api
 
-        found = Function(self).derived.whole_pullback()
-        return Program(self.copy_module(), filename=self.filename, bindings=self.bindings, pullback=found)
+        return api.with_pullback(self)
 
     def save(
         self,
@@ -176,38 +220,9 @@ class Program:
             ArtifactError: the file cannot be written.
             DerivativeError: the program has no derivative.
         """
-        if derivatives not in (0, 1):
-            raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
-        if derivatives:
-            whole = self.with_pullback()
-            assert whole.pullback is not None
-            joined = Program(pullbacks.attach(whole._module, whole.pullback), filename=self.filename)
-            return joined.save(path, target_version=target_version, locations=locations)
-        target = Path(path)
-        if target.suffix == TEXT_SUFFIX:
-            data = self.to_text(locations=locations).encode()
-        elif target.suffix == PORTABLE_SUFFIX:
-            data = self.to_portable(target_version)
-        else:
-            raise ArtifactError(
-                f"cannot tell the format of {target}: the name must end in {TEXT_SUFFIX} (text) or "
-                f"{PORTABLE_SUFFIX} (portable bytecode)"
-            )
-        try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        except OSError as error:
-            raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, target)
-        except OSError as error:
-            Path(temporary).unlink(missing_ok=True)
-            raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
-        return target
+        from ..runtime import api
+
+        return api.save(self, path, target_version=target_version, locations=locations, derivatives=derivatives)
 
     # ---- passes -------------------------------------------------------------------------------------------------
 
@@ -333,9 +348,9 @@ class Program:
         Returns:
             One array per result, always a tuple.
         """
-        from ..runtime.interpret import interpret
+        from ..runtime import api
 
-        return interpret(self, arrays)
+        return api.interpret(self, arrays)
 
     @overload
     def compile(
@@ -394,15 +409,13 @@ class Program:
             ValueError: both `device` and `topology`.
             PassError: `optimize` names an unknown pass.
         """
-        if topology is not None:
-            from ..runtime.lowered.ahead import AheadFunction
+        from ..runtime import api
 
+        if topology is not None:
             if device is not None:
                 raise ValueError("compile takes a device or a topology, not both")
-            return AheadFunction(self, topology, policy, optimize=optimize, reassociate=reassociate)
-        from ..runtime.function import Function
-
-        return Function(
+            return api.compile_ahead(self, topology, policy=policy, optimize=optimize, reassociate=reassociate)
+        return api.compile(
             self,
             device=device,
             cache_size=cache_size,
@@ -431,9 +444,9 @@ class Program:
             UnsupportedGraphError: a size is computed from data or is an argument's value, JAX cannot express the
                 sizes, or there are checks or shared variables.
         """
-        from ..runtime.lowered.jax_export import to_jax_export
+        from ..runtime import api
 
-        return to_jax_export(self, platforms, checks)
+        return api.to_jax_export(self, platforms, checks)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
@@ -482,31 +495,3 @@ class Program:
                 count = 1 if value.is_splat else int(np.prod(type_.shape, dtype=np.int64))
                 found.append((str(type_), count * numpy_dtype(type_.element_type).itemsize, str(operation.location)))
         return sorted(found, key=lambda item: -item[1])
-
-
-def load(path: str | os.PathLike[str]) -> Program:
-    """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
-
-    Args:
-        path: the file; text and bytecode are told apart by their first bytes.
-
-    Raises:
-        ArtifactNotFoundError: no such file.
-        ArtifactError: it is malformed, truncated, not StableHLO, or from a newer StableHLO.
-    """
-    source = Path(path)
-    try:
-        data = source.read_bytes()
-    except FileNotFoundError:
-        raise ArtifactNotFoundError(f"no such file: {source}") from None
-    except OSError as error:
-        raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
-    if data[:4] == b"ML\xefR":
-        return Program.parse(data, filename=str(source))
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise ArtifactError(f"{source} is neither StableHLO text nor bytecode") from None
-    if not text.strip():
-        raise ArtifactError(f"{source} is empty")
-    return Program.parse(text, filename=str(source))

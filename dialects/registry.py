@@ -14,39 +14,14 @@ The classes an op derives from are tried in order, so that a rule for `CAReduce`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from ..codegen.errors import GraphError
-
-Rule = Callable[..., Any]
-Branches = Callable[[Any], Sequence[Sequence[int]]]
-Unsupported = Callable[[Any], Sequence[str]]
+from ..codegen.lowering import Branches, Lowering, Rule, Unsupported
 
 LIBRARIES = ("pytensor", "aesara")
 READERS = {"pytensor": "pytensor", "aesara": "aesara"}
-
-
-@dataclass(frozen=True)
-class Lowering:
-    """A rule and how its operands are to be evaluated.
-
-    Attributes:
-        name: op name, or the class's qualified name.
-        rule: the function.
-        branches: for an op that evaluates only some operands, the operand positions of each branch.
-        batched: whether the rule takes leading batch axes (so that `Blockwise` can call it as it is).
-        inner: whether the op carries an inner graph that is lowered too.
-        unsupported: from the op to descriptions of what it wraps that has no lowering.
-    """
-
-    name: str
-    rule: Rule
-    branches: Branches | None = None
-    batched: bool = False
-    inner: bool = False
-    unsupported: Unsupported | None = None
 
 
 _BY_NAME: dict[str, Lowering] = {}

@@ -18,11 +18,11 @@ from .codegen.versions import check_core
 __version__ = "0.1.0"
 
 _WHERE = {
-    "emit_stablehlo": ".codegen.emit",
+    "emit_stablehlo": ".dialects.frontend",
     "explain": ".tools.explanation",
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
-    "load": ".codegen.program",
+    "load": ".codegen.artifact",
     "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
     "Stats": ".runtime.executables.stats",
@@ -65,9 +65,11 @@ check_core()
 if TYPE_CHECKING:
     from . import errors, passes
     from .codegen import builder
-    from .codegen.emit import Context, emit_stablehlo
+    from .codegen.artifact import load
+    from .codegen.emit import Context
     from .codegen.errors import HlographError
-    from .codegen.program import Program, load
+    from .codegen.program import Program
+    from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
     from .pytensor import Mode
     from .runtime.executables.policy import Bucket

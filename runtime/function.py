@@ -820,7 +820,7 @@ def function(
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
     """
-    from ..codegen.emit import emit_stablehlo
+    from ..dialects.frontend import emit_stablehlo
 
     program = emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite)
     return program.compile(

@@ -21,9 +21,9 @@ from ...codegen.dtypes import kind_of
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.inputs import fresh, unique
 from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.program import Program
+from ...codegen.program import Made, Program
 from ...codegen.signature import Argument, Result
-from ...codegen.source import Made, axes, restricted
+from ...codegen.source import axes, restricted
 
 Arrays = Sequence[Any]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.emit import Graph
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
+from ...codegen.graph import Graph
 from ...codegen.inputs import Input
 from ...codegen.versions import check_library
 from ..random import keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codegen.emit import Graph
+from ...codegen.graph import Graph
 from . import apply_graph
 
 

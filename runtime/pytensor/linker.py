@@ -33,10 +33,10 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.type import TensorType
 
-from ...codegen.emit import emit_stablehlo
 from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
+from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
 from ...dialects.readers.apply_graph import library
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite

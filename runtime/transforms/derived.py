@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
-from ...codegen.pullback import Pullback
+from ...codegen.program import Pullback
 
 if TYPE_CHECKING:
-    from ...codegen.source import Made, Source
+    from ...codegen.program import Made, Source
     from ..function import Function
 
 

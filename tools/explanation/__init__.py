@@ -314,7 +314,7 @@ def _derived(function: Function) -> Iterator[DerivedFunction]:
 
 def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Function | None]:
     """The program that is meant, and the compiled function if it is one."""
-    from ...codegen.emit import emit_stablehlo
+    from ...dialects.frontend import emit_stablehlo
     from ...runtime.jit import Jit
 
     if isinstance(source, Jit):

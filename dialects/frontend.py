@@ -1,0 +1,65 @@
+"""`emit_stablehlo`: from a graph object, or a function that JAX can trace, to a `Program`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..codegen.emit import emit
+from ..codegen.errors import GraphError
+from ..codegen.inputs import DimsArgument
+from ..codegen.program import Program
+from ..codegen.source import GraphSource
+from . import registry
+
+
+def emit_stablehlo(
+    graph: Any,
+    *specs: Any,
+    dims: DimsArgument | None = None,
+    name: str | None = None,
+    rewrite: bool | Literal["full"] = False,
+    constraints: Sequence[str] = (),
+    rng_inputs: bool = False,
+) -> Program:
+    """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
+
+    Args:
+        graph: a PyTensor `FunctionGraph`, an `(inputs, outputs)` pair (a tuple, each side a variable or several), a
+            compiled PyTensor function, an output variable, or a list of output variables (their root inputs are
+            found); or a function of JAX arrays, or a `jax.extend.core.ClosedJaxpr`.
+        specs: for a function, one per positional argument: a pytree of arrays or of
+            `jax.ShapeDtypeStruct(("n", 8), "float32")`, whose shapes may hold names and expressions (`"2*n + 1"`).
+        dims: names or sizes for the axes of inputs, e.g. `{"x": ("n", 8)}`; the same name means the same size. Axes
+            of a graph that nothing says more about become symbolic dimensions named `x_0`; those of a function's
+            arguments stay as the specs have them. For a pytree by prefix: a tuple of names counts for all leaves with
+            that many axes, a dictionary or tuple of such for its entries.
+        name: the module's name; by default "main", or the function's.
+        rewrite: what is done to the graph first: False, it is lowered as it stands; True, hlograph's selection of the
+            library's rewrites (numerical stabilization: `log(sigmoid(x))` becomes `-softplus(-x)`); "full", those of
+            the library's own compiled modes.
+        constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
+            `"n % 8 == 0"`.
+        rng_inputs: for a PyTensor graph, generators are arguments and results of their own, as keys. Otherwise one
+            key, the first argument, serves all random variables (docs/random.md).
+
+    Returns:
+        The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
+
+    Raises:
+        UnsupportedOpError: ops without a rule, all of them.
+        MissingInputError: an output depends on variables that are not inputs.
+        GraphError: `graph` is nothing that can be read, or `dims` does not fit it.
+        DataDependentSizeError: a size is computed from data.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+    """
+    if registry.is_function(graph):
+        if rewrite:
+            raise GraphError("rewrite=True is for graphs: a function is lowered as JAX traces it")
+        return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
+    if specs or constraints:
+        raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
+    read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
+    program = emit(read, dims or {}, name or "main", registry.find)
+    program.source = None if read.transforms is None else GraphSource(read, emit_stablehlo)
+    return program

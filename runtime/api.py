@@ -1,0 +1,77 @@
+"""The one door from a program to what runs, saves and exports it. Each room opens when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jax.export import Exported as Exported
+
+    from ..codegen.program import Program
+    from .executables.cpu_plan import CpuArgument as CpuArgument
+    from .executables.policy import PolicyArgument as PolicyArgument
+    from .function import Function as Function
+    from .lowered.ahead import AheadFunction as AheadFunction
+    from .lowered.ahead import Topology as Topology
+
+
+def parse(source: str | bytes, filename: str) -> Program:
+    """See `Program.parse`."""
+    from ..codegen import artifact
+
+    return artifact.parse(source, filename)
+
+
+def to_portable(program: Program, target_version: str | None) -> bytes:
+    """See `Program.to_portable`."""
+    from ..codegen import artifact
+
+    return artifact.to_portable(program, target_version)
+
+
+def save(program: Program, path: str | os.PathLike[str], **options: Any) -> Path:
+    """See `Program.save`."""
+    from ..codegen import artifact
+
+    return artifact.save(program, path, **options)
+
+
+def with_pullback(program: Program) -> Program:
+    """See `Program.with_pullback`."""
+    from ..codegen.program import Program
+    from .function import Function
+
+    found = Function(program).derived.whole_pullback()
+    return Program(program.copy_module(), filename=program.filename, bindings=program.bindings, pullback=found)
+
+
+def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    """See `Program.interpret`."""
+    from .interpret import interpret
+
+    return interpret(program, arrays)
+
+
+def compile(program: Program, **options: Any) -> Function:
+    """See `Program.compile`."""
+    from .function import Function
+
+    return Function(program, **options)
+
+
+def compile_ahead(program: Program, topology: Topology, **options: Any) -> AheadFunction:
+    """See `Program.compile`."""
+    from .lowered.ahead import AheadFunction
+
+    return AheadFunction(program, topology, **options)
+
+
+def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Any) -> Exported:
+    """See `Program.to_jax_export`."""
+    from .lowered.jax_export import to_jax_export
+
+    return to_jax_export(program, platforms, checks)
