@@ -254,7 +254,6 @@ class _Emitter:
         return order
 
     def _refuse_unsupported(self, order: Sequence[Any]) -> None:
-
         found: list[str] = []
         stack: list[tuple[Sequence[Any], str]] = [(order, "")]
         seen: set[int] = set()
@@ -283,7 +282,6 @@ class _Emitter:
 
     def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
         """Gives each node the innermost region that holds all its uses."""
-
         root = _Region(None, 0)
         lazy = {node: low for node in order if (low := self.find(node.op)) is not None and low.branches}
         if not lazy:
@@ -310,7 +308,6 @@ class _Emitter:
         return root
 
     def branch(self, node: Any, index: int) -> Callable[[], list[Tensor]]:
-
         lowering = self.find(node.op)
         positions = lowering.branches(node.op)[index]  # type: ignore[union-attr, misc]
 
@@ -324,7 +321,6 @@ class _Emitter:
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
     def _lower(self, region: _Region) -> None:
-
         builder, values, context = self.builder, self.values, self.rule_context
         for number, node in enumerate(region.nodes):
             given = [variable for variable in node.outputs if variable in values]
@@ -366,7 +362,6 @@ class _Emitter:
             raise LoweringError(f"the rule {rule} {wrong}, at {self.graph.describe(node)}")
 
     def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
-
         lowering = self.find(op)
         if lowering is None:
             raise UnsupportedOpError(f"{type(op).__name__} inside {self.graph.describe(node)} has no lowering rule")
