@@ -1,10 +1,11 @@
 """Every lowering rule, scalar op and pass has a lit test with a static and a `?` case.
 
-A rule's case is a line `# CHECK-LABEL: module @Rule.static` (or `.dynamic`, with `.what` behind it), a scalar op's a
-line `# CHECK-NEXT: Name.static: formula`; that such a case is what its name says is checked where it is printed
-(lit_tests/ops/common.py). A padding rule has a line `# CHECK: op: ...`, or its op stands in a module with a label in
-one of lit_tests/passes/pad*. A pass has lit_tests/passes/NAME.mlir, with others named NAME-*.mlir if it needs them,
-which run it on a module with symbolic sizes and on one without.
+A rule has cases `# CHECK-LABEL: module @Rule.static` (or `.dynamic`, with `.what` behind it); that a case is what its
+name says is checked where it is printed (lit_tests/ops/common.py). A scalar op's line `# CHECK-NEXT: Name: formula` is
+of both: it is printed only where they are the same. A padding rule has a line `# CHECK: op: ...`, or its op stands in a
+module with a label in one of lit_tests/passes/pad*. A pass of ours has lit_tests/passes/NAME.mlir (or .py, which prints
+modules), with others named NAME-*.mlir if it needs them, which run it on a module with symbolic sizes and on one
+without. Passes that MLIR and StableHLO have are all run by lit_tests/passes/mlir_pipelines.mlir.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytensor.tensor as pt
 import pytest
 
-from hlograph.codegen.passes import available
+from hlograph.codegen.passes import _PIPELINES, available
 from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
 from hlograph.dialects.tensor.scalar import TABLE
@@ -25,34 +26,40 @@ from hlograph.dialects.tensor.scalar import TABLE
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"
 KINDS = ("static", "dynamic")
 RULE_CASE = re.compile(r"^# CHECK-LABEL: module @(\w+)\.(static|dynamic)(?:\.\w+)*$", re.MULTILINE)
-SCALAR_CASE = re.compile(r"^# CHECK(?:-NEXT)?: (\w+)\.(static|dynamic)(?:\.\w+)*: \S", re.MULTILINE)
+SCALAR_CASE = re.compile(r"^# CHECK(?:-NEXT)?: (\w+)(?:\.\w+)*: \S", re.MULTILINE)
 
 
-def ops_text() -> str:
-    return "\n".join(path.read_text() for path in sorted((LIT / "ops").glob("*.py")))
+def ops_text(pattern: str = "*.py") -> str:
+    return "\n".join(path.read_text() for path in sorted((LIT / "ops").glob(pattern)))
 
 
-def without_case(names: Iterable[str], case: re.Pattern[str], text: str) -> list[str]:
-    """`Name.kind` of the cases that the names should have and the text has not."""
-    found = {f"{name}.{kind}" for name, kind in case.findall(text)}
+def scalar_cases(text: str) -> set[str]:
+    """The scalar ops that a lit file has a line of."""
+    return set(SCALAR_CASE.findall(text))
+
+
+def without_case(names: Iterable[str], text: str) -> list[str]:
+    """`Rule.kind` of the cases that the rules should have and the text has not."""
+    found = {f"{name}.{kind}" for name, kind in RULE_CASE.findall(text)}
     return [wanted for name in sorted(names) for kind in KINDS if (wanted := f"{name}.{kind}") not in found]
 
 
 def lacks(name: str, folder: Path) -> str | None:
     """What the lit tests of a pass lack."""
-    first = f"{name}.mlir"
-    if not (folder / first).exists():
-        return f"{first} does not exist"
+    stem = "mlir_pipelines" if name in _PIPELINES else name
+    firsts = [path for path in (folder / f"{stem}.mlir", folder / f"{stem}.py") if path.exists()]
+    if not firsts:
+        return f"{stem}.mlir does not exist"
     symbolic = []
-    for path in [folder / first, *folder.glob(f"{name}-*.mlir")]:
+    for path in [*firsts, *folder.glob(f"{name}-*.mlir")]:
         text = path.read_text()
-        passes = re.findall(r"--pass '?([\w-]+)", "\n".join(re.findall(r"^// RUN: (.*)", text, re.MULTILINE)))
-        if name not in passes:
-            return f"{path.name} does not run the pass"
-        modules = [re.sub(r"//.*", "", part) for part in text.split("// -----\n")]
+        runs = "\n".join(re.findall(r"^(?://|#) RUN: (.*)", text, re.MULTILINE))
+        if name not in re.findall(r"--pass '?([\w-]+)", runs):
+            return f"{path.name} does not run the pass {name}"
+        modules = [re.sub(r"(//|^#).*", "", part, flags=re.MULTILINE) for part in text.split("// -----")]
         symbolic += ["?" in module for module in modules if "func.func" in module]
     if not any(symbolic) or all(symbolic):
-        return f"{first} has no {'static' if any(symbolic) else 'symbolic'} module"
+        return f"{firsts[0].name} has no {'static' if any(symbolic) else 'symbolic'} module"
     return None
 
 
@@ -87,11 +94,11 @@ def test_every_padding_rule_has_a_lit_test():
 
 
 def test_every_rule_has_a_static_and_a_symbolic_case():
-    assert not without_case(registry.registered(), RULE_CASE, ops_text())
+    assert not without_case(registry.registered(), ops_text())
 
 
-def test_every_scalar_op_has_a_static_and_a_symbolic_case():
-    assert not without_case(TABLE, SCALAR_CASE, ops_text())
+def test_every_scalar_op_has_a_case():
+    assert not TABLE.keys() - scalar_cases(ops_text("scalar_*.py"))
 
 
 def test_every_pass_has_a_lit_test():
@@ -101,7 +108,7 @@ def test_every_pass_has_a_lit_test():
 def test_no_case_names_what_is_gone():
     names = {name for name, _ in RULE_CASE.findall(ops_text())}
     assert names <= registry.registered().keys()
-    assert {name for name, _ in SCALAR_CASE.findall(ops_text())} <= TABLE.keys()
+    assert scalar_cases(ops_text("scalar_*.py")) <= TABLE.keys()
 
 
 # ---- these tests can fail -------------------------------------------------------------------------------------------
@@ -110,7 +117,7 @@ def test_no_case_names_what_is_gone():
 def test_a_rule_without_a_lit_test_is_found(monkeypatch):
     monkeypatch.setattr(registry, "_BY_NAME", dict(registry.registered()))
     registry.lowers("NeverTested")(lambda ctx, node, x: x)
-    missing = without_case(registry.registered(), RULE_CASE, ops_text())
+    missing = without_case(registry.registered(), ops_text())
     assert missing == ["NeverTested.static", "NeverTested.dynamic"]
 
 
@@ -140,37 +147,48 @@ def test_which_padding_rules_a_lit_file_tests(text, found):
     ],
 )
 def test_a_missing_case_is_named(text, missing):
-    assert without_case(["Eye"], RULE_CASE, text) == missing
+    assert without_case(["Eye"], text) == missing
 
 
-def test_a_missing_scalar_case_is_named():
-    text = "# CHECK: Exp.static: exponential(x) : tensor<4xf64>\n# CHECK-NEXT: Exp.dynamic.int8: exponential(x)\n"
-    assert without_case(["Exp", "Log"], SCALAR_CASE, text) == ["Log.static", "Log.dynamic"]
+def test_which_scalar_ops_a_lit_file_tests():
+    text = "# CHECK: Exp: exponential(x) : f64\n# CHECK-NEXT: Abs.uint8: x : ui8\n# Log: log(x) : f64\n# CHECK: Sin:\n"
+    assert scalar_cases(text) == {"Exp", "Abs"}
 
 
 RUN = "// RUN: %hlograph opt %s --pass {} | filecheck %s\n{}"
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("name", "text", "problem"),
     [
-        (None, "cse.mlir does not exist"),
-        (RUN.format("cse2", "func.func <3>\n// -----\nfunc.func <?>"), "cse.mlir does not run the pass"),
-        (RUN.format("cse", ""), "cse.mlir has no symbolic module"),
-        (RUN.format("cse", "func.func <3> // <?>"), "cse.mlir has no symbolic module"),
-        (RUN.format("cse", "func.func <?>"), "cse.mlir has no static module"),
-        (RUN.format("'cse{a=1}'", "func.func <?>\n// -----\nfunc.func <3>"), None),
+        ("pad", None, "pad.mlir does not exist"),
+        ("pad", RUN.format("pad2", "func.func <3>\n// -----\nfunc.func <?>"), "pad.mlir does not run the pass pad"),
+        ("pad", RUN.format("pad", ""), "pad.mlir has no symbolic module"),
+        ("pad", RUN.format("pad", "func.func <3> // <?>"), "pad.mlir has no symbolic module"),
+        ("pad", RUN.format("pad", "func.func <?>"), "pad.mlir has no static module"),
+        ("pad", RUN.format("'pad{a=1}'", "func.func <?>\n// -----\nfunc.func <3>"), None),
+        ("cse", RUN.format("sccp", "func.func <?>"), "mlir_pipelines.mlir does not run the pass cse"),
+        ("cse", RUN.format("cse", "func.func <?>\n// -----\nfunc.func <3>"), None),
     ],
 )
-def test_what_the_test_of_a_pass_lacks(tmp_path, text, problem):
+def test_what_the_test_of_a_pass_lacks(tmp_path, name, text, problem):
     if text is not None:
-        (tmp_path / "cse.mlir").write_text(text)
-    assert lacks("cse", tmp_path) == problem
+        (tmp_path / ("mlir_pipelines.mlir" if name == "cse" else f"{name}.mlir")).write_text(text)
+    assert lacks(name, tmp_path) == problem
 
 
-@pytest.fixture(scope="module")
-def common():
+def test_a_lit_test_that_prints_modules_is_one_of_a_pass(tmp_path):
+    printing = '# RUN: %python %s | %hlograph opt - --pass pad\nprint("func.func <{}>")\nprint("// -----")\n{}'
+    (tmp_path / "pad.py").write_text(printing.format("3", "# func.func <?>"))
+    assert lacks("pad", tmp_path) == "pad.py has no symbolic module"
+    (tmp_path / "pad.py").write_text(printing.format("3", 'print("func.func <?>")'))
+    assert lacks("pad", tmp_path) is None
+
+
+@pytest.fixture
+def common(monkeypatch):
     """The module that the lit tests of lowering rules share."""
+    monkeypatch.syspath_prepend(str(LIT / "ops"))
     spec = importlib.util.spec_from_file_location("lit_ops_common", LIT / "ops" / "common.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -180,7 +198,7 @@ def common():
 def test_a_case_shows_what_its_name_says(common, capsys):
     x = pt.dvector("x")
     common.show([x], pt.exp(x), name="Elemwise.dynamic.exp")
-    assert "module @Elemwise.dynamic.exp" in capsys.readouterr().out
+    assert capsys.readouterr().out == "module @Elemwise.dynamic.exp\nreturn exponential(x) : tensor<?xf64>\n"
     with pytest.raises(SystemExit, match="no op that the rule Softmax lowers; it has Elemwise"):
         common.show([x], pt.exp(x), name="Softmax.dynamic")
     with pytest.raises(SystemExit, match="the module has symbolic sizes"):
@@ -212,3 +230,87 @@ def test_an_untidy_module_is_refused(common, what):
     )
     with pytest.raises(SystemExit, match=f"case: {what}"):
         common.check_tidy("case", program)
+
+
+SHOWN = """func.func @main(%x: tensor<3x3xf64>, %i: tensor<3xi64>) -> (tensor<3x3xf64>, tensor<3xi64>) {
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f64>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<3x3xf64>, tensor<f64>) -> tensor<3xf64>
+    %wide = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<3xf64>) -> tensor<3x3xf64>
+    %less = stablehlo.subtract %x, %wide : tensor<3x3xf64>
+    %turned = stablehlo.transpose %less, dims = [0, 1] : (tensor<3x3xf64>) -> tensor<3x3xf64>
+    %part = stablehlo.slice %turned [0:2:1, 0:3] : (tensor<3x3xf64>) -> tensor<2x3xf64>
+    %padded = stablehlo.pad %part, %zero, low = [1, 0], high = [0, 0], interior = [0, 0]
+      : (tensor<2x3xf64>, tensor<f64>) -> tensor<3x3xf64>
+    %places = stablehlo.iota dim = 0 : tensor<3x3xi64>
+    %floats = stablehlo.convert %places : (tensor<3x3xi64>) -> tensor<3x3xf64>
+    %test = stablehlo.compare LT, %floats, %padded : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xi1>
+    %chosen = stablehlo.select %test, %x, %padded : tensor<3x3xi1>, tensor<3x3xf64>
+    %written = "stablehlo.scatter"(%chosen, %i, %x) <{
+      indices_are_sorted = false,
+      scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
+      unique_indices = false
+    }> ({
+    ^bb0(%old: tensor<f64>, %new: tensor<f64>):
+      %both = stablehlo.add %old, %new : tensor<f64>
+      stablehlo.return %both : tensor<f64>
+    }) : (tensor<3x3xf64>, tensor<3xi64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+    %start = stablehlo.constant dense<0> : tensor<i64>
+    %loop:2 = stablehlo.while(%count = %start, %carry = %i) : tensor<i64>, tensor<3xi64>
+    cond {
+      %end = stablehlo.constant dense<5> : tensor<i64>
+      %more = stablehlo.compare NE, %count, %end : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %next = stablehlo.add %count, %one : tensor<i64>
+      %minus = stablehlo.negate %carry : tensor<3xi64>
+      %square = stablehlo.multiply %minus, %minus : tensor<3xi64>
+      stablehlo.return %next, %square : tensor<i64>, tensor<3xi64>
+    }
+    return %written, %loop#1 : tensor<3x3xf64>, tensor<3xi64>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("dense<0.000000e+00>", "dense<1.000000e+00>"),
+        ("applies stablehlo.add", "applies stablehlo.multiply"),
+        ("across dimensions = [0]", "across dimensions = [1]"),
+        ("%sum, dims = [0]", "%sum, dims = [1]"),
+        ("stablehlo.subtract %x, %wide", "stablehlo.subtract %wide, %x"),
+        ("dims = [0, 1]", "dims = [1, 0]"),
+        ("[0:2:1, 0:3]", "[0:3:2, 0:3]"),
+        ("low = [1, 0], high = [0, 0]", "low = [0, 0], high = [1, 0]"),
+        ("iota dim = 0", "iota dim = 1"),
+        ("compare LT", "compare LE"),
+        ("stablehlo.select %test, %x, %padded", "stablehlo.select %test, %padded, %x"),
+        ("indices_are_sorted = false", "indices_are_sorted = true"),
+        ("unique_indices = false", "unique_indices = true"),
+        ("update_window_dims = [1]", "update_window_dims = [0]"),
+        ("stablehlo.return %both", "stablehlo.return %new"),
+        ("dense<5>", "dense<6>"),
+        ("compare NE, %count", "compare LT, %count"),
+        ("stablehlo.multiply %minus, %minus", "stablehlo.multiply %minus, %carry"),
+        ("%loop#1", "%i"),
+    ],
+)
+def test_functions_that_differ_have_different_terms(common, old, new):
+    assert SHOWN.count(old) == 1
+    before, after = (terms_of(common, text) for text in (SHOWN, SHOWN.replace(old, new)))
+    assert before != after
+
+
+def test_names_do_not_change_the_terms(common):
+    renamed = SHOWN.replace("%wide", "%stretched").replace("%minus", "%negative")
+    assert terms_of(common, renamed) == terms_of(common, SHOWN)
+
+
+def terms_of(common, text: str) -> list[str]:
+    from hlograph.codegen.ir.bindings import new_context
+    from hlograph.codegen.ir.modules import parse_module
+
+    module = parse_module(text, new_context())
+    return common.Terms(common.main_function(module), ["x", "i"]).lines

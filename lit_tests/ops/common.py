@@ -1,4 +1,4 @@
-"""What the tests of lowering rules share: `show` prints a graph's module, `show_scalar` a scalar op's formula.
+"""What the tests of lowering rules share: `show` prints a graph's module as terms, `show_scalar` a scalar op's formula.
 
 A case's name is `Rule.static` or `Rule.dynamic`, with `.what` behind it where a rule has several. The name is a claim
 that is checked here: the graph holds an op that this rule lowers, and the module has symbolic sizes, or neither those
@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from string import ascii_lowercase
 from typing import Any
 
-import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.elemwise import Elemwise
+from terms import Terms
 
 import hlograph
 from hlograph.codegen.ir.attributes import attributes_of
 from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.walk import walk
+from hlograph.codegen.ir.walk import main_function, symbol_of, walk
 from hlograph.dialects import registry
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")
@@ -39,7 +38,31 @@ def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **
     program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name, **options)
     check_kind(name, kind, program.text)
     check_tidy(name, program, imported=rule == "RandomVariable")
-    print(program.text)
+    print(f"module @{name}", *lines_of(program), sep="\n")
+
+
+def lines_of(program: hlograph.Program) -> Iterator[str]:
+    """What a program's signature says of keys, demands and reports; its functions, private ones behind their types."""
+    module = program.copy_module()
+    main = main_function(module)
+    for argument in program.signature.arguments:
+        if argument.key:
+            yield f"key: {argument.name}, {argument.key}"
+    for what in ("checks", "constraints", "counts"):
+        for entry in attributes_of(main.attributes).get(f"hlograph.{what}", ()):
+            yield f"{what}: {', '.join(text for item in entry if (text := ir.StringAttr(item).value))}"
+    yield from Terms(main, names_of(program)).lines
+    for function in (op.operation for op in module.body.operations if op.operation != main):
+        attributes = attributes_of(function.attributes)
+        implements = attributes.get("hlograph.implements")
+        type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+        yield f"@{symbol_of(function)}{type_}{f' implements {implements}' if implements else ''}:"
+        yield from Terms(function, [f"arg{number}" for number in range(len(type_.inputs))]).lines
+
+
+def names_of(program: hlograph.Program) -> list[str]:
+    """The names of the arguments."""
+    return [argument.name for argument in program.signature.arguments]
 
 
 def check_tidy(name: str, program: hlograph.Program, *, imported: bool = False) -> None:
@@ -98,63 +121,32 @@ def this_or_another_release(module: Any, name: str, make: Callable[[], Any]) -> 
 
 
 def show_scalar(op: Any, *dtypes: str, what: str = "") -> None:
-    """Prints two lines about a scalar op on vectors of the dtypes: `Name.static: formula : type`, `Name.dynamic: ...`."""
+    """Prints `Name: formula : type` of a scalar op on vectors, with `.what` behind the name.
+
+    The line is of vectors of 4 elements and of an unknown number of them: they must give the same.
+    """
     variables = [pt.vector(name, dtype=dtype) for name, dtype in zip("xyzw", dtypes, strict=False)]
     node: Apply = Elemwise(op).make_node(*variables)
+    name = ".".join(filter(None, (type(op).__name__, what)))
+    formulas = set()
     for kind, size in (("static", 4), ("dynamic", "n")):
-        name = f"{type(op).__name__}.{kind}{what and '.' + what}"
-        program = hlograph.emit_stablehlo((variables, node.outputs), dims=dict.fromkeys(variables, (size,)), name=name)
-        check_kind(name, kind, program.text)
-        check_tidy(name, program, imported=True)
-        print(f"{name}: {formula(program, [v.name for v in variables])}")
+        case = ".".join(filter(None, (type(op).__name__, kind, what)))
+        program = hlograph.emit_stablehlo((variables, node.outputs), dims=dict.fromkeys(variables, (size,)), name=case)
+        check_kind(case, kind, program.text)
+        check_tidy(case, program, imported=True)
+        formulas.add(formula(program))
+    if len(formulas) > 1:
+        raise SystemExit(f"{name}: a static size and a symbolic one give {' and '.join(sorted(formulas))}")
+    print(f"{name}: {formulas.pop()}")
 
 
-def formula(program: hlograph.Program, arguments: Sequence[str]) -> str:
-    """The body of a one-result function as one expression; a value that is used twice gets a letter.
-
-    Dialects' names, sizes, and the stretching of scalar constants are left out; of a long one all but the last op is.
-    """
+def formula(program: hlograph.Program) -> str:
+    """The body of a one-result function as one expression, of what is long the last op; and the elements' type."""
     module = program.copy_module()
-    main = next(op for op in walk(module) if op.name == "func.func" and "main" in str(op.attributes["sym_name"]))
-    block = main.regions[0].blocks[0]
-    texts: dict[Any, str] = dict(zip(block.arguments, arguments, strict=True))
-    uses: dict[Any, int] = {}
-    for each in block.operations:
-        for operand in each.operands:
-            uses[operand] = uses.get(operand, 0) + 1
-    lines: list[str] = []
-    for operation in (op.operation for op in block.operations):
-        operands = [texts[x] for x in operation.operands]
-        if operation.name == "func.return":
-            text = "".join(f"{line}; " for line in lines) + operands[0]
-            if len(text) > 300:  # checked by its values only
-                text = f"... {operands[0].partition('(')[0]}(...)"
-            return f"{text} : {operation.operands[0].type}"
-        if len(operation.results) > 1:
-            for number, result in enumerate(operation.results):
-                texts[result] = f"{_call(operation, operands)}#{number}"
-            continue
-        texts[operation.result] = _call(operation, operands)
-        plain = operation.name.endswith(("constant", "broadcast_in_dim", "reshape"))
-        if uses.get(operation.result, 0) != 1 and not plain and operation.result.type.rank:
-            letter = ascii_lowercase[len(lines) % 23]
-            lines.append(f"{letter} = {texts[operation.result]}")
-            texts[operation.result] = letter
-    raise SystemExit("a function without a return")
-
-
-def _call(operation: ir.Operation, operands: Sequence[str]) -> str:
-    attributes = attributes_of(operation.attributes)
-    name = operation.name.rpartition(".")[2]
-    if name == "constant":
-        elements = np.array(ir.DenseElementsAttr(attributes["value"])).reshape(-1)
-        return f"{elements[0]:.6g}" if elements.dtype.kind == "f" else str(elements[0])
-    if name.endswith("broadcast_in_dim"):
-        return operands[0]
-    if name == "call":
-        name = str(attributes["callee"])
-    if name == "compare":
-        name = re.findall(r"\b[A-Z]{2}\b", str(attributes["comparison_direction"]))[0]
-    if name == "convert":
-        name = f"convert<{ir.RankedTensorType(operation.result.type).element_type}>"
-    return f"{name}({', '.join(operands)})"
+    *lines, returned = Terms(main_function(module), names_of(program)).lines
+    term, _, type_ = returned.removeprefix("return ").rpartition(" : ")
+    term = re.sub(r"^(?:dynamic_)?broadcast_in_dim<[^>]*>\((\w+).*\)$", r"\1", term)  # a constant
+    text = "; ".join([*(line.strip().rpartition(" : ")[0] or line.strip() for line in lines), term])
+    if len(text) > 300:  # checked by its values only
+        text = f"... {term.partition('(')[0]}(...)"
+    return f"{text} : {re.sub(r'tensor<(4|[?])x|>$', '', type_)}"

@@ -10,64 +10,43 @@ mask = pt.tensor("mask", dtype="bool", shape=(None,))
 
 # The places in a constant are one.
 # CHECK-LABEL: module @Nonzero.static
-# CHECK: [[CONST:%\w+]] = stablehlo.constant dense<[1, 3]> : tensor<2xi64>
-# CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[CONST]], %arg0 : tensor<2xi64>
-# CHECK-NEXT: return [[SUM]] : tensor<2xi64>
+# CHECK-NEXT: return add([1, 3], k) : tensor<2xi64>
 show([k], pt.constant(np.array([0, 3, 0, 1])).nonzero()[0] + k, name="Nonzero.static", dims={"k": (2,)})
 
 # The marker says that a size comes from data, its name, and what it cannot exceed.
 # CHECK-LABEL: module @Nonzero.dynamic
-# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"nonzero_0", "8"]]
-# CHECK-NEXT: [[CONST:%\w+]] = stablehlo.constant dense<0> : tensor<i64>
-# CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
-# CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
-# CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<1> : tensor<1xi64>
-# CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert %arg0 : (tensor<8xi1>) -> tensor<8xi64>
-# CHECK-NEXT: [[REDUCED:%\w+]] = stablehlo.reduce([[CONVERTED]] init: [[CONST]]) applies stablehlo.add across dimensions = [0] : (tensor<8xi64>, tensor<i64>) -> tensor<i64>
-# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[REDUCED]]) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "8", hlograph.dim = "nonzero_0"} : (tensor<i64>) -> tensor<i64>
-# CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[SIZE]] : (tensor<i64>) -> tensor<1xi64>
-# CHECK-NEXT: [[RUNNING:%\w+]] = "stablehlo.reduce_window"([[CONVERTED]], [[CONST]]) <{padding = dense<{{\[\[}}7, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 8>}> ({
-# CHECK-NEXT: ^bb0(%arg1: tensor<i64>, %arg2: tensor<i64>):
-# CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add %arg1, %arg2 : tensor<i64>
-# CHECK-NEXT: stablehlo.return [[SUM]] : tensor<i64>
-# CHECK-NEXT: }) : (tensor<8xi64>, tensor<i64>) -> tensor<8xi64>
-# CHECK-NEXT: [[PLACES:%\w+]] = stablehlo.iota dim = 0 : tensor<8xi64>
-# CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.broadcast_in_dim [[CONST2]], dims = [] : (tensor<i64>) -> tensor<8xi64>
-# CHECK-NEXT: [[DIFF:%\w+]] = stablehlo.subtract [[RUNNING]], [[WIDE]] : tensor<8xi64>
-# CHECK-NEXT: [[WIDE2:%\w+]] = stablehlo.broadcast_in_dim [[REDUCED]], dims = [] : (tensor<i64>) -> tensor<8xi64>
-# CHECK-NEXT: [[SUM2:%\w+]] = stablehlo.add [[PLACES]], [[WIDE2]] : tensor<8xi64>
-# CHECK-NEXT: [[DIFF2:%\w+]] = stablehlo.subtract [[SUM2]], [[RUNNING]] : tensor<8xi64>
-# CHECK-NEXT: [[CHOSEN:%\w+]] = stablehlo.select %arg0, [[DIFF]], [[DIFF2]] : tensor<8xi1>, tensor<8xi64>
-# CHECK-NEXT: [[WIDE3:%\w+]] = stablehlo.broadcast_in_dim [[CONST]], dims = [] : (tensor<i64>) -> tensor<8xi64>
-# CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.reshape [[CHOSEN]] : (tensor<8xi64>) -> tensor<8x1xi64>
-# CHECK-NEXT: [[SCATTERED:%\w+]] = "stablehlo.scatter"([[WIDE3]], [[SHAPED2]], [[PLACES]]) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
-# CHECK-NEXT: ^bb0(%arg1: tensor<i64>, %arg2: tensor<i64>):
-# CHECK-NEXT: stablehlo.return %arg2 : tensor<i64>
-# CHECK-NEXT: }) : (tensor<8xi64>, tensor<8x1xi64>, tensor<8xi64>) -> tensor<8xi64>
-# CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SCATTERED]], [[CONST3]], [[SHAPED]], [[CONST4]] : (tensor<8xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
-# CHECK-NEXT: return [[SLICED]] : tensor<?xi64>
+# CHECK-NEXT: counts: nonzero_0, 8
+# CHECK-NEXT: a = convert<i64>(mask) : tensor<8xi64>
+# CHECK-NEXT: b = reduce<[0], add>(a, 0) : tensor<i64>
+# CHECK-NEXT: c = @hlograph.size(b) {hlograph.bound = "8", hlograph.dim = "nonzero_0"} : tensor<i64>
+# CHECK-NEXT: d = reduce_window(a, 0) {padding = [7, 0], window_dimensions = [8], add} : tensor<8xi64>
+# CHECK-NEXT: e = iota<0, 8xi64>() : tensor<8xi64>
+# CHECK-NEXT: f = scatter(0, reshape<8x1xi64>(select(mask, subtract(d, 1), subtract(add(e, b), d))), e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<8xi64>
+# CHECK-NEXT: return real_dynamic_slice(f, 0, c, 1) : tensor<?xi64>
 show([mask], mask.nonzero()[0], name="Nonzero.dynamic", dims={"mask": (8,)})
 
 # CHECK-LABEL: module @Nonzero.dynamic.symbolic
-# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"nonzero_0", "n"]]
-# CHECK: [[REDUCED:%\w+]] = stablehlo.reduce(%{{\w+}} init: %{{\w+}}) applies stablehlo.add across dimensions = [0] : (tensor<?xi64>, tensor<i64>) -> tensor<i64>
-# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[REDUCED]]) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "n", hlograph.dim = "nonzero_0"} : (tensor<i64>) -> tensor<i64>
-# CHECK: [[SCATTERED:%\w+]] = "stablehlo.scatter"(%{{\w+}}, %{{\w+}}, %{{\w+}}) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
-# CHECK: stablehlo.return %arg2 : tensor<i64>
-# CHECK: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SCATTERED]], %{{\w+}}, %{{\w+}}, %{{\w+}} : (tensor<?xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
-# CHECK-NEXT: return [[SLICED]] : tensor<?xi64>
+# CHECK-NEXT: counts: nonzero_0, n
+# CHECK-NEXT: a = convert<i64>(mask) : tensor<?xi64>
+# CHECK-NEXT: b = reduce<[0], add>(a, 0) : tensor<i64>
+# CHECK-NEXT: c = @hlograph.size(b) {hlograph.bound = "n", hlograph.dim = "nonzero_0"} : tensor<i64>
+# CHECK-NEXT: d = @stablehlo.dynamic_reduce_window(a, 0, maximum(size<0>(mask), 1), 1, 1, 1, reshape<1x2xi64>(concatenate<0>(maximum(add(size<0>(mask), -1), 0), 0))) {called_computations = [@add_int64]} : tensor<?xi64>
+# CHECK-NEXT: e = dynamic_iota<0, ?xi64>(size<0>(mask)) : tensor<?xi64>
+# CHECK-NEXT: f = scatter(0, dynamic_reshape<?x1xi64>(select(mask, subtract(d, 1), subtract(add(e, b), d)), concatenate<0>(size<0>(mask), 1)), e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<?xi64>
+# CHECK-NEXT: return real_dynamic_slice(f, 0, c, 1) : tensor<?xi64>
 show([mask], mask.nonzero()[0], name="Nonzero.dynamic.symbolic", dims={"mask": ("n",)})
 
 # One place for an element; row and column are worked out of it.
 # CHECK-LABEL: module @Nonzero.dynamic.matrix
-# CHECK: func.func {{.*}}hlograph.counts = {{\[\[}}"nonzero_0", "3*n"]]
-# CHECK: [[TEST:%\w+]] = stablehlo.compare NE, %arg0, %{{\w+}} : (tensor<3x?xf64>, tensor<3x?xf64>) -> tensor<3x?xi1>
-# CHECK: [[REDUCED:%\w+]] = stablehlo.reduce(%{{\w+}} init: %{{\w+}}) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x?xi64>, tensor<i64>) -> tensor<i64>
-# CHECK-NEXT: [[SIZE:%\w+]] = stablehlo.custom_call @hlograph.size([[REDUCED]]) {api_version = 4 : i32, backend_config = {}, hlograph.bound = "3*n", hlograph.dim = "nonzero_0"} : (tensor<i64>) -> tensor<i64>
-# CHECK: [[SCATTERED:%\w+]] = "stablehlo.scatter"(%{{\w+}}, %{{\w+}}, %{{\w+}}) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
-# CHECK: stablehlo.return %arg2 : tensor<i64>
-# CHECK: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice [[SCATTERED]], %{{\w+}}, %{{\w+}}, %{{\w+}} : (tensor<?xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
-# CHECK: [[QUOTIENT:%\w+]] = stablehlo.divide [[SLICED]], %{{\w+}} : tensor<?xi64>
-# CHECK-NEXT: [[REST:%\w+]] = stablehlo.remainder [[SLICED]], %{{\w+}} : tensor<?xi64>
-# CHECK-NEXT: return [[QUOTIENT]], [[REST]] : tensor<?xi64>, tensor<?xi64>
+# CHECK-NEXT: counts: nonzero_0, 3*n
+# CHECK-NEXT: a = multiply(size<1>(x), 3) : tensor<i64>
+# CHECK-NEXT: b = NE(x, 0) : tensor<3x?xi1>
+# CHECK-NEXT: c = reduce<[0, 1], add>(convert<i64>(b), 0) : tensor<i64>
+# CHECK-NEXT: d = @hlograph.size(c) {hlograph.bound = "3*n", hlograph.dim = "nonzero_0"} : tensor<i64>
+# CHECK-NEXT: e = dynamic_reshape<?xi1>(b, a) : tensor<?xi1>
+# CHECK-NEXT: f = @stablehlo.dynamic_reduce_window(convert<i64>(e), 0, maximum(a, 1), 1, 1, 1, reshape<1x2xi64>(concatenate<0>(maximum(add(a, -1), 0), 0))) {called_computations = [@add_int64]} : tensor<?xi64>
+# CHECK-NEXT: g = dynamic_iota<0, ?xi64>(a) : tensor<?xi64>
+# CHECK-NEXT: h = scatter(0, dynamic_reshape<?x1xi64>(select(e, subtract(f, 1), subtract(add(g, c), f)), concatenate<0>(a, 1)), g) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<?xi64>
+# CHECK-NEXT: i = real_dynamic_slice(h, 0, d, 1) : tensor<?xi64>
+# CHECK-NEXT: return divide(i, size<1>(x)), remainder(i, size<1>(x)) : tensor<?xi64>, tensor<?xi64>
 show([x], list(x.nonzero()), name="Nonzero.dynamic.matrix", dims={"x": (3, "n")})
