@@ -35,7 +35,7 @@ def loop_graph(steps: int) -> tuple[list[Any], list[Any]]:
 
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """Every kind on every graph in turn; medians. The full rewriting of a long loop takes minutes and is left out."""
-    from hlograph.dialects.readers.apply_graph import library
+    from hlograph.dialects.library import library
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))  # for `pytensor.grad` of the loop
     rewrites = library("pytensor").rewrites

@@ -93,7 +93,7 @@ def both(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, Any]:
     from pytensor.compile.rewriting import inline_ofg_node
     from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 
-    from hlograph.dialects.readers.apply_graph import library
+    from hlograph.dialects.library import library
 
     @node_rewriter([OpFromGraph])
     def inline(fgraph: Any, node: Any) -> list[Any]:

@@ -20,7 +20,7 @@ from . import collector
 from . import dims as dimension
 from . import signature as signatures
 from .builder import Builder, Tensor
-from .builder.tensor import Root as SizeSource
+from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .errors import GraphError, LoweringError, MissingInputError, UnsupportedOpError, demand_error

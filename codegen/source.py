@@ -2,7 +2,7 @@
 
 In: a program, and which of its arguments and results are meant. Out: another program, with a source of its own. A graph
 gives graphs, by its library's gradients and vectorization (`GraphSource`); a function that JAX traced gives functions,
-which are traced as it was (`dialects/jax/module/source.py`).
+which are traced as it was (`dialects/jax/source.py`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,12 @@ from ..codegen.errors import GraphError
 from ..codegen.lowering import Branches, Lowering, Rule, Unsupported
 
 LIBRARIES = ("pytensor", "aesara")
-READERS = {"pytensor": "pytensor", "aesara": "aesara"}
+
+# The files of rules in tensor/, which register them when they are imported.
+_RULES = (
+    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "index", "linalg", "random", "reduce"),
+    *("shape", "sort"),
+)
 
 
 _BY_NAME: dict[str, Lowering] = {}
@@ -89,7 +94,8 @@ def _load() -> None:
     global _loaded
     if not _loaded:
         _loaded = True
-        import_module("..tensor.registered", __name__)
+        for file in _RULES:
+            import_module(f"..tensor.{file}", __name__)
 
 
 def read_graph(graph: Any, **options: Any) -> Any:
@@ -104,8 +110,8 @@ def read_graph(graph: Any, **options: Any) -> Any:
             f"cannot read a graph from {_describe(graph)}: expected a PyTensor FunctionGraph, an (inputs, outputs) "
             "pair of variables, a compiled PyTensor function, an output variable, or a list of them"
         )
-    reader = import_module(f"..readers.{READERS[library]}", __name__)
-    return reader.read(graph, **options)
+    classes = import_module("..library", __name__).library(library)
+    return import_module("..readers.apply_graph", __name__).read(classes, graph, **options)
 
 
 def is_function(graph: Any) -> bool:
@@ -134,7 +140,7 @@ def _library_of(graph: Any) -> str | None:
         else:
             for base in type(item).__mro__:
                 library = base.__module__.partition(".")[0]
-                if library in READERS:
+                if library in LIBRARIES:
                     return library
     return None
 

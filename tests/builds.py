@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.tensor import Root
+from hlograph.codegen.builder.core import SizeSource
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
 
@@ -20,7 +20,7 @@ class Build:
         for arg in self.args:
             for axis, dim in enumerate(arg.dims):
                 if not isinstance(dim, int):
-                    self.builder.add_root(Root(str(dim), arg, axis))
+                    self.builder.add_root(SizeSource(str(dim), arg, axis))
 
     def done(self, *results) -> str:
         self.builder.finish(results)

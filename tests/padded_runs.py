@@ -75,7 +75,7 @@ def build(arguments: Mapping[str, Sequence[Any]], body: Callable[..., Any]) -> P
     )
     with builder.function("main", [(a.dims, a.dtype) for a in described]) as handles:
         for root in signatures.find_roots(described):
-            builder.add_root(hlo.Root(root.name, handles[root.argument], root.axis))
+            builder.add_root(hlo.SizeSource(root.name, handles[root.argument], root.axis))
         made = body(*handles)
         results = list(made) if isinstance(made, list | tuple) else [made]
         operation = builder.finish(results)

@@ -133,7 +133,7 @@ def _names() -> Iterator[Name]:
     yield Name(
         ("jax._src.core:pytype_aval_mappings",),
         f"{compat} register_number",
-        "`import hlograph.dialects.jax.module` fails",
+        "`import hlograph.dialects.jax.trace` fails",
     )
     yield Name(
         (

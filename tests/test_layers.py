@@ -190,19 +190,9 @@ UPWARD = {
 
 CIRCLES = [
     ["codegen.analysis.loop_steps", "codegen.analysis.loops"],
-    ["codegen.builder.core", "codegen.builder.sizes", "codegen.builder.tensor"],
     ["codegen.passes", "codegen.passes.rewriting"],
-    ["codegen.passes.pad.padder", "codegen.passes.pad.ranges"],
     ["codegen.passes.roll_loops.emit", "codegen.passes.roll_loops.loop"],
     ["codegen.passes.sink_reductions.patterns", "codegen.passes.sink_reductions.region"],
-    ["dialects.jax.numbers", "dialects.jax.rules", "dialects.jax.sizes"],
-    [
-        "dialects.random.keys",
-        "dialects.readers.apply_graph",
-        "dialects.readers.xtensors",
-        "dialects.transforms.batching",
-        "dialects.transforms.derivatives",
-    ],
     [
         "runtime.executables.cpu_plan",
         "runtime.executables.one_kernel",
@@ -215,7 +205,6 @@ CIRCLES = [
         "runtime.transforms.derived",
         "runtime.transforms.primitive",
     ],
-    ["tools.explanation", "tools.explanation.page"],
 ]
 
 PASS_TO_PASS = {
@@ -274,10 +263,6 @@ ELSEWHERE: dict[str, set[str]] = {
 }
 
 LONG = {
-    "codegen.builder.core",
     "codegen.passes.cpu_regions",
-    "codegen.passes.pad.padder",
-    "dialects.jax.module",
     "runtime.function",
-    "runtime.jit",
 }

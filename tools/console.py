@@ -1,4 +1,4 @@
-"""What the commands print: aligned columns, sizes, times, and a sign of life while something slow is under way."""
+"""The commands' output: aligned columns, sizes, times, and a sign of life while something slow is under way."""
 
 from __future__ import annotations
 

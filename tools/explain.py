@@ -160,7 +160,7 @@ def _choice(policy: str) -> Any:
 
 
 def _sections(program: Program, shown: int) -> Iterator[tuple[str, Rows]]:
-    """What the program consists of: the title and the rows of each part."""
+    """The parts of the program, each with a title and rows."""
     counts = program.op_counts()
     by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     yield f"operations: {sum(counts.values())}", [(name, str(number)) for name, number in by_frequency]

@@ -1,4 +1,4 @@
-"""From `FILE.py:NAME` to a graph: runs the user's file, finds the object, and calls it when it is a function.
+"""Graphs of `FILE.py:NAME`: runs the user's file, finds the object, and calls it when it is a function.
 
 What a graph is, is for `hlograph.emit_stablehlo` to say; this file only tells a function that makes a graph from the
 graph itself.

@@ -1,4 +1,4 @@
-"""What holds for the whole command, whichever it is: the options that every command takes.
+"""The options that every command takes.
 
 `--traceback` may stand before or after the name of the command; both write into the one `Settings` that `cli.main`
 hands to click as the context's object and reads again when the command has failed.

@@ -56,7 +56,7 @@ def load_option(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class View:
-    """What is asked for.
+    """The options of `--stages`.
 
     Attributes:
         sizes: by name.

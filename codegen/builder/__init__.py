@@ -3,276 +3,146 @@
 Lowering rules use it as `from ..codegen import builder as hlo`.
 """
 
-from ..ir.kinds import Monoid, identity
-from .control import all_true, call, case, custom_call, if_, while_loop
-from .core import Builder
-from .data_sizes import count_true, data_size, known_size, running_count, true_places
-from .elementwise import (
-    Operand,
-    abs,
-    acos,
-    acosh,
-    add,
-    align,
-    and_,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    bessel_i1e,
-    bitcast_convert,
-    cbrt,
-    ceil,
-    clamp,
-    compare,
-    complex,
-    conj,
-    convert,
-    cosh,
-    cosine,
-    count_leading_zeros,
-    digamma,
-    divide,
-    erf,
-    erf_inv,
-    erfc,
-    exponential,
-    exponential_minus_one,
-    floor,
-    full_like,
-    imag,
-    is_finite,
-    is_inf,
-    is_neg_inf,
-    is_pos_inf,
-    lgamma,
-    log,
-    log_plus_one,
-    logistic,
-    maximum_,
-    minimum_,
-    mulhi,
-    multiply,
-    negate,
-    next_after,
-    not_,
-    or_,
-    polygamma,
-    popcnt,
-    power,
-    real,
-    reduce_precision,
-    remainder,
-    round_nearest_afz,
-    round_nearest_even,
-    rsqrt,
-    select,
-    select_mask,
-    shift_left,
-    shift_right_arithmetic,
-    shift_right_logical,
-    sign,
-    sine,
-    sinh,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    unify,
-    wide_integer,
-    xor,
-    zeta,
-)
-from .imported import import_elementwise, import_function
-from .indexing import dynamic_slice, dynamic_update_slice, element_sizes, gather, put, scatter, take
-from .linalg import (
-    cholesky,
-    diagonal,
-    lu,
-    lu_factor,
-    lu_solve,
-    permutation_sign,
-    pivots_to_permutation,
-    triangle,
-    triangular_solve,
-)
-from .reduce import (
-    MONOIDS,
-    arg_reduce,
-    cumulative,
-    dot_general,
-    less_nan_last,
-    map_elements,
-    reduce,
-    reduce_monoid,
-    sort,
-)
-from .shape import (
-    all_static,
-    broadcast,
-    broadcast_in_dim,
-    concatenate,
-    expand_dims,
-    full,
-    iota,
-    pad,
-    product,
-    reshape,
-    reverse,
-    slice,
-    slice_axes,
-    slice_axis,
-    squeeze,
-    stack_scalars,
-    transpose,
-    with_dims,
-)
-from .tensor import BOOL, INT32, INT64, Check, Dims, DType, Root, Tensor
-
-__all__ = [
-    "BOOL",
-    "INT32",
-    "INT64",
-    "MONOIDS",
-    "Builder",
-    "Check",
-    "DType",
-    "Dims",
-    "Monoid",
-    "Operand",
-    "Root",
-    "Tensor",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "align",
-    "all_static",
-    "all_true",
-    "and_",
-    "arg_reduce",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bessel_i1e",
-    "bitcast_convert",
-    "broadcast",
-    "broadcast_in_dim",
-    "call",
-    "case",
-    "cbrt",
-    "ceil",
-    "cholesky",
-    "clamp",
-    "compare",
-    "complex",
-    "concatenate",
-    "conj",
-    "convert",
-    "cosh",
-    "cosine",
-    "count_leading_zeros",
-    "count_true",
-    "cumulative",
-    "custom_call",
-    "data_size",
-    "diagonal",
-    "digamma",
-    "divide",
-    "dot_general",
-    "dynamic_slice",
-    "dynamic_update_slice",
-    "element_sizes",
-    "erf",
-    "erf_inv",
-    "erfc",
-    "expand_dims",
-    "exponential",
-    "exponential_minus_one",
-    "floor",
-    "full",
-    "full_like",
-    "gather",
-    "identity",
-    "if_",
-    "imag",
-    "import_elementwise",
-    "import_function",
-    "iota",
-    "is_finite",
-    "is_inf",
-    "is_neg_inf",
-    "is_pos_inf",
-    "known_size",
-    "less_nan_last",
-    "lgamma",
-    "log",
-    "log_plus_one",
-    "logistic",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "map_elements",
-    "maximum_",
-    "minimum_",
-    "mulhi",
-    "multiply",
-    "negate",
-    "next_after",
-    "not_",
-    "or_",
-    "pad",
-    "permutation_sign",
-    "pivots_to_permutation",
-    "polygamma",
-    "popcnt",
-    "power",
-    "product",
-    "put",
-    "real",
-    "reduce",
-    "reduce_monoid",
-    "reduce_precision",
-    "remainder",
-    "reshape",
-    "reverse",
-    "round_nearest_afz",
-    "round_nearest_even",
-    "rsqrt",
-    "running_count",
-    "scatter",
-    "select",
-    "select_mask",
-    "shift_left",
-    "shift_right_arithmetic",
-    "shift_right_logical",
-    "sign",
-    "sine",
-    "sinh",
-    "slice",
-    "slice_axes",
-    "slice_axis",
-    "sort",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack_scalars",
-    "subtract",
-    "take",
-    "tan",
-    "tanh",
-    "transpose",
-    "triangle",
-    "triangular_solve",
-    "true_places",
-    "unify",
-    "while_loop",
-    "wide_integer",
-    "with_dims",
-    "xor",
-    "zeta",
-]
+from ..ir.kinds import Monoid as Monoid
+from ..ir.kinds import identity as identity
+from .control import all_true as all_true
+from .control import call as call
+from .control import case as case
+from .control import custom_call as custom_call
+from .control import if_ as if_
+from .control import while_loop as while_loop
+from .core import Builder as Builder
+from .core import Check as Check
+from .core import SizeSource as SizeSource
+from .core import Tensor as Tensor
+from .data_sizes import count_true as count_true
+from .data_sizes import data_size as data_size
+from .data_sizes import known_size as known_size
+from .data_sizes import running_count as running_count
+from .data_sizes import true_places as true_places
+from .elementwise import Operand as Operand
+from .elementwise import abs as abs
+from .elementwise import acos as acos
+from .elementwise import acosh as acosh
+from .elementwise import add as add
+from .elementwise import align as align
+from .elementwise import and_ as and_
+from .elementwise import asin as asin
+from .elementwise import asinh as asinh
+from .elementwise import atan as atan
+from .elementwise import atan2 as atan2
+from .elementwise import atanh as atanh
+from .elementwise import bessel_i1e as bessel_i1e
+from .elementwise import bitcast_convert as bitcast_convert
+from .elementwise import cbrt as cbrt
+from .elementwise import ceil as ceil
+from .elementwise import clamp as clamp
+from .elementwise import compare as compare
+from .elementwise import complex as complex
+from .elementwise import conj as conj
+from .elementwise import convert as convert
+from .elementwise import cosh as cosh
+from .elementwise import cosine as cosine
+from .elementwise import count_leading_zeros as count_leading_zeros
+from .elementwise import digamma as digamma
+from .elementwise import divide as divide
+from .elementwise import erf as erf
+from .elementwise import erf_inv as erf_inv
+from .elementwise import erfc as erfc
+from .elementwise import exponential as exponential
+from .elementwise import exponential_minus_one as exponential_minus_one
+from .elementwise import floor as floor
+from .elementwise import full_like as full_like
+from .elementwise import imag as imag
+from .elementwise import is_finite as is_finite
+from .elementwise import is_inf as is_inf
+from .elementwise import is_neg_inf as is_neg_inf
+from .elementwise import is_pos_inf as is_pos_inf
+from .elementwise import lgamma as lgamma
+from .elementwise import log as log
+from .elementwise import log_plus_one as log_plus_one
+from .elementwise import logistic as logistic
+from .elementwise import maximum_ as maximum_
+from .elementwise import minimum_ as minimum_
+from .elementwise import mulhi as mulhi
+from .elementwise import multiply as multiply
+from .elementwise import negate as negate
+from .elementwise import next_after as next_after
+from .elementwise import not_ as not_
+from .elementwise import or_ as or_
+from .elementwise import polygamma as polygamma
+from .elementwise import popcnt as popcnt
+from .elementwise import power as power
+from .elementwise import real as real
+from .elementwise import reduce_precision as reduce_precision
+from .elementwise import remainder as remainder
+from .elementwise import round_nearest_afz as round_nearest_afz
+from .elementwise import round_nearest_even as round_nearest_even
+from .elementwise import rsqrt as rsqrt
+from .elementwise import select as select
+from .elementwise import select_mask as select_mask
+from .elementwise import shift_left as shift_left
+from .elementwise import shift_right_arithmetic as shift_right_arithmetic
+from .elementwise import shift_right_logical as shift_right_logical
+from .elementwise import sign as sign
+from .elementwise import sine as sine
+from .elementwise import sinh as sinh
+from .elementwise import sqrt as sqrt
+from .elementwise import square as square
+from .elementwise import subtract as subtract
+from .elementwise import tan as tan
+from .elementwise import tanh as tanh
+from .elementwise import unify as unify
+from .elementwise import wide_integer as wide_integer
+from .elementwise import xor as xor
+from .elementwise import zeta as zeta
+from .imported import import_elementwise as import_elementwise
+from .imported import import_function as import_function
+from .indexing import dynamic_slice as dynamic_slice
+from .indexing import dynamic_update_slice as dynamic_update_slice
+from .indexing import element_sizes as element_sizes
+from .indexing import gather as gather
+from .indexing import put as put
+from .indexing import scatter as scatter
+from .indexing import take as take
+from .linalg import cholesky as cholesky
+from .linalg import diagonal as diagonal
+from .linalg import lu as lu
+from .linalg import lu_factor as lu_factor
+from .linalg import lu_solve as lu_solve
+from .linalg import permutation_sign as permutation_sign
+from .linalg import pivots_to_permutation as pivots_to_permutation
+from .linalg import triangle as triangle
+from .linalg import triangular_solve as triangular_solve
+from .reduce import MONOIDS as MONOIDS
+from .reduce import arg_reduce as arg_reduce
+from .reduce import cumulative as cumulative
+from .reduce import dot_general as dot_general
+from .reduce import less_nan_last as less_nan_last
+from .reduce import map_elements as map_elements
+from .reduce import reduce as reduce
+from .reduce import reduce_monoid as reduce_monoid
+from .reduce import sort as sort
+from .shape import all_static as all_static
+from .shape import broadcast as broadcast
+from .shape import broadcast_in_dim as broadcast_in_dim
+from .shape import concatenate as concatenate
+from .shape import expand_dims as expand_dims
+from .shape import full as full
+from .shape import iota as iota
+from .shape import pad as pad
+from .shape import product as product
+from .shape import reshape as reshape
+from .shape import reverse as reverse
+from .shape import slice as slice
+from .shape import slice_axes as slice_axes
+from .shape import slice_axis as slice_axis
+from .shape import squeeze as squeeze
+from .shape import stack_scalars as stack_scalars
+from .shape import transpose as transpose
+from .shape import with_dims as with_dims
+from .types import BOOL as BOOL
+from .types import INT32 as INT32
+from .types import INT64 as INT64
+from .types import Dims as Dims
+from .types import DType as DType

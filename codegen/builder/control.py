@@ -15,10 +15,10 @@ from ..dims import Dim
 from ..errors import UnsupportedGraphError
 from ..ir.bindings import ir
 from ..ir.walk import free_symbol
-from .core import Builder
+from .core import Builder, SizeSource, Tensor
 from .elementwise import and_
 from .shape import reshape
-from .tensor import BOOL, Attributes, Dims, DType, Root, Tensor
+from .types import BOOL, Attributes, Dims, DType
 
 
 def while_loop(
@@ -163,7 +163,7 @@ def call(
         try:
             with builder.function(symbol, types, private=True) as arguments:
                 for root, (place, axis) in sources.items():
-                    builder.add_root(Root(root, arguments[place], axis))
+                    builder.add_root(SizeSource(root, arguments[place], axis))
                 results = list(body(*arguments))
                 if builder.checks or len(builder.constraints):
                     raise UnsupportedGraphError(f"the private function {name!r} cannot demand anything of its operands")

@@ -18,9 +18,10 @@ Decisions to know before changing anything here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,70 +31,126 @@ from ..constraints import Constraints
 from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..ir.attributes import dense_attr
-from ..ir.bindings import DYNAMIC, ir
-from ..ir.types import element_type
+from ..ir.bindings import ir
+from .places import Places, erase_unused
 from .sizes import VALUE, emit_size
-from .tensor import BOOL, INT64, Attributes, Check, Dims, DType, Expansion, Root, Sizes, Tensor, Transpose
+from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
+
+_ids = itertools.count()
 
 
-@dataclass(eq=False)
-class _Place:
-    """Where sizes that depend on data are computed: before an anchor, behind the op that gives a root of theirs.
+class Tensor:
+    """A handle on one SSA value.
 
     Attributes:
-        block: the block of that op; the root is known in it and in what it holds.
-        table: CSE table of what was computed here.
-        sizes: the sizes computed here, by dimension.
+        builder: where the value lives.
+        dims: one dimension per axis: an int, or a `SymbolicDim`.
+        dtype: numpy dtype of the elements.
+        sizes: for an integer or boolean scalar its value as a dimension (booleans as 0 and 1), for a vector of known
+            length a tuple of them, None where nothing is known.
+        literal: the value as a numpy array, when it is known on the host.
+        uid: equal for handles on the same SSA value.
     """
 
-    block: ir.Block
-    anchor: ir.Operation | None
-    table: dict[Any, Any] = field(default_factory=dict)
-    sizes: dict[Any, Tensor] = field(default_factory=dict)
+    __slots__ = ("_value", "builder", "dims", "dtype", "literal", "sizes", "uid")
+
+    def __init__(
+        self,
+        builder: Builder,
+        value: ir.Value | None,
+        dims: Dims,
+        dtype: DType,
+        *,
+        sizes: Sizes = None,
+        literal: np.ndarray[Any, Any] | None = None,
+        uid: int | None = None,
+    ) -> None:
+        self.builder = builder
+        self._value = value
+        self.dims = dims
+        self.dtype = dtype
+        self.sizes = sizes
+        self.literal = literal
+        self.uid = next(_ids) if uid is None else uid
+
+    @property
+    def value(self) -> ir.Value:
+        """The SSA value; made now if this is a constant or a size that nothing has used yet."""
+        if self._value is None:
+            source = self.builder.materialize(self)
+            self._value = source.value
+            self.uid = source.uid
+        return self._value
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.dims)
+
+    @property
+    def is_static(self) -> bool:
+        """True when every dimension is an int."""
+        return all(type(dim) is int for dim in self.dims)
+
+    def __repr__(self) -> str:
+        return f"Tensor({'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.dtype})"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Tensor is a value of the program being built and has no truth value here")
 
 
 @dataclass
-class _Scope:
-    """One function or region: its CSE table, the checks made in it, the places for sizes from data in it."""
+class Check:
+    """A condition that the program tests as it runs; read from its flag after the run."""
 
-    table: dict[Any, Any] = field(default_factory=dict)
-    checks: list[Check] = field(default_factory=list)
-    can_check: bool = True
-    block: ir.Block | None = None
-    places: list[_Place] = field(default_factory=list)
+    flag: Tensor
+    exception: str
+    message: str
 
 
-class _Frame:
-    """The function being built: block, prologue anchor, scopes, roots.
+@dataclass
+class SizeSource:
+    """The source of a symbolic root.
 
-    Attributes:
-        data: for each root that depends on data the place behind it, in the order in which they were made.
-        place: the place that operations go to now; None in the prologue and outside of both.
+    The size of an argument's axis, or an integer argument's element, or (`data`) a size computed in the function, which
+    `tensor` holds.
     """
 
-    def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
-        self.block = block
-        self.anchor = anchor
-        self.prologue = ir.InsertionPoint(anchor)
-        self.scopes: list[_Scope] = [_Scope(block=block)]
-        self.data: dict[str, _Place] = {}
-        self.place: _Place | None = None
-        self.prologue_table: dict[Any, Any] = {}
-        self.size_table: dict[Any, Tensor] = {}
-        self.roots: dict[str, Root] = {}
-        self.transposes: dict[int, Transpose] = {}
-        self.expansions: dict[int, Expansion] = {}
-        self.spare: list[Tensor] = []
+    name: str
+    tensor: Tensor
+    axis: int | None
+    element: int | None = None
+    data: bool = False
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is an argument's value, which may be negative, and arithmetic on which may wrap."""
+        return self.axis is None and not self.data
 
 
-class Builder:
+@dataclass
+class Transpose:
+    """A transpose: axis i of the result is axis `permutation[i]` of the source."""
+
+    source: Tensor
+    permutation: tuple[int, ...]
+    result: Tensor
+
+
+@dataclass
+class Expansion:
+    """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
+
+    source: Tensor
+    kept: tuple[int, ...]
+    result: Tensor
+
+
+class Builder(Places):
     """Builds one module in a context of its own.
 
     Attributes:
-        context: the MLIR context.
-        module: the module being built.
         constraints: what the sizes must satisfy, collected on the way.
-        used_roots: the roots that some type depends on.
         counts: the sizes from data that are known to the whole function, with their upper bounds, where there is one.
         local_counts: those that are known inside a region only.
         below: what is known of index tensors, by uid: all elements are at least 0 and less than this size.
@@ -102,19 +159,8 @@ class Builder:
     """
 
     def __init__(self, context: ir.Context, name: str = "main") -> None:
-        self.context = context
-        self._unknown = ir.Location.unknown(context)
-        self.location: ir.Location = self._unknown
-        self.module = ir.Module.create(self._unknown)
-        self.module.operation.attributes["sym_name"] = ir.StringAttr.get(name, context)
+        super().__init__(context, name)
         self.constraints = Constraints()
-        self.where = ""
-        self.used_roots: set[str] = set()
-        self._types: dict[tuple[Dims, DType], ir.Type] = {}
-        self._element_types: dict[DType, ir.Type] = {}
-        self._attrs: dict[str, ir.Attribute] = {}
-        self._frames: list[_Frame] = []
-        self._ip: ir.InsertionPoint | None = None
         self.splats: dict[int, np.ndarray[Any, Any]] = {}
         self.functions: dict[Any, Any] = {}
         self.counts: dict[str, Dim | None] = {}
@@ -122,56 +168,7 @@ class Builder:
         self.below: dict[int, Dim] = {}
         self.at_most: dict[int, Dim] = {}
 
-    # ---- types and attributes ---------------------------------------------------------------------------------
-
-    def element_type(self, dtype: DType) -> ir.Type:
-        """MLIR element type of a dtype (cached)."""
-        found = self._element_types.get(dtype)
-        if found is None:
-            found = self._element_types[dtype] = element_type(dtype, self.context)
-        return found
-
-    def tensor_type(self, dims: Dims, dtype: DType) -> ir.Type:
-        """Ranked tensor type; symbolic dimensions become `?` (cached)."""
-        key = (dims, dtype)
-        found = self._types.get(key)
-        if found is None:
-            shape = [dim if type(dim) is int else DYNAMIC for dim in dims]
-            for dim in dims:
-                if type(dim) is not int:
-                    self.used_roots |= dimension.roots(dim)
-            found = self._types[key] = ir.RankedTensorType.get(shape, self.element_type(dtype), loc=self._unknown)
-        return found
-
-    def attribute(self, text: str) -> ir.Attribute:
-        """An attribute from its MLIR text (cached: attributes are written once per distinct text)."""
-        found = self._attrs.get(text)
-        if found is None:
-            found = self._attrs[text] = ir.Attribute.parse(text, self.context)
-        return found
-
     # ---- operations -------------------------------------------------------------------------------------------
-
-    @property
-    def _frame(self) -> _Frame:
-        return self._frames[-1]
-
-    @property
-    def insertion_point(self) -> ir.InsertionPoint | None:
-        """Where the next operation goes."""
-        return self._ip
-
-    def _find(self, key: Any) -> Any:
-        frame = self._frame
-        for scope in reversed(frame.scopes):
-            found = scope.table.get(key)
-            if found is not None:
-                return found
-            for place in scope.places:
-                found = place.table.get(key)
-                if found is not None:
-                    return found
-        return frame.prologue_table.get(key)
 
     def op(
         self,
@@ -261,90 +258,6 @@ class Builder:
     def terminator(self, name: str, operands: Sequence[Tensor]) -> None:
         """Ends the current block."""
         ir.Operation.create(name, operands=[x.value for x in operands], loc=self.location, ip=self._ip)
-
-    @contextmanager
-    def region(self, block: ir.Block, *, can_check: bool = True) -> Iterator[_Scope]:
-        """Operations made inside go to the end of `block`, with a CSE scope of their own."""
-        before, frame = self._ip, self._frame
-        self._ip = ir.InsertionPoint(block)
-        scope = _Scope(can_check=can_check, block=block)
-        frame.scopes.append(scope)
-        known = [name for name, place in frame.data.items() if place.block == block]
-        if known:  # the block was left, and is being ended now
-            again = self._open_place()
-            frame.data.update(dict.fromkeys(known, again))
-        try:
-            yield scope
-        finally:
-            frame.scopes.pop()
-            self._ip = before
-            _close_places(scope)
-
-    def _open_place(self) -> _Place:
-        """A place for sizes at the insertion point."""
-        scope = self._frame.scopes[-1]
-        assert scope.block is not None
-        place = _Place(scope.block, self._anchor(self._ip))
-        scope.places.append(place)
-        return place
-
-    def _anchor(self, point: ir.InsertionPoint | None) -> ir.Operation:
-        """An op to insert others before; it is erased in the end."""
-        return ir.Operation.create(
-            "stablehlo.constant",
-            results=[self.tensor_type((), BOOL)],
-            attributes={"value": dense_attr(np.asarray(True), self.context)},
-            loc=self._unknown,
-            ip=point,
-        )
-
-    @contextmanager
-    def at_sizes(self, names: Iterable[str]) -> Iterator[None]:
-        """Operations made inside go where sizes that depend on these roots are computed.
-
-        That is the prologue, or behind the latest of the roots that depend on data.
-        """
-        frame = self._frame
-        place = self._place_of(names) if frame.data else None
-        before = self._ip, frame.scopes, frame.place, self.location
-        if place is None:
-            self._ip, frame.scopes = frame.prologue, [_Scope(frame.prologue_table)]
-        elif place is not frame.place:
-            assert place.anchor is not None
-            depth = next(depth for depth, scope in enumerate(frame.scopes) if scope.block == place.block)
-            places = frame.scopes[depth].places
-            earlier = places[: places.index(place)]
-            # Of the place's own block only what stands before the place can be used.
-            here = _Scope(place.table, block=place.block, places=[*earlier, place])
-            self._ip, frame.scopes = ir.InsertionPoint(place.anchor), [*frame.scopes[:depth], here]
-        frame.place, self.location = place, self._unknown
-        try:
-            yield
-        finally:
-            self._ip, frame.scopes, frame.place, self.location = before
-
-    def _place_of(self, names: Iterable[str]) -> _Place | None:
-        """Where a size that depends on these roots is computed; None for the prologue."""
-        frame = self._frame
-        wanted = frame.data.keys() & set(names)
-        if not wanted:
-            return None
-        blocks = [scope.block for scope in frame.scopes]
-        for name in sorted(wanted):
-            if frame.data[name].anchor is None or frame.data[name].block not in blocks:
-                raise UnsupportedGraphError(
-                    f"size {name} is used{self._at()} and known only inside the branch or the loop that computes it; "
-                    "compute it outside"
-                )
-        # The latest one stands behind, or inside of, where the others are.
-        return [place for name, place in frame.data.items() if name in wanted][-1]
-
-    def is_local(self, *dims: Dim) -> bool:
-        """Whether a dimension is known only inside a region: it depends on data that is computed there."""
-        frame = self._frame
-        return bool(frame.data) and any(
-            frame.data[name].block != frame.block for dim in dims for name in frame.data.keys() & dimension.roots(dim)
-        )
 
     def refuse_leaving(self, results: Sequence[Tensor], what: str) -> None:
         """Refuses results of a region whose sizes are known only inside of it.
@@ -473,6 +386,27 @@ class Builder:
             found = table[key] = Tensor(self, operation.result, array.shape, array.dtype)
         return found
 
+    def emit_root(self, name: str) -> tuple[Tensor, Dim]:
+        """A root as an int64 scalar, at the insertion point, and the dimension that it is."""
+        root = self.roots.get(name)
+        if root is None:
+            raise KeyError(f"size {name!r} has no source in this function")
+        scalar = root.tensor
+        if root.axis is not None:
+            axis = (("dimension", f"{root.axis} : i64"),)
+            scalar = self.op("stablehlo.get_dimension_size", [scalar], (), INT32, axis)
+        elif root.element is not None:
+            index = (
+                ("start_indices", f"array<i64: {root.element}>"),
+                ("limit_indices", f"array<i64: {root.element + 1}>"),
+                ("strides", "array<i64: 1>"),
+            )
+            part = self.op("stablehlo.slice", [scalar], (1,), scalar.dtype, index)
+            scalar = self.op("stablehlo.reshape", [part], (), scalar.dtype)
+        if scalar.dtype != INT64:
+            scalar = self.op("stablehlo.convert", [scalar], (), INT64)
+        return scalar, dimension.symbol(name, signed=root.is_value)
+
     def dim_of(self, tensor: Tensor, what: str) -> Dim:
         """The dimension that an integer scalar stands for.
 
@@ -498,9 +432,6 @@ class Builder:
                 "Pass them as integer scalar inputs of their own."
             )
         return tuple(self.constraints.canonical(dim) for dim in tensor.sizes)
-
-    def _at(self) -> str:
-        return f" at {self.where}" if self.where else ""
 
     def equate(self, a: Dim, b: Dim, what: str = "") -> Dim:
         """Records that two dimensions are equal and returns the one to go on with.
@@ -567,33 +498,10 @@ class Builder:
         self, name: str, arguments: Sequence[tuple[Dims, DType]], *, private: bool = False
     ) -> Iterator[list[Tensor]]:
         """Builds a function: yields its argument handles; the body must end with `finish`."""
-        types = [self.tensor_type(*argument) for argument in arguments]
-        with self.context, self._unknown:
-            operation = ir.Operation.create(
-                "func.func",
-                attributes={
-                    "sym_name": ir.StringAttr.get(name),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-                    "sym_visibility": ir.StringAttr.get("private" if private else "public"),
-                },
-                regions=1,
-                loc=self._unknown,
-                ip=ir.InsertionPoint(self.module.body),
-            )
-            block = operation.regions[0].blocks.append(*types, arg_locs=[self._unknown] * len(types))
-            anchor = self._anchor(ir.InsertionPoint(block))
-        before = self._ip
-        self._frames.append(_Frame(block, anchor))
-        self._ip = ir.InsertionPoint(block)
-        try:
+        with self._entered(name, [self.tensor_type(*argument) for argument in arguments], private) as block:
             yield [Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)]
-            anchor.erase()
-            _close_places(self._frame.scopes[0])
-        finally:
-            self._frames.pop()
-            self._ip = before
 
-    def add_root(self, root: Root) -> None:
+    def add_root(self, root: SizeSource) -> None:
         """Says where the current function finds the size named `root.name`.
 
         A root from data is known from the insertion point on; sizes that depend on it are computed there.
@@ -606,17 +514,7 @@ class Builder:
             frame.data[root.name] = self._open_place()
 
     @property
-    def in_function(self) -> bool:
-        """Whether the insertion point is in the module's entry, at any depth, not in a private function."""
-        return len(self._frames) == 1
-
-    @property
-    def in_region(self) -> bool:
-        """Whether the insertion point is inside a region of the function being built."""
-        return len(self._frame.scopes) > 1
-
-    @property
-    def roots(self) -> dict[str, Root]:
+    def roots(self) -> dict[str, SizeSource]:
         """Roots of the function being built, by name."""
         return self._frame.roots
 
@@ -645,7 +543,7 @@ class Builder:
         self.terminator("func.return", results)
         # Transposes and expansions that all their users read through, and scalars that served as sizes only.
         read_through = [found.result.value for group in (self.transposes, self.expansions) for found in group.values()]
-        _erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
+        erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]
@@ -658,29 +556,3 @@ def _roots_of(sizes: Sizes) -> Iterator[str]:
     for dim in sizes if isinstance(sizes, tuple) else (sizes,):
         if dim is not None and type(dim) is not int:
             yield from dimension.roots(dim)
-
-
-def _close_places(scope: _Scope) -> None:
-    """Erases the anchors of a block that is finished."""
-    for place in scope.places:
-        if place.anchor is not None:
-            place.anchor.erase()
-            place.anchor = None
-
-
-def _erase_unused(values: Sequence[ir.Value]) -> None:
-    """Erases, last first, the ops whose values nothing uses, and those that only they used; ops with regions stay."""
-    pending = list(values)
-    gone: set[ir.Value] = set()
-    while pending:
-        value = pending.pop()
-        if value in gone or isinstance(value.owner, ir.Block):
-            continue
-        operation = value.owner.operation
-        results = list(operation.results)
-        if len(operation.regions) or operation.name == "func.call" or any(True for x in results for _ in x.uses):
-            continue
-        operands = list(operation.operands)
-        gone.update(results)
-        operation.erase()
-        pending.extend(operands)

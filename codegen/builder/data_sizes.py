@@ -22,12 +22,12 @@ from .. import dims as dimension
 from ..dims import Dim
 from ..errors import DataDependentSizeError
 from ..ir.bindings import ir
-from .core import Builder
+from .core import Builder, SizeSource, Tensor
 from .elementwise import add, convert, select, subtract
 from .indexing import scatter
 from .reduce import cumulative, reduce_monoid
 from .shape import expand_dims, full, iota, product, reshape, slice
-from .tensor import INT64, Root, Tensor
+from .types import INT64
 
 TARGET = "hlograph.size"
 
@@ -80,7 +80,7 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
         ip=builder.insertion_point,
     )
     dim = dimension.symbol(root)
-    builder.add_root(Root(root, Tensor(builder, operation.result, (), INT64), None, data=True))
+    builder.add_root(SizeSource(root, Tensor(builder, operation.result, (), INT64), None, data=True))
     counts = builder.local_counts if builder.is_local(dim) else builder.counts
     counts[root] = bound
     if not builder.in_region:
@@ -122,7 +122,7 @@ def count_true(mask: Tensor) -> Tensor:
 
 
 def running_count(mask: Tensor) -> Tensor:
-    """For each element of a boolean vector how many are true up to it, itself included."""
+    """The number of true elements of a boolean vector up to each element, itself included."""
     return cumulative(convert(mask, INT64), 0, "add")
 
 

@@ -8,16 +8,14 @@ Arithmetic on integer scalars whose value is known as a dimension stays a dimens
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
+from .core import Builder, Tensor
 from .masks import decided_by_rounding, is_zero, once
-from .tensor import BOOL, Attributes, DType, Tensor
-
-if TYPE_CHECKING:
-    from .core import Builder
+from .types import BOOL, Attributes, DType
 
 Operand = Tensor | int | float | bool | complex | np.generic
 Unary = Callable[[Tensor], Tensor]
@@ -45,7 +43,7 @@ _COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
     "EQ": lambda a, b: 1 - _truth(a - b),
     "NE": lambda a, b: _truth(a - b),
 }
-_Size = Callable[["Builder", Dim, Dim], "Dim | None"]
+_Size = Callable[[Builder, Dim, Dim], "Dim | None"]
 
 
 def _truncating(divide: Callable[[Dim, Dim], Dim]) -> _Size:

@@ -17,8 +17,9 @@ from ..ir.adopt import adopt, adopt_text, flat
 from ..ir.bindings import new_context
 from ..ir.jax_compat import enable_x64
 from ..ir.modules import parse_module, to_bytecode
+from .core import Tensor
 from .elementwise import unify
-from .tensor import Dims, DType, Tensor
+from .types import Dims, DType
 
 
 def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor], dtype: DType) -> Tensor:

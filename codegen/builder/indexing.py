@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..dims import Dim, bounds, minimum
+from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
 from .shape import all_static, i64_array, product
-from .tensor import Dims, Tensor
+from .types import Dims
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from ..dims import minimum
 from .control import call, while_loop
+from .core import Tensor
 from .elementwise import abs as abs_
 from .elementwise import add, and_, compare, convert, divide, multiply, select, subtract
 from .indexing import gather
 from .reduce import arg_reduce, reduce_monoid, sort
 from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
 from .shape import slice as slice_
-from .tensor import INT32, INT64, Dims, DType, Tensor
+from .types import INT32, INT64, Dims, DType
 
 
 def flag(value: bool) -> str:

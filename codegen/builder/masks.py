@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.bindings import ir
-from .tensor import BOOL, Tensor
+from .core import Tensor
+from .types import BOOL
 
 _SAME_ELEMENTS = frozenset(
     f"stablehlo.{name}"

@@ -14,9 +14,10 @@ from ..dims import Dim, maximum
 from ..ir.kinds import Monoid as Monoid
 from ..ir.kinds import identity as identity
 from ..ir.walk import free_symbol
+from .core import Tensor
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
 from .shape import i64_array, iota, reshape
-from .tensor import INT64, Attributes, DType, Tensor
+from .types import INT64, Attributes, DType
 
 MONOIDS: dict[str, Binary] = {
     "add": add,
@@ -155,7 +156,7 @@ def dot_general(
 def _through_transpose(
     x: Tensor, contracting: Sequence[int], batching: Sequence[int]
 ) -> tuple[Tensor, Sequence[int], Sequence[int]]:
-    """What `x` is a transpose of, with the axes renumbered, if the free axes keep their order; else `x` as it is."""
+    """The operand of a transpose `x`, with the axes renumbered, if the free axes keep their order; else `x` itself."""
     found = x.builder.transposes.get(x.uid)
     if found is None:
         return x, contracting, batching

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..dims import Dim, maximum, minimum
-from .core import Builder
-from .tensor import Dims, DType, Expansion, Tensor, Transpose
+from .core import Builder, Expansion, Tensor, Transpose
+from .types import Dims, DType
 
 
 def i64_array(values: Sequence[int]) -> str:
@@ -124,7 +124,7 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
 
 
 def _kept_axes(old: Dims, new: Dims) -> tuple[int, ...] | None:
-    """Where the axes of a shape are in another one that has further axes of size 1; None if it is not such a one."""
+    """The places of a shape's axes in another one that has further axes of size 1; None if it is not such a one."""
     kept: list[int] = []
     for axis, dim in enumerate(new):
         if len(kept) < len(old) and dim == old[len(kept)]:

@@ -1,38 +1,50 @@
 """Dimension expressions as scalar int64 arithmetic of the program.
 
 In: a dimension. Out: a handle on a scalar. Each operation goes where sizes of its operands' roots are computed: to the
-prologue, or behind the latest of the roots that depend on data. Floor
-division and remainder are Python's; StableHLO's round to zero, so that they need corrections, except where the
-operands are known not to be negative. Divided by 0, both are 0, as NumPy's integers are.
+prologue, or behind the latest of the roots that depend on data. Floor division and remainder are Python's; StableHLO's
+round to zero, so that they need corrections, except where the operands are known not to be negative. Divided by 0, both
+are 0, as NumPy's integers are.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, SymbolicDim
-from .tensor import BOOL, INT32, INT64, Attributes, Tensor
-
-if TYPE_CHECKING:
-    from .core import Builder
+from .types import BOOL, INT64, Attributes, Dims, DType
 
 VALUE = "hlograph.value"
-
-_Part: TypeAlias = "tuple[Tensor, Dim]"
-
-
-def _same_as_truncated(a: _Part, b: _Part) -> bool:
-    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
-    low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
-    return low is not None and low >= 0 and least is not None and least > 0
+T = TypeVar("T")
+_Part: TypeAlias = "tuple[T, Dim]"
 
 
-def emit_size(builder: Builder, dim: Dim) -> Tensor:
+class Arithmetic(Protocol[T]):
+    """The builder, as far as sizes need it."""
+
+    @property
+    def size_table(self) -> dict[Any, T]:
+        """The sizes that are there already."""
+
+    def op(self, name: str, operands: Sequence[T], dims: Dims, dtype: DType, attributes: Attributes = ()) -> T:
+        """An operation."""
+
+    def emit_constant(self, array: np.ndarray[Any, Any]) -> T:
+        """A constant."""
+
+    def emit_root(self, name: str) -> _Part[T]:
+        """A root, and the dimension that it is."""
+
+    def at_sizes(self, names: Iterable[str]) -> AbstractContextManager[None]:
+        """The place of sizes with these roots."""
+
+
+def emit_size(builder: Arithmetic[T], dim: Dim) -> T:
     """Scalar int64 arithmetic for a dimension expression; called with the insertion point where it belongs."""
     if type(dim) is int:
         return builder.emit_constant(np.asarray(dim, np.int64))
@@ -40,19 +52,19 @@ def emit_size(builder: Builder, dim: Dim) -> Tensor:
     if found is not None:
         return found
 
-    def placed(emit: Callable[[_Part, _Part], Tensor], combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
-        def make(a: _Part, b: _Part) -> _Part:
+    def placed(emit: Callable[[_Part[T], _Part[T]], T], combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part[T]]:
+        def make(a: _Part[T], b: _Part[T]) -> _Part[T]:
             with builder.at_sizes(dimension.roots(a[1]) | dimension.roots(b[1])):
                 return emit(a, b), combine(a[1], b[1])
 
         return make
 
-    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
+    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part[T]]:
         return placed(lambda a, b: builder.op(name, [a[0], b[0]], (), INT64), combine)
 
-    def root(name: str) -> _Part:
+    def root(name: str) -> _Part[T]:
         with builder.at_sizes((name,)):
-            return _emit_root(builder, name), dimension.symbol(name, signed=builder.roots[name].is_value)
+            return builder.emit_root(name)
 
     assert isinstance(dim, SymbolicDim)
     found, _ = dimension.rebuild(
@@ -70,7 +82,13 @@ def emit_size(builder: Builder, dim: Dim) -> Tensor:
     return found
 
 
-def _emit_floordiv(builder: Builder, a: _Part, b: _Part) -> Tensor:
+def _same_as_truncated(a: _Part[T], b: _Part[T]) -> bool:
+    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
+    low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
+    return low is not None and low >= 0 and least is not None and least > 0
+
+
+def _emit_floordiv(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> T:
     """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
     if _same_as_truncated(a, b):
         return builder.op("stablehlo.divide", [a[0], b[0]], (), INT64)
@@ -79,14 +97,14 @@ def _emit_floordiv(builder: Builder, a: _Part, b: _Part) -> Tensor:
     return builder.op("stablehlo.divide", [exact, divisor], (), INT64, value_attribute(a[1] // b[1]))
 
 
-def _emit_mod(builder: Builder, a: _Part, b: _Part) -> Tensor:
+def _emit_mod(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> T:
     """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
     if _same_as_truncated(a, b):
         return builder.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
     return _wrapped_remainder(builder, *_without_zero(builder, a, b), value_attribute(a[1] % b[1]))
 
 
-def _wrapped_remainder(builder: Builder, a: Tensor, b: Tensor, attributes: Attributes = ()) -> Tensor:
+def _wrapped_remainder(builder: Arithmetic[T], a: T, b: T, attributes: Attributes = ()) -> T:
     remainder = builder.op("stablehlo.remainder", [a, b], (), INT64)
     shifted = builder.op("stablehlo.add", [remainder, b], (), INT64)
     return builder.op("stablehlo.remainder", [shifted, b], (), INT64, attributes)
@@ -97,7 +115,7 @@ def value_attribute(dim: Dim) -> Attributes:
     return ((VALUE, f'"{dim}"'),)
 
 
-def _without_zero(builder: Builder, a: _Part, b: _Part) -> tuple[Tensor, Tensor]:
+def _without_zero(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> tuple[T, T]:
     """0 and 1 in place of a and b where b is 0; StableHLO leaves a division by 0 open."""
     low, high = dimension.bounds(b[1])
     if (low is not None and low > 0) or (high is not None and high < 0):
@@ -107,25 +125,3 @@ def _without_zero(builder: Builder, a: _Part, b: _Part) -> tuple[Tensor, Tensor]
     is_zero = builder.op("stablehlo.compare", [b[0], zero], (), BOOL, equal)
     dividend = builder.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
     return dividend, builder.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
-
-
-def _emit_root(builder: Builder, name: str) -> Tensor:
-    root = builder.roots.get(name)
-    if root is None:
-        raise KeyError(f"size {name!r} has no source in this function")
-    if root.axis is None:
-        scalar = root.tensor
-        if root.element is not None:
-            index = (
-                ("start_indices", f"array<i64: {root.element}>"),
-                ("limit_indices", f"array<i64: {root.element + 1}>"),
-                ("strides", "array<i64: 1>"),
-            )
-            part = builder.op("stablehlo.slice", [root.tensor], (1,), root.tensor.dtype, index)
-            scalar = builder.op("stablehlo.reshape", [part], (), root.tensor.dtype)
-    else:
-        axis = (("dimension", f"{root.axis} : i64"),)
-        scalar = builder.op("stablehlo.get_dimension_size", [root.tensor], (), INT32, axis)
-    if scalar.dtype == INT64:
-        return scalar
-    return builder.op("stablehlo.convert", [scalar], (), INT64)

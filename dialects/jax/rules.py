@@ -12,22 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jaxlib.mlir import ir
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
 from ...codegen.builder import Builder, Tensor
-from ...codegen.builder.tensor import Root
+from ...codegen.builder.core import SizeSource
 from ...codegen.dims import Dim
-from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import new_context
 from ...codegen.ir.jax_compat import size_primitive
 from ...codegen.ir.modules import to_bytecode
-from ...codegen.ir.types import numpy_dtype
-from ...codegen.ir.walk import main_function
-from .numbers import lower_size
-
-Build = Callable[..., Tensor]
+from .calls import Build, call
+from .size_values import lower_size
 
 
 @functools.cache
@@ -42,7 +37,7 @@ def rules() -> tuple[tuple[Any, Any], ...]:
 
 
 def _cholesky(a: Tensor, **_: Any) -> Tensor:
-    """Without zeros in the other triangle: JAX's callers write them."""
+    """The factor without zeros in the other triangle: JAX's callers write them."""
     return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
 
 
@@ -66,28 +61,9 @@ def _rule(name: str, build: Build) -> Callable[..., Any]:
     """A JAX lowering rule that calls a function made with the builder."""
 
     def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-        return _call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
+        return call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
 
     return lower
-
-
-def call_scalar(ctx: Any, name: str, build: Build, scalars: Sequence[Any]) -> Any:
-    """Calls a function of scalars, made with the builder, in a lowering rule."""
-    builder = Builder(new_context(), name)
-    types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in scalars]
-    with builder.function("main", types) as handles:
-        builder.finish([build(*handles)])
-    return _call(ctx, name, to_bytecode(builder.module), scalars)
-
-
-def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
-    target = ctx.module_context.module
-    source = ir.Module.parse(bytecode, target.context)
-    results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
-    symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
-    callee = ir.FlatSymbolRefAttr.get(symbol, target.context)
-    call = ir.Operation.create("func.call", results=results, operands=operands, attributes={"callee": callee})
-    return call.results
 
 
 def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]) -> bytes:
@@ -105,6 +81,6 @@ def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]
         for handle in handles:
             for axis, size in enumerate(handle.dims):
                 if not isinstance(size, int):
-                    builder.add_root(Root(str(size), handle, axis))
+                    builder.add_root(SizeSource(str(size), handle, axis))
         builder.finish([build(*handles, **params)])
     return to_bytecode(builder.module)

@@ -1,357 +1,57 @@
-"""Decisions on symbolic sizes while JAX traces a function: what Python asks is answered for the sizes of the call.
+"""The methods of JAX's symbolic sizes that ask their `Scope`.
 
-In: the symbolic sizes of a `Scope`, which knows the sizes of the call that is traced, and questions about them (`==`,
-`<`, truth, `hash`, `int`, an index, text). Out: the answers that Python's integers would give, and each answer that
-does not hold for all sizes as a *guard*, a constraint with the line that asked. A trace is a function of these answers,
-so it is right for all sizes that give the same ones. Decision to know: an answer that fixes a size (`n == 4`, `int(n)`,
-`n == m`) ends the trace (`Fixed`), which begins again with the fixed size in the size's place; JAX's own question
-whether two sizes are *known* to be equal (`definitely_equal`) stays what it is, since JAX goes the general way where
-they are not, and is answered for the call only where the trace fails otherwise.
+In: JAX's class of symbolic sizes, once per process. Out: the same class, whose comparisons, conversions and arithmetic
+ask the size's `Scope` where Python asks and JAX has no answer for all sizes. Sizes of other scopes are what they were.
+Arithmetic that leaves the integers gives a `Number`.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
-import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, reduce
-from types import FrameType
-from typing import Any, NoReturn
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import jax
 import numpy as np
 from jax import export
 
 from ...codegen import dims as dimension
-from ...codegen.constraints import Constraint
-from ...codegen.dims import Dim
-from ...codegen.errors import OVERFLOW, UnsupportedGraphError
 from ...codegen.ir.jax_compat import inconclusive_error
+from .numbers import Number, arithmetic, fix_sizes
+from .scope import LARGEST, Scope, bounds_from_one, is_inside, is_size
 
-# Whose questions are about how to write an expression, not about what is computed: JAX's own code and this one.
-_INSIDE = frozenset({"jax", "jaxlib", "hlograph"})
-# After so many guards a size is fixed where no other one of so many on both sides fulfils them.
-_FEW_GUARDS = 8
-_NEAR = 64
-
-_EXAMPLE = '("n >= 2",)'
-
-# What an integer of so many bits holds.
-LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
-# JAX asks these of two sizes, and goes the general way where they are not equal for all sizes.
-_IS_KNOWN = frozenset({"definitely_equal", "broadcast_in_dim", "_solve"})
-
-
-class Fixed(BaseException):
-    """A decision has fixed a size: the trace begins again. No code between catches it by accident."""
-
-
-class UndecidedError(UnsupportedGraphError):
-    """Python asks something of a size that sizes decide, and there is no call that has them."""
-
-
-class Scope(export.SymbolicScope):
-    """The symbolic sizes of one trace.
-
-    Args:
-        constraints: what holds of the sizes, in JAX's syntax.
-        sizes: those of the call, by name; None where there is no call.
-        known: what holds of the sizes, as constraints.
-        strict: answers JAX's own questions for the call too.
-
-    Attributes:
-        guards: the answers so far, by what was asked.
-        limits: what numbers made of sizes must not exceed to be exact as data.
-        open: whether something was left open that `strict` would answer.
-    """
-
-    def __init__(
-        self,
-        constraints: Sequence[str] = (),
-        sizes: Mapping[str, int] | None = None,
-        known: Sequence[Constraint] = (),
-        *,
-        strict: bool = False,
-    ) -> None:
-        self.sizes = sizes
-        self.strict = strict
-        self.guards: dict[tuple[str, Dim], Constraint] = {}
-        self.limits: dict[tuple[Dim, int], Constraint] = {}
-        self.open = False
-        self._different = {c.lhs - c.rhs for c in known if c.relation == "!="}
-        self._dims: dict[str, Dim] = {}
-        self._others: dict[str, list[int]] = {}
-        super().__init__(constraints)
-
-    def dim(self, size: Any) -> Dim:
-        """The dimension that a size of this scope is."""
-        if isinstance(size, int):
-            return size
-        text = str(size)
-        found = self._dims.get(text)
-        if found is None:
-            found = self._dims[text] = read_size(text)
-        return found
-
-    def value(self, size: Any) -> int:
-        """A size's value in the call.
-
-        Raises:
-            UndecidedError: there is no call.
-        """
-        if self.sizes is None:
-            raise UndecidedError(
-                f"{where()} asks for the value of the size {size}, and no call says it: call the function "
-                "(hlograph.jit traces it again where another value decides otherwise), or give the axis a fixed size"
-            )
-        return self._evaluate(self.dim(size))
-
-    def _evaluate(self, dim: Dim) -> int:
-        try:
-            return dimension.evaluate(dim, self.sizes or {})
-        except KeyError as error:  # a batch is of any size
-            raise UndecidedError(f"{where()} asks something of the size {dim}: {error.args[0]}") from None
-
-    # ---- decisions --------------------------------------------------------------------------------------------------
-
-    def is_equal(self, a: Any, b: Any, frame: FrameType) -> bool:
-        """Whether two sizes, which are not known to be equal, are."""
-        if _is_inside(frame):
-            if not _by_jax(frame):
-                return False
-            if not self.strict and _asks_what_is_known(frame, b):
-                self.open = True
-                return False
-        lhs, rhs = self.dim(a), self.dim(b)
-        difference = lhs - rhs
-        low, high = bounds_from_one(difference)
-        if (low is not None and low > 0) or (high is not None and high < 0):
-            return False
-        if difference in self._different or -difference in self._different:
-            return False
-        if self.sizes is None:
-            if self._is_known_to_differ(a, b):
-                return False
-            if _is_inside(frame):  # what JAX takes for granted the program demands, but for its ways of a few elements
-                if not isinstance(b, int) or b == 0:
-                    self._record(lhs, "!=", rhs, frame)
-                return False
-            self._refuse(f"{a} == {b}", frame)
-        equal = self._evaluate(difference) == 0
-        self._record(lhs, "==" if equal else "!=", rhs, frame)
-        if equal and solve(difference, self.sizes) is not None:
-            raise Fixed
-        return equal
-
-    def _is_known_to_differ(self, a: Any, b: Any) -> bool:
-        for holds in (lambda: a - b >= 1, lambda: b - a >= 1):
-            try:
-                if holds():
-                    return True
-            except inconclusive_error():
-                continue
-        return False
-
-    def is_at_least(self, a: Any, b: Any, text: str, frame: FrameType) -> bool:
-        """Whether a size is at least another one, where JAX cannot tell."""
-        lhs, rhs = self.dim(a), self.dim(b)
-        if self.sizes is None:
-            self._refuse(text, frame)
-        holds = self._evaluate(lhs - rhs) >= 0
-        if holds:
-            self._record(lhs, ">=", rhs, frame)
-        else:
-            self._record(rhs, ">=", lhs + 1, frame)
-        return holds
-
-    def fix(self, size: Any, frame: FrameType, *, go_on: bool = False) -> int:
-        """The value of a size, which it then has; ends the trace if it may have others, unless that is to go on."""
-        value = self.value(size)
-        dim = self.dim(size)
-        self._record(dim, "==", value, frame)
-        if not go_on and solve(dim - value, self.sizes or {}) is not None:
-            raise Fixed
-        return value
-
-    def fix_all(self, names: Iterable[str], frame: FrameType) -> NoReturn:
-        """Fixes these sizes, which ends the trace."""
-        for name in sorted(names):
-            if self.sizes is None:
-                self._refuse(f"{name} is some number", frame)
-            size = dimension.symbol(name)
-            value = self._evaluate(size)
-            self.guards["==", size - value] = Constraint(size, "==", value, where(frame))
-        raise Fixed
-
-    def check_divisor(self, size: Any, frame: FrameType) -> None:
-        """Raises as Python does where a size is 0."""
-        if size == 0 or (is_size(size) and self.is_equal(size, 0, frame)):
-            raise ZeroDivisionError("division by zero")
-
-    def limit(self, dim: Dim, largest: int, frame: FrameType) -> None:
-        """Notes that a size which becomes data is at most so large in absolute value, and its parts fit 64 bits."""
-        self._limit(dim, largest, frame)
-        for part in dimension.operands(dim):
-            self._limit(part, LARGEST[64], frame)
-
-    def _limit(self, dim: Dim, largest: int, frame: FrameType) -> None:
-        low, high = dimension.bounds(dim, dict.fromkeys(dimension.roots(dim), (1, LARGEST[32])))
-        text = f"{OVERFLOW} {largest.bit_length()} bits in {where(frame)}"
-        if high is None or high > largest:
-            self.limits.setdefault((dim, largest), Constraint(largest, ">=", dim, text))
-        if low is None or low < -largest:
-            self.limits.setdefault((-dim, largest), Constraint(dim, ">=", -largest, text))
-
-    def _record(self, lhs: Dim, relation: Any, rhs: Dim, frame: FrameType) -> None:
-        key = (relation, lhs - rhs)
-        if key in self.guards:
-            return
-        guard = self.guards[key] = Constraint(lhs, relation, rhs, where(frame))
-        if self.sizes is not None and len(self.guards) > _FEW_GUARDS:
-            self._drop_others(guard, frame)
-
-    def _drop_others(self, guard: Constraint, frame: FrameType) -> None:
-        """Fixes a size that nothing near it can take the place of: the program for it alone is simpler."""
-        assert self.sizes is not None
-        for name in sorted(dimension.roots(guard.lhs - guard.rhs)):
-            if name not in self.sizes:
-                continue
-            others = self._others.get(name)
-            guards = [guard]
-            if others is None:
-                size = self.sizes[name]
-                others = [x for x in range(max(1, size - _NEAR), size + _NEAR) if x != size]
-                guards = list(self.guards.values())
-            self._others[name] = [x for x in others if all(g.holds({**self.sizes, name: x}) for g in guards)]
-            if not self._others[name]:
-                self.fix_all([name], frame)
-
-    def _refuse(self, text: str, frame: FrameType) -> NoReturn:
-        raise UndecidedError(
-            f"{where(frame)} asks whether {text}, which depends on the call, and there is none: constraints={_EXAMPLE} "
-            "may decide it, hlograph.jit decides it in each call, or give the axis a fixed size"
-        )
-
-
-def solve(zero: Dim, sizes: Mapping[str, int]) -> tuple[str, Dim] | None:
-    """The size that an expression, which is 0, fixes, and what it is; None where it fixes none.
-
-    A single size has one value; else one that stands alone is what the others say, where that is at least 1.
-    """
-    names = sorted(dimension.roots(zero), reverse=True)
-    for name in names:
-        rest = dimension.substitute(zero, {name: 0})
-        slope = dimension.substitute(zero, {name: 1}) - rest
-        if not isinstance(slope, int) or slope == 0 or zero != dimension.symbol(name) * slope + rest:
-            continue
-        if len(names) == 1:
-            return name, sizes[name]
-        low, _ = bounds_from_one(rest * -slope)
-        if abs(slope) == 1 and low is not None and low >= 1:
-            return name, rest * -slope
-    return None
-
-
-def bounds_from_one(dim: Dim) -> tuple[int | None, int | None]:
-    """Least and greatest value for sizes that are at least 1, as JAX's are."""
-    return dimension.bounds(dim, dict.fromkeys(dimension.roots(dim), (1, None)))
-
-
-# ---- JAX's text ---------------------------------------------------------------------------------------------------
-
-_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "max": dimension.maximum,
-    "min": dimension.minimum,
+_ARITHMETIC = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "**": "pow",
+    "//": "floordiv",
+    "%": "mod",
+    "divmod": "divmod",
 }
-
-
-def read_size(text: str) -> Dim:
-    """The dimension that JAX writes so."""
-    return _fold(ast.parse(text.replace("^", "**"), mode="eval").body)
-
-
-def _fold(node: ast.expr) -> Dim:
-    """A dimension from JAX's way to write it, in Python's syntax."""
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return dimension.symbol(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_fold(operand)
-        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
-            return reduce(operator.mul, [_fold(base)] * exponent)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right):
-            apply = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}[type(sign)]
-            return apply(_fold(left), _fold(right))
-        case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
-            return reduce(_CALLS[name], map(_fold, args))
-    raise UnsupportedGraphError(f"JAX writes a size that hlograph cannot read: {ast.unparse(node)}")
-
-
-# ---- who asks -----------------------------------------------------------------------------------------------------
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def _is_inside(frame: FrameType) -> bool:
-    return _package(frame) in _INSIDE
-
-
-def _by_jax(frame: FrameType) -> bool:
-    return _package(frame) != "hlograph"
-
-
-def _asks_what_is_known(frame: FrameType, other: Any) -> bool:
-    code = frame.f_code
-    names = getattr(code, "co_qualname", code.co_name).split(".")
-    if _IS_KNOWN.isdisjoint(names):
-        return False
-    if isinstance(other, int) and other == 0 and frame.f_back is not None:
-        # An error of JAX's for empty arrays hangs on it, unless it only asks whether there is anything to do.
-        return "is_empty_shape" in getattr(frame.f_back.f_code, "co_qualname", frame.f_back.f_code.co_name)
-    return True
-
-
-def where(frame: FrameType | None = None) -> str:
-    """The line of the user's code that is run now."""
-    frame = sys._getframe(1) if frame is None else frame
-    first = frame
-    while frame is not None and (_is_inside(frame) or _package(frame) == "numpy"):
-        frame = frame.f_back
-    frame = frame or first
-    code = frame.f_code
-    return f"{os.path.basename(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
-
-
-# ---- what Python asks ---------------------------------------------------------------------------------------------
+_INTEGERS_ONLY = (
+    *("and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift"),
+    *("invert", "pos", "abs", "round", "trunc", "floor", "ceil", "complex"),
+)
+_SAME = {"__pos__", "__round__", "__trunc__", "__floor__", "__ceil__"}  # of an integer it is itself
+_SIGNS = {"ge": ">=", "le": "<=", "lt": "<", "gt": ">"}
 
 
 @cache
 def watch() -> None:
-    """Has JAX's symbolic sizes ask their `Scope`; those of other scopes are what they were."""
+    """Makes JAX's symbolic sizes ask their `Scope`; those of other scopes are what they were."""
     (size,) = export.symbolic_shape("n")
     kind: Any = type(size)
     for name, method in _methods(kind).items():
         setattr(kind, name, method)
 
 
-def is_size(value: Any) -> bool:
-    """Whether a value is a symbolic size of a `Scope`."""
-    return isinstance(getattr(value, "scope", None), Scope)
-
-
 def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
     """The methods that take the place of the class's own, which they use."""
-    from .numbers import Number, arithmetic, fix_sizes
-
     jaxs: Any = kind
     inconclusive = inconclusive_error()
     equal, at_least, at_most = jaxs.__eq__, jaxs.__ge__, jaxs.__le__
@@ -364,13 +64,13 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
         frame = sys._getframe(1)
         if frame.f_code is __ne__.__code__:
             frame = frame.f_back  # type: ignore[assignment]
-        if isinstance(other, float) and not _is_inside(frame):
+        if isinstance(other, float) and not is_inside(frame):
             other = int(other) if other == math.floor(other) else None
         elif isinstance(other, kind):
             if other.scope is not scope:
                 return False
         elif not _is_integer(other):
-            return False if _is_inside(frame) else NotImplemented
+            return False if is_inside(frame) else NotImplemented
         if other is None:
             return False
         return bool(equal(self, other)) or scope.is_equal(self, other, frame)
@@ -398,7 +98,7 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
             try:
                 holds = at_least(self, other) if below else at_most(self, other)
             except inconclusive:
-                if scope.sizes is None and _is_inside(frame):  # JAX may have another way
+                if scope.sizes is None and is_inside(frame):  # JAX may have another way
                     return own(self, other)
                 a, b = (self, other) if below else (other, self)
                 holds = scope.is_at_least(a, b, f"{as_text(self)} {_SIGNS[sign]} {other!s}", frame)
@@ -406,68 +106,53 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
 
         return compare
 
-    def __hash__(self: Any) -> int:
-        if type(self.scope) is not Scope or _is_inside(frame := sys._getframe(1)):
-            return as_hash(self)
-        return hash(self.scope.fix(self, frame))
-
     def __bool__(self: Any) -> bool:
         if type(self.scope) is not Scope:
             return True
         return not (equal(self, 0) or self.scope.is_equal(self, 0, sys._getframe(1)))
 
-    def __index__(self: Any) -> int:
-        if type(self.scope) is not Scope or _is_inside(frame := sys._getframe(1)):
-            raise TypeError(f"{kind.__name__!r} object cannot be interpreted as an integer")
-        return self.scope.fix(self, frame)
+    def refused(message: str) -> Callable[[Any], Any]:
+        def refuse(self: Any) -> Any:
+            raise TypeError(message)
 
-    def __int__(self: Any) -> int:
-        if type(self.scope) is not Scope or _is_inside(frame := sys._getframe(1)):
-            return as_int(self)
-        return self.scope.fix(self, frame)
+        return refuse
 
-    def __float__(self: Any) -> float:
-        if type(self.scope) is not Scope or _is_inside(frame := sys._getframe(1)):
-            raise TypeError(f"float() argument must be a string or a real number, not {kind.__name__!r}")
-        return float(self.scope.fix(self, frame))
+    def converted(convert: Callable[[int], Any], own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A conversion that fixes the size; the class's own where JAX asks."""
 
-    def __str__(self: Any) -> str:
+        def method(self: Any) -> Any:
+            if type(self.scope) is not Scope or is_inside(frame := sys._getframe(1)):
+                return own(self)
+            return convert(self.scope.fix(self, frame))
+
+        return method
+
+    def __format__(self: Any, spec: str = "") -> str:
         scope = self.scope
-        if type(scope) is not Scope or scope.sizes is None or _is_inside(frame := sys._getframe(1)):
-            return as_text(self)
-        return str(scope.fix(self, frame, go_on=True))
-
-    def __format__(self: Any, spec: str) -> str:
-        scope = self.scope
-        if type(scope) is not Scope or scope.sizes is None or _is_inside(frame := sys._getframe(1)):
+        if type(scope) is not Scope or scope.sizes is None or is_inside(frame := sys._getframe(1)):
             return format(as_text(self), spec)
         return format(scope.fix(self, frame, go_on=True), spec)
 
     def __getattr__(self: Any, name: str) -> Any:
-        """What else an integer has; and NumPy's functions look for themselves among an object's attributes."""
+        """Other attributes of integers; NumPy's functions look for themselves among an object's attributes, too."""
         if not name.startswith("_") and (hasattr(int, name) or isinstance(getattr(np, name, None), np.ufunc)):
             frame = sys._getframe(1)
-            if type(self.scope) is Scope and not _is_inside(frame):
+            if type(self.scope) is Scope and not is_inside(frame):
                 if name == "sqrt":
                     return Number(self.scope, self.scope.dim(self)).sqrt
                 self.scope.fix_all(dimension.roots(self.scope.dim(self)), frame)
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     methods: dict[str, Callable[..., Any]] = {
-        method.__name__: method
-        for method in (
-            __eq__,
-            __ne__,
-            __hash__,
-            __bool__,
-            __index__,
-            __int__,
-            __float__,
-            __str__,
-            __format__,
-            __getattr__,
-        )
+        method.__name__: method for method in (__eq__, __ne__, __bool__, __format__, __getattr__)
     }
+    methods["__str__"] = methods["__repr__"] = __format__
+    methods["__hash__"] = converted(hash, as_hash)
+    methods["__int__"] = converted(int, as_int)
+    no_index = f"{kind.__name__!r} object cannot be interpreted as an integer"
+    no_float = f"float() argument must be a string or a real number, not {kind.__name__!r}"
+    methods["__index__"] = converted(int, refused(no_index))
+    methods["__float__"] = converted(float, refused(no_float))
 
     def calculated(sign: str, own: Any, swapped: bool) -> Callable[..., Any]:
         """`+` and the others: JAX's where the result is an integer that it can write, else a `Number`."""
@@ -481,7 +166,7 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
             frame = sys._getframe(1)
             a, b = (other, self) if swapped else (self, other)
             is_number = isinstance(other, Number | float)
-            if _is_inside(frame) or not (is_number or is_size(other) or type(other) in (int, bool)):
+            if is_inside(frame) or not (is_number or is_size(other) or type(other) in (int, bool)):
                 return own(self, other, *modulo)
             if sign in ("//", "%", "divmod"):
                 if not is_number:
@@ -513,7 +198,6 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
         return as_array(self)
 
     methods["__jax_array__"] = __jax_array__
-    methods["__repr__"] = __str__
     methods["__ge__"] = compared("ge", at_least, True, False)
     methods["__le__"] = compared("le", at_most, False, False)
     methods["__lt__"] = compared("lt", jaxs.__lt__, True, True)
@@ -522,10 +206,10 @@ def _methods(kind: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _as_integer(kind: type, name: str) -> Callable[..., Any]:
-    """What an integer has and JAX's sizes have not: it fixes the sizes."""
+    """A method that integers have and JAX's sizes have not: it fixes the sizes."""
 
     def method(self: Any, *others: Any) -> Any:
-        if type(self.scope) is not Scope or _is_inside(frame := sys._getframe(1)):
+        if type(self.scope) is not Scope or is_inside(frame := sys._getframe(1)):
             if others and name != "__round__":
                 return NotImplemented
             raise TypeError(f"bad operand type: {kind.__name__!r}")
@@ -535,24 +219,6 @@ def _as_integer(kind: type, name: str) -> Callable[..., Any]:
         return self.scope.fix_all(dimension.roots(dim), frame)
 
     return method
-
-
-_ARITHMETIC = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "truediv",
-    "**": "pow",
-    "//": "floordiv",
-    "%": "mod",
-    "divmod": "divmod",
-}
-_INTEGERS_ONLY = (
-    *("and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift"),
-    *("invert", "pos", "abs", "round", "trunc", "floor", "ceil", "complex"),
-)
-_SAME = {"__pos__", "__round__", "__trunc__", "__floor__", "__ceil__"}  # of an integer it is itself
-_SIGNS = {"ge": ">=", "le": "<=", "lt": "<", "gt": ">"}
 
 
 def _is_integer(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Derivatives and batches of functions that JAX traced, as programs: the transformed function is traced in its turn.
 
-In: a program that `dialects/jax/module.py` made, and what is wanted of it. Out: a program of `jax.jvp`, `jax.vjp` or
+In: a program that `dialects/jax/trace.py` made, and what is wanted of it. Out: a program of `jax.jvp`, `jax.vjp` or
 `jax.vmap` of the Python function, with the same symbolic sizes. Decisions to know: it is traced for the sizes of the
 call that its origin was traced for, so Python decides the same by them; a decision that its origin did not ask for is
 no program's (`UnsupportedGraphError`), since nothing would check it. A batch has a size of its own, of which nothing is
@@ -38,7 +38,7 @@ class TracedSource:
     Attributes:
         function: the function, of the program's arguments; random keys are integers.
         inline: the same under `jax.jit`.
-        trace: `dialects.jax.trace` with the options of the first trace.
+        trace: `dialects.jax.trace.trace` with the options of the first trace.
         weak: for each argument, whether its type gives way to others.
         guards: what was decided of the sizes.
         wide: whether JAX had 64-bit types.
@@ -58,11 +58,11 @@ class TracedSource:
 
     @property
     def shares(self) -> bool:
-        """Unless the function is long."""
+        """Whether the function is short enough to be computed again in its derivatives."""
         return self.equations < _LONG
 
     def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
-        """By `jax.jvp`."""
+        """The program of `jax.jvp`."""
         count, smooth = len(program.signature.arguments), _smooth(program)
         if not smooth:
             return None
@@ -77,7 +77,7 @@ class TracedSource:
         return Made(self._trace(pushed, [*arguments, *tangents], program, "jvp"), smooth)
 
     def pullback(self, program: Program, active: tuple[int, ...], seeded: tuple[int, ...]) -> Made | None:
-        """By `jax.vjp`."""
+        """The program of `jax.vjp`."""
         count = len(program.signature.arguments)
 
         def pulled(arrays: Arrays) -> list[Any]:
@@ -90,7 +90,7 @@ class TracedSource:
         return Made(self._trace(pulled, [*self._arguments(program), *cotangents], program, "vjp"), active)
 
     def gradient(self, program: Program, active: tuple[int, ...], of: int) -> Made | None:
-        """By `jax.vjp`, at 1."""
+        """The program of `jax.vjp`, at 1."""
 
         def with_gradient(arrays: Arrays) -> list[Any]:
             every = restricted(self.function, arrays, active)
@@ -105,7 +105,7 @@ class TracedSource:
         return Made(self._trace(with_gradient, self._arguments(program), program, "grad"), active)
 
     def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
-        """By `jax.vmap`; every result has the batch axis."""
+        """The program of `jax.vmap`; every result has the batch axis."""
         axis = fresh("batch", {root.name for root in program.signature.roots})
         in_axes = ([0 if flag else None for flag in mapped],)
         arguments = self._arguments(program, mapped, axis)

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
+from ..library import Library
 from ..releases import inner_graph
-
-if TYPE_CHECKING:
-    from ..readers.apply_graph import Library
+from ..walk import order
 
 NAME = "key"
 IMPLEMENTATION = "threefry2x32"
@@ -96,7 +95,7 @@ class _Assignment:
 
     def number(self, outputs: Sequence[Any], scope: _Scope) -> None:
         """Gives every state that a random variable reads its place."""
-        for node in self._order(outputs):
+        for node in order(outputs, self._inputs):
             if isinstance(node.op, self._random_variable):
                 state = self._read(node, scope)
                 self.places.setdefault(state, len(self.places))
@@ -140,22 +139,6 @@ class _Assignment:
                 f"{type(node.op).__name__} reads a random generator; only random variables can: draw outside of it"
             )
 
-    def _order(self, outputs: Sequence[Any]) -> list[Any]:
-        """The nodes that the outputs need, each when a depth-first walk is done with it."""
-        order: list[Any] = []
-        seen: set[Any] = set()
-        stack = [(output, False) for output in reversed(outputs)]
-        while stack:
-            variable, is_done = stack.pop()
-            node = variable.owner
-            if is_done:
-                order.append(node)
-            elif node is not None and node not in seen and variable not in self._inputs:
-                seen.add(node)
-                stack.append((variable, True))
-                stack.extend((x, False) for x in reversed(node.inputs))
-        return order
-
     # ---- the graph --------------------------------------------------------------------------------------------------
 
     def build(self, outputs: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -170,7 +153,7 @@ class _Assignment:
 
     def _rebuild(self, outputs: Sequence[Any], scope: _Scope, keys: Sequence[Any], draw: Any) -> None:
         values = scope.values
-        for node in self._order(outputs):
+        for node in order(outputs, self._inputs):
             operands = [values.get(x, x) for x in node.inputs]
             if isinstance(node.op, self._random_variable):
                 key = keys[self.places[self._read(node, scope)]]

@@ -46,7 +46,7 @@ def _as_key(key: Any) -> Any:
 
 
 class _KeyOp(Op):
-    """What both ops have in common: no derivatives, under the names that PyTensor 3 and 2 call them by."""
+    """An op on keys: no derivatives, under the names that PyTensor 3 and 2 call them by."""
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         """The pullback in PyTensor 2."""
@@ -90,11 +90,11 @@ class SplitKey(_KeyOp):
         return [[False]]
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Nothing comes back."""
+        """Disconnected: keys have no gradient."""
         return [gradient.DisconnectedType()()]
 
     def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Nothing comes through."""
+        """Disconnected: keys have no tangent."""
         return [gradient.DisconnectedType()()]
 
 

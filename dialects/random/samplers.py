@@ -211,7 +211,7 @@ def _triangular(key: Array, shape: Shape, dtype: Any, left: Array, mode: Array, 
 
 @samples("TruncExponentialRV")
 def _truncated_exponential(key: Array, shape: Shape, dtype: Any, b: Array, location: Array, scale: Array) -> Array:
-    """By inversion: exponential on [0, b]."""
+    """Inversion: exponential on [0, b]."""
     chance = random.uniform(key, shape, dtype)
     return location.astype(dtype) - scale.astype(dtype) * jnp.log1p(chance * jnp.expm1(-b.astype(dtype)))
 

@@ -7,9 +7,7 @@ imported when a graph of it is read.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,55 +15,13 @@ import numpy as np
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ...codegen.graph import Graph
 from ...codegen.inputs import Input
-from ...codegen.versions import check_library
+from ..library import Library
 from ..random import keys
 from ..releases import inner_graphs
-from ..rewrites.selection import Rewrite, Rewrites
+from ..rewrites.selection import Rewrite
 from ..transforms import static_shapes
 from ..transforms.derivatives import Transforms
 from . import xtensors
-
-
-class Library:
-    """What the reader needs of a graph library; imports it.
-
-    Args:
-        package: "pytensor" or "aesara".
-    """
-
-    def __init__(self, package: str) -> None:
-        def module(path: str) -> Any:
-            return import_module(f"{package}.{path}")
-
-        self.variable = module("graph.basic").Variable
-        self.constant = module("graph.basic").Constant
-        self.shared = module("compile.sharedvalue").SharedVariable
-        self.fgraph = module("graph.fg").FunctionGraph
-        try:
-            self.function = module("compile.executor").Function
-        except ImportError:  # before PyTensor 3
-            self.function = module("compile.function.types").Function
-        self.package = package
-        self.module = module
-        self.rewrites = Rewrites(module)
-        self.generator = module("tensor.random.type").RandomType if package == "pytensor" else None
-
-    def is_generator(self, variable: Any) -> bool:
-        """Whether a variable is a random generator that a key can stand for."""
-        return self.generator is not None and isinstance(variable.type, self.generator)
-
-    def rewrite(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite = True
-    ) -> tuple[list[Any], list[Any]]:
-        """The graph rewritten, on a copy where anything changes; see `Rewrites.apply`."""
-        return self.rewrites.apply(inputs, outputs, how)
-
-
-@functools.cache
-def library(package: str) -> Library:
-    """The classes of "pytensor" or "aesara", in every release that is supported."""
-    check_library(package)
-    return Library(package)
 
 
 def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: bool = False) -> Graph:
@@ -210,7 +166,7 @@ def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
 
 
 def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list[Any]:
-    """Of a graph's roots those that are its inputs when nobody says which are."""
+    """The inputs among a graph's roots when nobody says which are."""
     return [
         variable
         for variable in variables

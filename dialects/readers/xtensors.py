@@ -16,17 +16,16 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...codegen.dims import NAME, RESERVED
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.inputs import fresh
+from ..library import Library
 from ..releases import inner_graph, inner_graphs
-from ..rewrites.selection import Rebuilding, order
+from ..rewrites.selection import Rebuilding
 from ..transforms import batching, static_shapes
-
-if TYPE_CHECKING:
-    from .apply_graph import Library
+from ..walk import order
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
 
@@ -61,7 +60,7 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
     """
     if f"{library.package}.xtensor" not in sys.modules:
         return None
-    nodes = order(inputs, outputs)
+    nodes = order(outputs, set(inputs))
     if not any(_belongs(x) for x in (*inputs, *outputs)) and not any(_holds(node.op) for node in nodes):
         return None
     given: dict[Any, Any] = {}
@@ -72,7 +71,7 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
         given[plain] = x
     with static_shapes.looked_up(library.module):
         asked = [_as_plain(library, x) for x in outputs]
-        found = Rebuilding(_tracker(library), order(inputs, asked), seeds, _DEPTH).outputs(asked)
+        found = Rebuilding(_tracker(library), order(asked, set(inputs)), seeds, _DEPTH).outputs(asked)
     stands = {old: new for new, old in given.items()}
     return Lowered(
         [stands.get(x, x) for x in inputs],
@@ -149,7 +148,7 @@ def _as_plain(library: Library, x: Any) -> Any:
 
 @functools.cache
 def _tracker(library: Library) -> Any:
-    """From an op to the library's rewrites that lower it, and ours for inner graphs."""
+    """A table of the library's rewrites that lower an op, and ours for inner graphs."""
     library.module("xtensor.rewriting")
     try:
         database = library.module("compile.mode").optdb["lower_xtensor"]
@@ -215,7 +214,7 @@ def _root(name: str) -> str:
 
 
 def _names(roots: Sequence[tuple[Any, tuple[str, ...]]], resized: set[str]) -> dict[Any, tuple[str | None, ...]]:
-    """What the axes of each root are called; different dimensions get different names."""
+    """Names for the axes of each root; different dimensions get different names."""
     taken: set[str] = set()
     known = {name: "" for _, dims in roots for name in dims}
     for name in sorted(known, key=lambda name: _root(name) != name):  # those that may keep theirs come first

@@ -108,7 +108,7 @@ def derives(kind: type, base: type) -> bool:
 
 
 class Reader:
-    """What a variable is: classes of scalar ops, constants, equal expressions.
+    """Questions about variables: classes of scalar ops, constants, equal expressions.
 
     Args:
         module: imports a module of the library by its path below the package.
@@ -116,7 +116,7 @@ class Reader:
 
     def __init__(self, module: Callable[[str], Any]) -> None:
         self.math = module("tensor.math")
-        self.dimshuffle = module("tensor.elemwise").DimShuffle
+        self._dimshuffle = module("tensor.elemwise").DimShuffle
         self._elemwise = module("tensor.elemwise").Elemwise
         self.constant = module("graph.basic").Constant
         names = {
@@ -147,10 +147,19 @@ class Reader:
         """`x` of a variable `op(x)`, for the class of op's scalar op, or None."""
         return variable.owner.inputs[0] if self.kind(variable) is kind else None
 
+    def is_dimshuffle(self, op: Any) -> bool:
+        """Whether an op inserts, drops or permutes axes."""
+        return derives(type(op), self._dimshuffle)
+
+    def below_axes(self, variable: Any) -> Any:
+        """The variable behind the axes that are inserted, dropped or permuted."""
+        while variable.owner is not None and self.is_dimshuffle(variable.owner.op):
+            (variable,) = variable.owner.inputs
+        return variable
+
     def is_constant(self, variable: Any, value: float) -> bool:
         """Whether it is that constant, behind inserted axes or not."""
-        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
-            (variable,) = variable.owner.inputs
+        variable = self.below_axes(variable)
         return (
             isinstance(variable, self.constant) and np.size(variable.data) == 1 and bool(variable.data.item() == value)
         )

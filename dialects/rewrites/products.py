@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .patterns import Reader, derives
+from .patterns import Reader
 
 Module = Callable[[str], Any]
 
@@ -35,7 +35,7 @@ class Factor:
     expand: Any = None
 
     def build(self) -> Any:
-        """As one variable."""
+        """The factor as one variable."""
         return self.variable if self.expand is None else self.expand(self.variable)
 
 
@@ -44,7 +44,7 @@ ONE = Factor(None)
 
 @dataclass(frozen=True)
 class Mask:
-    """Where a product is zero.
+    """A selection that makes a product zero.
 
     Attributes:
         condition: of the selection.
@@ -204,7 +204,7 @@ class Products(Reader):
         owner = factor.variable.owner
         if owner is None:
             return factor, None
-        if derives(type(owner.op), self.dimshuffle):
+        if self.is_dimshuffle(owner.op):
             if factor.expand is not None or not self._inserts_axes(owner.op):
                 return factor, None
             factor = Factor(owner.inputs[0], owner.op)
@@ -224,7 +224,7 @@ class Products(Reader):
         return int(value)
 
     def _inserts_axes(self, op: Any) -> bool:
-        return derives(type(op), self.dimshuffle) and [x for x in op.new_order if x != "x"] == list(
+        return self.is_dimshuffle(op) and [x for x in op.new_order if x != "x"] == list(
             range(op.input_ndim if hasattr(op, "input_ndim") else len(op.input_broadcastable))
         )
 
@@ -246,9 +246,8 @@ class Products(Reader):
         return self.functions["switch"](condition, *(self.basic.cast(x, variable.type.dtype) for x in branches))
 
     def value(self, variable: Any) -> float | None:
-        """Of a constant of one element, or a sum of two, behind inserted axes or not; None of everything else."""
-        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
-            (variable,) = variable.owner.inputs
+        """The value of a constant of one element, or of a sum of two, behind inserted axes or not; else None."""
+        variable = self.below_axes(variable)
         if self.kind(variable) in (self.add, self.sub) and len(variable.owner.inputs) == 2:
             first, second = (self._single(x) for x in variable.owner.inputs)
             if first is None or second is None:
@@ -257,9 +256,8 @@ class Products(Reader):
         return self._single(variable)
 
     def _single(self, variable: Any) -> float | None:
-        """Of a constant of one element."""
-        while variable.owner is not None and derives(type(variable.owner.op), self.dimshuffle):
-            (variable,) = variable.owner.inputs
+        """The value of a constant of one element, or None."""
+        variable = self.below_axes(variable)
         known = isinstance(variable, self.constant) and np.size(variable.data) == 1
         return float(variable.data.item()) if known else None
 
@@ -269,7 +267,7 @@ class Products(Reader):
             if self.kind(variable) is self.second:
                 variable = owner.inputs[1]
             elif (
-                derives(type(owner.op), self.dimshuffle)
+                self.is_dimshuffle(owner.op)
                 or isinstance(owner.op, self.basic.Alloc)
                 or self.kind(variable) is self.cast
             ):
@@ -316,7 +314,7 @@ class Products(Reader):
         return self.functions["neg"](result) if product.negative else result
 
     def _apart(self, denominators: Sequence[Any]) -> list[Any]:
-        """Those to divide by one after another: squares overflow or vanish, as does the product of two exponentials."""
+        """Factors to divide by one after another: squares, and products of two exponentials, overflow or vanish."""
         exponentials = [v for v in denominators if self.kind(v) is self.exp]
         if len(exponentials) < 2:
             exponentials = []

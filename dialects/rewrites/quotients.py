@@ -85,13 +85,13 @@ class _Quotients(Products):
         return [self.build(root, product)]
 
     def _zero(self, product: Product, zero: Factor) -> Product:
-        """That zero, with the axes of all the rest: what does not depend on a variable has no gradient by it."""
+        """The zero, with the axes of all the rest: a value that does not depend on a variable has no gradient by it."""
         masks = [part for mask in product.masks for part in (mask.condition, mask.zero)]
         rest = [f for f in [*product.above, *product.below] if f is not zero]
         return Product(above=[zero], shapes=[*rest, *product.shapes, *masks])
 
     def _drop_units(self, product: Product) -> None:
-        """Without constants whose product is 1 or -1: `2 * x * -0.5` overflows where x is the largest number."""
+        """Drops constants whose product is 1 or -1: `2 * x * -0.5` overflows where x is the largest number."""
         constants = [f for f in product.above if self.value(f.variable) is not None]
         total = math.prod(self.value(f.variable) or 0.0 for f in constants)
         if len(constants) > 1 and abs(total) == 1 and len(constants) < len(product.above):
@@ -205,7 +205,7 @@ class _Quotients(Products):
         return self.kind(variable) is self.reciprocal or self.value(variable) is not None
 
     def _denominators(self, term: Factor) -> list[Factor]:
-        """Of the term's own division; a quotient in its numerator stays one, as other terms may have it too."""
+        """The denominators of the term's own division; a quotient in its numerator, which others may have, stays."""
         kind = self.kind(term.variable)
         if kind not in (self.true_div, self.reciprocal):
             return []
@@ -248,7 +248,7 @@ class _Quotients(Products):
     def _log(self, factor: Factor) -> Any:
         """The logarithm below the inserted axes, where the value's own logarithm is computed."""
         variable, expand = factor.variable, factor.expand
-        if variable.owner is not None and isinstance(variable.owner.op, self.dimshuffle):
+        if variable.owner is not None and self.is_dimshuffle(variable.owner.op):
             inner = Factor(self.functions["log"](variable.owner.inputs[0]), variable.owner.op).build()
         else:
             inner = self.functions["log"](variable)
@@ -288,9 +288,7 @@ class _Quotients(Products):
 
     def exponents(self, variable: Any) -> Iterator[Any]:
         """The `a` of a sum of `exp(a)`, or of `1 + exp(a)`; nothing for a sum with other terms."""
-        owner = variable.owner
-        while owner is not None and isinstance(owner.op, self.dimshuffle):
-            owner = owner.inputs[0].owner
+        owner = self.below_axes(variable).owner
         if owner is None or not (self.kind(owner.outputs[0]) is self.add or isinstance(owner.op, self.math.Sum)):
             return
         terms = [self.argument(x, self.exp) for x in owner.inputs if not self.is_constant(x, 1)]

@@ -10,12 +10,13 @@ docs/rewriting.md lists all with what they cost.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...codegen import collector
 from ...codegen.errors import GraphError
+from ..walk import order
 from .patterns import pattern_rewriters
 from .quotients import quotient_rewriter
 from .sums import one_rewriter, sum_rewriter
@@ -58,7 +59,7 @@ class Family:
     rewrites: tuple[str, ...]
 
     def without(self, *names: str) -> tuple[str, ...]:
-        """Its rewrites but these."""
+        """The family's rewrites without these."""
         return tuple(name for name in self.rewrites if name not in names)
 
 
@@ -113,7 +114,7 @@ class Rewrites:
             return self._full(inputs, outputs)
         if how is not True:
             raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
-        nodes = order(inputs, outputs)
+        nodes = order(outputs, set(inputs))
         kinds = {_kind(op) for op in {id(node.op): node.op for node in nodes}.values()}
         families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
         if not families:
@@ -122,7 +123,7 @@ class Rewrites:
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
         with collector.paused(), untraced:
             found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
-            if self._checks(order(inputs, found)) < self._checks(nodes):
+            if self._checks(order(found, set(inputs))) < self._checks(nodes):
                 # What cancelled held a check: none is ever dropped.
                 families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
                 found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
@@ -156,7 +157,7 @@ class Rewrites:
         return list(fgraph.inputs), list(fgraph.outputs)
 
     def _make_tracker(self, families: tuple[Family, ...]) -> Callable[[Any], list[Any]]:
-        """From an op to the node rewriters that start from it."""
+        """A table of the node rewriters that start from an op."""
         tracker = self._module("graph.rewriting.basic").OpToRewriterTracker()
         names = dict.fromkeys(name for family in families for name in family.rewrites)
         for name in names:
@@ -214,7 +215,7 @@ class Rebuilding:
             self._visit(node, limit)
 
     def outputs(self, outputs: Sequence[Any]) -> list[Any]:
-        """What has become of these."""
+        """The variables that stand for these now."""
         return [self._new.get(x, x) for x in outputs]
 
     def _visit(self, node: Any, left: int) -> None:
@@ -236,7 +237,7 @@ class Rebuilding:
 
     def _finish(self, results: Sequence[Any], known: Any, left: int) -> None:
         """Rewrites the new nodes that a rewrite has made."""
-        nodes = order((), results, self._done)
+        nodes = order(results, done=self._done)
         for node in nodes:
             for variable in node.outputs:
                 self.clients.setdefault(variable, [])
@@ -257,20 +258,3 @@ class Rebuilding:
 def _kind(op: Any) -> str:
     """Name of the scalar op of an elementwise op, or of the op's class."""
     return type(getattr(op, "scalar_op", op)).__name__
-
-
-def order(inputs: Sequence[Any], outputs: Sequence[Any], done: Container[Any] = ()) -> list[Any]:
-    """Nodes that the outputs need, operands first, without those that are done and what only they need."""
-    known = set(inputs)
-    seen: set[Any] = set()
-    found: list[Any] = []
-    stack = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            found.append(node)
-        elif node not in seen and node not in done:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
-    return found

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .patterns import derives
 from .products import Factor, Mask, Module, Products
 
 Term = tuple[Factor, bool]  # and whether it is subtracted
@@ -59,7 +60,7 @@ def one_rewriter(module: Module) -> Any:
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]
         dtype = node.outputs[0].type.dtype
         if len(kept) < x.type.ndim:
-            inserted = x.owner is not None and isinstance(x.owner.op, dimshuffle)
+            inserted = x.owner is not None and derives(type(x.owner.op), dimshuffle)
             order = [x.owner.op.new_order[axis] for axis in kept] if inserted else kept
             below = x.owner.inputs[0] if inserted else x
             whole = order == list(range(below.type.ndim))
@@ -97,13 +98,13 @@ class _Sums(Products):
         return self._as(root, self._sum(kept), gone)
 
     def _without_zeros(self, terms: list[Term]) -> list[Term]:
-        """Without zeros, unless they alone make floats of integers."""
+        """The terms without zeros, unless these alone make floats of integers."""
         kept = [term for term in terms if not self.is_zero(term[0].variable)]
         real = all(np.dtype(x.variable.type.dtype).kind in "fc" for x, _ in kept)
         return kept if real else terms
 
     def _under_masks(self, terms: list[Term]) -> list[Term]:
-        """With one selection in the place of several that have their zeros at the same place."""
+        """The terms with one selection in the place of several that have their zeros at the same place."""
         groups: list[tuple[Mask | None, list[Term]]] = []
         for term in terms:
             mask = self.mask(term[0])
@@ -133,7 +134,7 @@ class _Sums(Products):
         return Factor(self.functions["switch"](mask.condition.build(), *pair))
 
     def _without_pairs(self, terms: list[Term]) -> list[Term]:
-        """Without each two of opposite signs that are the same."""
+        """The terms without each two of opposite signs that are the same."""
         kept: list[Term] = []
         for factor, negative in terms:
             for number, (other, sign) in enumerate(kept):
@@ -145,7 +146,7 @@ class _Sums(Products):
         return kept
 
     def _one_constant(self, terms: list[Term]) -> list[Term]:
-        """With one constant in the place of several with different signs, and none in the place of zero."""
+        """The terms with one constant in place of several with different signs, and none in place of zero."""
         values = [None if x.variable.type.dtype.startswith("complex") else self.value(x.variable) for x, _ in terms]
         found = [-v if negative else v for v, (_, negative) in zip(values, terms, strict=True) if v is not None]
         if not all(map(math.isfinite, found)) or not min(found, default=0.0) < 0 < max(found, default=0.0):
@@ -170,7 +171,7 @@ class _Sums(Products):
         return above if below is None else sub(above, below)
 
     def _as(self, root: Any, value: Any, gone: Sequence[Factor]) -> list[Any] | None:
-        """With the root's dtype and axes, some of which only terms that are gone may have given."""
+        """The value with the root's dtype and axes, some of which only terms that are gone may have given."""
         for factor in gone:
             if value.type.broadcastable != root.type.broadcastable:
                 value = self.basic.second(factor.build(), value)

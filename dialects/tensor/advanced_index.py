@@ -53,7 +53,7 @@ class _Selection:
     front: bool
 
     def batch_place(self) -> int:
-        """Where the index tensors' axes stand in the result."""
+        """The place of the index tensors' axes in the result."""
         return 0 if self.front else self.axes[0]
 
 
@@ -224,7 +224,7 @@ def _is_whole(entry: Any) -> bool:
 
 
 def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Tensor:
-    """What is written where a mask is true, in the shape of `x`; elsewhere anything.
+    """The values to write where a mask is true, in the shape of `x`; anything elsewhere.
 
     The axis of `y` that stands for the mask's true elements stretches if its size is statically 1. Else it has one
     slice for each of them, which a check sees to, and place i takes the slice that the running count says.

@@ -12,7 +12,7 @@ from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import BatchingError, UnsupportedGraphError
-from ..readers.apply_graph import library
+from ..library import library
 from ..registry import find, lowers
 from ..transforms import batching
 
@@ -133,7 +133,7 @@ def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tenso
 def _repeated(
     ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int], cores: Mapping[int, Any]
 ) -> list[Tensor]:
-    """What is the same for the whole batch is computed once."""
+    """Outputs that are the same for the whole batch are computed once."""
     first = next(iter(cores), None)
     batch = () if first is None else operands[first].dims[: counts[first]]
     inputs = [

@@ -22,7 +22,7 @@ from .sort import comparable
 
 
 def truth(x: Tensor) -> Tensor:
-    """Where the elements are not 0; NaN is not."""
+    """Flags of the elements that are not 0; NaN is not."""
     if x.dtype.kind == "b":
         return x
     if x.literal is not None:
@@ -97,7 +97,7 @@ def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
 
 
 def _sources(ctx: Context, counts: Tensor, total: Dim) -> Tensor:
-    """For each of `total` places which element stands there, when element i is repeated `counts[i]` times."""
+    """The element at each of `total` places, when element i is repeated `counts[i]` times."""
     ends = hlo.cumulative(counts, 0, "add")
     # The element changes where one ends; what ends at the end is out of range, which a scatter drops.
     steps = hlo.put(

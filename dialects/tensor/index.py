@@ -15,7 +15,7 @@ import numpy as np
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Tensor
-from ...codegen.builder.tensor import Sizes
+from ...codegen.builder.types import Sizes
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
@@ -27,7 +27,7 @@ _HUGE = 2**62
 
 @dataclass
 class Window:
-    """What a basic index selects of one axis: `length` elements from `start` on, every `step`-th.
+    """A basic index of one axis: `length` elements from `start` on, every `step`-th.
 
     A runtime `index` (an integer scalar, in range) stands for one element; `dropped` says that the axis goes away.
     `first` is the start where that is computed from data; the step is a handle then.

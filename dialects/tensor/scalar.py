@@ -232,7 +232,7 @@ def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: T
 
 
 def _sized(function: Callable[[Any, Any], Any]) -> Callable[[ScalarRule], ScalarRule]:
-    """For a rule of two integers that sizes have too: what is known as sizes stays so."""
+    """A rule of two integers that sizes have too: what is known as sizes stays so."""
 
     def wrap(rule: ScalarRule) -> ScalarRule:
         def sized(dtype: DType, x: Tensor, y: Tensor) -> Tensor:

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...codegen.errors import BatchingError
+from ..library import Library
 from ..registry import LIBRARIES
 from ..releases import inner_graph
-
-if TYPE_CHECKING:
-    from ..readers.apply_graph import Library
+from ..walk import order
 
 Rule = Callable[["Batch", Any, list[Any]], Sequence[Any] | None]
 
@@ -61,7 +60,7 @@ def vectorize(library: Library, replacements: Mapping[Any, Any], outputs: Sequen
 
 
 def of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
-    """What a variable is for each element of a batch, if that is plain to see: the same for all.
+    """A variable for one element of a batch, if it is plain to see that it is the same for all.
 
     PyTensor's gradient of a `Blockwise` gives shapes a batch axis (`broadcast_to(x.shape, ...)`), and all that is
     computed from them.
@@ -133,7 +132,7 @@ def unroll_blockwise(
             if not given and place not in single:
                 stretched[place].insert(0, axis)
         inputs, outputs = fresh, results
-    if any(type(v.owner.op) is type(op) and v.owner.op.core_op == op.core_op for v in computed(outputs, set(inputs))):
+    if any(type(x.op) is type(op) and x.op.core_op == op.core_op for x in order(outputs, set(inputs))):
         raise BatchingError(f"{type(op.core_op).__name__} has no rule for a batch axis")
     return inputs, outputs, stretched
 
@@ -171,7 +170,7 @@ class Batch:
 
     def run(self, outputs: Sequence[Any]) -> list[Any]:
         """The outputs with what is known put in place of their inputs."""
-        for node in self._order(outputs):
+        for node in order(outputs, self.values):
             operands = [self.values.setdefault(x, x) for x in node.inputs]
             if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue
@@ -181,7 +180,7 @@ class Batch:
         return [self.values.get(output, output) for output in outputs]
 
     def expression(self, *outputs: Any) -> list[Any]:
-        """Other ops in place of a node: its outputs in terms of its (old) inputs, which are batched in turn."""
+        """The node in terms of other ops: its outputs in terms of its (old) inputs, which are batched in turn."""
         return self.run(outputs)
 
     def _node(self, node: Any, operands: list[Any]) -> Sequence[Any]:
@@ -206,7 +205,7 @@ class Batch:
         return results
 
     def _default(self, node: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        """What the library makes of the node."""
+        """The library's own batched node."""
         try:
             vectorize_node = self.library.module("graph.replace")._vectorize_node
         except (ImportError, AttributeError):
@@ -234,39 +233,6 @@ class Batch:
     def as_tensor(self, x: Any) -> Any:
         """A scalar of a scalar type as one of a tensor type; others as they are."""
         return x if hasattr(x.type, "broadcastable") else self.tensor.basic.tensor_from_scalar(x)
-
-    def _order(self, outputs: Sequence[Any]) -> list[Any]:
-        """The nodes between what is known and the outputs, operands first."""
-        order: list[Any] = []
-        seen: set[Any] = set()
-        stack = [x.owner for x in reversed(outputs) if x.owner is not None and x not in self.values]
-        while stack:
-            node = stack[-1]
-            if node in seen:
-                stack.pop()
-                continue
-            pending = [
-                x.owner for x in node.inputs if x.owner is not None and x not in self.values and x.owner not in seen
-            ]
-            if pending:
-                stack.extend(reversed(pending))
-            else:
-                stack.pop()
-                seen.add(node)
-                order.append(node)
-        return order
-
-
-def computed(outputs: Sequence[Any], known: set[Any]) -> list[Any]:
-    """The variables that nodes between the known ones and the outputs compute."""
-    found: dict[Any, None] = {}
-    stack = list(outputs)
-    while stack:
-        x = stack.pop()
-        if x.owner is not None and x not in known and x not in found:
-            found[x] = None
-            stack.extend(x.owner.inputs)
-    return list(found)
 
 
 def is_inner_graph(op: Any) -> bool:

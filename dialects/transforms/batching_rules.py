@@ -12,7 +12,8 @@ from typing import Any
 from ...codegen.errors import BatchingError
 from ..releases import axis_property, inner_graph
 from ..tensor.index import unflatten
-from .batching import Batch, batches, computed, find, has_own_derivatives, is_inner_graph
+from ..walk import order
+from .batching import Batch, batches, find, has_own_derivatives, is_inner_graph
 
 # ---- sizes: the same for the whole batch -----------------------------------------------------------------------------
 
@@ -169,7 +170,7 @@ def _make_vector(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
 
 
 class _Index:
-    """What selects, for all elements at once, what an index selects of each.
+    """An index for all elements at once that selects what an index selects of each.
 
     An integer index with the batch axis is paired with the number of the element, as NumPy pairs index arrays: `x[i]`
     becomes `x[arange(size), i]`. NumPy says where the axes of index arrays stand in the result: at the first of them
@@ -228,7 +229,7 @@ class _Index:
             self.layout = [*rest[:place], "batch", *axes, *rest[place:]]
 
     def selected(self, x: Any) -> Any:
-        """What it selects, one element's after the other."""
+        """The selected places, one element's after the other."""
         found = x[self.entries]
         order = [self.layout.index(axis) for axis in self.wanted]
         return found if order == sorted(order) else found.dimshuffle(*order)
@@ -315,7 +316,7 @@ def _masked_write(batch: Batch, node: Any, entries: Sequence[Any], before: Seque
 
 @batches("Blockwise")
 def _blockwise(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any] | None:
-    """What has no batch axes yet is its core op."""
+    """The batched core op, where the node has no batch axes yet."""
     op = node.op
     rule = find(op.core_op)
     if rule is None or any(x.type.ndim > len(core) for x, core in zip(node.inputs, op.inputs_sig, strict=True)):
@@ -375,7 +376,7 @@ def _batched_dot(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
 
 @batches("SearchsortedOp")
 def _searchsorted(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
-    """In one sorted vector as it is; in each element's own by counting what comes before."""
+    """A search in one sorted vector as it is; in each element's own by counting what comes before."""
     if not any(batch.is_batched(operands[p], node.inputs[p]) for p in range(len(operands)) if p != 1):
         made: Sequence[Any] = node.op.make_node(*operands).outputs
         return made
@@ -410,15 +411,14 @@ _CHECKING = frozenset({"ARange", "CheckAndRaise", "Cholesky", "Repeat", "Split"}
 
 def _may_raise(outputs: Sequence[Any]) -> bool:
     """Whether computing this may raise: there is a check, or an index that is computed."""
-    for x in computed(outputs, set()):
-        op = x.owner.op
-        op = getattr(op, "core_op", op)
+    for node in order(outputs):
+        op = getattr(node.op, "core_op", node.op)
         names = {c.__name__ for c in type(op).__mro__}
         if names & _CHECKING or (is_inner_graph(op) and _may_raise(op.inner_outputs)):
             return True
         if "Subtensor" in type(op).__name__:
             skipped = 2 if "Inc" in type(op).__name__ else 1
-            indices = _entries(op, x.owner.inputs[skipped:])
+            indices = _entries(op, node.inputs[skipped:])
             if any(_is_array(entry) and getattr(entry, "data", None) is None for entry in indices):
                 return True
     return False
@@ -445,7 +445,7 @@ def _if_else(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
 
 @batches("LazyIfElse")
 def _lazy_if_else(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
-    """As the `IfElse` that it was compiled from."""
+    """A compiled `IfElse` as the one that it was compiled from."""
     condition, *given = node.inputs
     branches = [branch(*given, return_list=True) for branch in (node.op.true_branch, node.op.false_branch)]
     return batch.expression(*batch.library.module("ifelse").ifelse(condition, *branches))

@@ -14,15 +14,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ...codegen.errors import DerivativeError
+from ..library import Library
+from ..walk import order
 from . import batching, static_shapes
-
-if TYPE_CHECKING:
-    from ..readers.apply_graph import Library
 
 
 @dataclass(frozen=True)
@@ -213,19 +212,8 @@ class Transforms:
 
 
 def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:
-    """All outputs of the nodes with that op, by its class's name, that some outputs depend on."""
-    found: dict[Any, None] = {}
-    seen: set[Any] = set()
-    stack = [x.owner for x in outputs if x.owner is not None]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if type(node.op).__name__ == op:
-            found.update(dict.fromkeys(node.outputs))
-        stack.extend(x.owner for x in node.inputs if x.owner is not None)
-    return list(found)
+    """The outputs of the nodes with that op, by its class's name, that some outputs depend on."""
+    return [x for node in order(outputs) if type(node.op).__name__ == op for x in node.outputs]
 
 
 def is_smooth(variable: Any) -> bool:

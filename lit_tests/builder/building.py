@@ -32,7 +32,7 @@ def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., An
         for handle in handles:
             for axis, dim in enumerate(handle.dims):
                 if not isinstance(dim, int):
-                    builder.add_root(hlo.Root(str(dim), handle, axis))
+                    builder.add_root(hlo.SizeSource(str(dim), handle, axis))
         results = body(*handles)
         builder.finish(results if isinstance(results, list) else [results])
     program = Program.parse(str(builder.module))

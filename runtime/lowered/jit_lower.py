@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax import tree_util
 
-from ...dialects.jax.module import Traced, is_key
+from ...dialects.jax.trace import Traced, is_key
 from ..calls.arguments import shape_and_dtype
 from .ahead import AheadFunction, wanted_sharding
 from .stages import Lowered

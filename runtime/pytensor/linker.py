@@ -37,8 +37,8 @@ from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
 from ...dialects.frontend import emit_stablehlo
+from ...dialects.library import library
 from ...dialects.readers import xtensors
-from ...dialects.readers.apply_graph import library
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
 from ..executables.cpu_plan import CpuArgument, CpuOptions, choose_device
 from ..executables.devices import default_device, find_device

@@ -1,6 +1,6 @@
 """The page of an explanation: one HTML file with tables and the graph drawn as SVG; no other file, no network.
 
-In: an `Explanation`. Out: HTML. Jinja2 fills `page.html.jinja` and escapes what comes from the user; grandalf
+In: an explanation's `Record`. Out: HTML. Jinja2 fills `page.html.jinja` and escapes what comes from the user; grandalf
 places the nodes in layers. Constants and the arithmetic on sizes are not drawn. Loops, branches and functions have
 drawings of their own below, folded; together at most `LIMIT` nodes are drawn, and the page says where it stopped.
 """
@@ -13,12 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .record import Record
 from .walk import Block, Node, Value
-
-if TYPE_CHECKING:
-    from . import Explanation
 
 LIMIT = 300  # nodes that are drawn, all drawings together
 _LETTERS = 22  # of a node's text
@@ -66,16 +64,16 @@ class Drawing:
     left_out: int = 0
 
 
-def render(explanation: Explanation) -> str:
+def render(record: Record) -> str:
     """The page.
 
     Raises:
         ModuleNotFoundError: the extra `explain` is not installed.
     """
-    colours = {size.name: number for number, size in enumerate(explanation.sizes)}
+    colours = {size.name: number for number, size in enumerate(record.sizes)}
     drawings, undrawn = [], 0
     left = LIMIT
-    for block in explanation.blocks:
+    for block in record.blocks:
         if left <= 0:
             undrawn += 1
             continue
@@ -84,14 +82,14 @@ def render(explanation: Explanation) -> str:
         if drawing.boxes:
             drawings.append(drawing)
     return template("page.html.jinja").render(
-        it=explanation, drawings=drawings, undrawn=undrawn, limit=LIMIT, colours=colours, box=(_WIDTH, _HEIGHT),
+        it=record, drawings=drawings, undrawn=undrawn, limit=LIMIT, colours=colours, box=(_WIDTH, _HEIGHT),
         coloured=lambda name: colours.get(name, 0) % _COLOURS,
     )  # fmt: skip
 
 
-def frame(explanation: Explanation) -> str:
+def frame(record: Record) -> str:
     """The page inside a notebook's cell, in a frame, so that neither's style reaches the other."""
-    source = html.escape(render(explanation))
+    source = html.escape(render(record))
     return f'<iframe srcdoc="{source}" style="width:100%;height:42em;border:0" sandbox="allow-scripts"></iframe>'
 
 
@@ -191,7 +189,7 @@ def _layout(
 
 
 class _View:
-    """What the layout asks of a node or an edge, and where it puts it."""
+    """Size and place of a node or an edge, as the layout asks for them."""
 
     def __init__(self) -> None:
         self.w, self.h = _WIDTH, _HEIGHT

@@ -1,4 +1,4 @@
-"""What the padding pass does with a program: its walk, watched op by op.
+"""The walk of the padding pass through a program, watched op by op.
 
 In: a `?` module, and a bound for each size. Out: `Facts`: the program's blocks with the live sizes of every value, what
 was done at which op, and every refusal. A walk ends where an op refuses; the sizes concerned are then pinned to one
@@ -59,7 +59,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What the padding pass does at an op.
+    """An action of the padding pass at an op.
 
     Attributes:
         kind: "mask", "extend", "shift", "compact", "clamp", ...
@@ -140,13 +140,13 @@ class Refusal:
 
     @property
     def outcome(self) -> str:
-        """What follows from it."""
+        """The consequence, in words."""
         return "compiled exactly" if self.roots else "cannot be compiled"
 
 
 @dataclass(slots=True)
 class Facts:
-    """What the walks have shown; the first block is the program's main function."""
+    """Results of the walks; the first block is the program's main function."""
 
     blocks: list[Block]
     actions: list[Action]
@@ -387,7 +387,7 @@ def _captured(operation: ir.Operation) -> list[ir.Value]:
 
 
 def _part(operation: ir.Operation, number: int) -> str:
-    """What a region of a control op is."""
+    """A name for a region of a control op."""
     if operation.name == "stablehlo.while":
         return ("condition", "body")[number]
     if operation.name == "stablehlo.if":

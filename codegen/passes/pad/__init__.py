@@ -20,16 +20,18 @@ from ... import builder as hlo
 from ... import dims as dimension
 from ... import signature as signatures
 from ...builder import Tensor
-from ...builder.tensor import INT32, INT64, Root
+from ...builder.core import SizeSource
+from ...builder.types import INT32, INT64
 from ...errors import PassError
 from ...ir.bindings import ir
 from ...ir.modules import replace_body
 from ...ir.walk import main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
-from . import control, elementwise, facts, indexing, linalg, reduce, shape, sort, windows
+from . import control, elementwise, facts, indexing, linalg, reduce, reshape, shape, slices, sort, windows
 from .live import Live
-from .padder import RULES, Action, LiveBuilder, LiveSize, Padder, Pending
+from .live_builder import LiveBuilder, LiveSize
+from .padder import RULES, Action, Padder, Pending
 
 LARGEST = 2**31 - 1
 
@@ -85,7 +87,7 @@ def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False)
 
 @dataclass
 class Walk:
-    """What stands before the walk of a module.
+    """A walk of a module that has not begun.
 
     Attributes:
         padder: walks it.
@@ -222,7 +224,7 @@ def _declare(
         if any(argument.values):
             symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
             for element, name in enumerate(argument.values):
-                builder.add_root(Root(name, handle, None, element if argument.dims else None))
+                builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
             handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
         inside = facts.anything(argument.dtype)
         zero = facts.constant(0, argument.dtype)
@@ -246,4 +248,18 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     return results
 
 
-__all__ = ["RULES", "control", "elementwise", "indexing", "linalg", "pad", "reduce", "run", "shape", "sort", "windows"]
+__all__ = [
+    "RULES",
+    "control",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "pad",
+    "reduce",
+    "reshape",
+    "run",
+    "shape",
+    "slices",
+    "sort",
+    "windows",
+]

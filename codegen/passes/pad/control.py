@@ -67,7 +67,7 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     condition, body = (region.blocks[0] for region in operation.regions)
     known = [_forget_value(padder, x) for x in operands]
     types = [(x.shape, x.dtype) for x in operands]
-    counts = counter(padder, operation, operands)
+    counts = counter(padder.env, operation, operands)
     for attempt in range(4):
         outcome: list[Live] = []
 
@@ -98,7 +98,7 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
 
 
 def _forget_value(padder: Padder, x: Live) -> Live:
-    """What holds of a carry at first; a scalar that is known as a size is so only before the loop."""
+    """A carry without what is known of its value: as a size it is known before the loop only."""
     return Live(Tensor(padder.builder, None, x.shape, x.dtype), x.dims, x.pads, x.whole)
 
 
@@ -114,7 +114,7 @@ def _same_sizes(padder: Padder, like: Live, x: Live, what: str) -> Live:
 
 
 def _joined(carry: Live, x: Live) -> Live:
-    """What holds of a carry before and after the body."""
+    """A carry with the facts that hold before and after the body."""
     pads = tuple(None if a is None else facts.join(a, x.pad(axis)) for axis, a in enumerate(carry.pads))
     return Live(carry.tensor, carry.dims, pads, facts.join(carry.whole, x.whole))
 
@@ -161,7 +161,7 @@ def branches(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
 
 @pads("sdy.sharding_constraint")
 def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Where data is placed is said of live sizes: it is left to the compiler."""
+    """The value as it is: a sharding is said of live sizes, and is left to the compiler."""
     return operands
 
 
@@ -170,7 +170,7 @@ def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[
 
 @pads("stablehlo.custom_call")
 def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """By target; one without a rule is fine where nothing is padded."""
+    """The rule of the target; one without a rule is fine where nothing is padded."""
     target = ir.StringAttr(operation.attributes["call_target_name"]).value
     if target in _DROPPED:  # the signature's constraints say the same
         return []

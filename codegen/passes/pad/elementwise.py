@@ -14,7 +14,7 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.sizes import VALUE
-from ...builder.tensor import BOOL
+from ...builder.types import BOOL
 from ...dims import Dim, maximum, minimum
 from ...ir.attributes import constant_value
 from ...ir.bindings import ir
@@ -22,7 +22,8 @@ from ...ir.kinds import CHLO, STABLEHLO
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Live
-from .padder import Padder, attributes_of_op, pads
+from .live_builder import attributes_of_op
+from .padder import Padder, pads
 from .ranges import propagate
 
 NAMES = (*sorted(STABLEHLO), *sorted(CHLO))
@@ -76,7 +77,7 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         direction = _direction(operation)
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
     if padder.ranges and not first.dims and dtype.kind in "iu":
-        propagate(padder, name, [x.tensor for x in operands], tensor)
+        propagate(padder.ranges, padder.builder.exact, name, [x.tensor for x in operands], tensor)
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
         for vector, sizes in (operands, operands[::-1]):
             if isinstance(sizes.tensor.sizes, tuple):

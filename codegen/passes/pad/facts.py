@@ -1,4 +1,4 @@
-"""What is known of the elements in the padding: a small lattice, and how ops carry it on.
+"""Facts about the elements in the padding: a small lattice, and how ops carry it on.
 
     constant k  <  ZERO (0 of either sign)  <  FINITE  <  UNKNOWN
 
@@ -69,7 +69,7 @@ def is_inexact(dtype: DType) -> bool:
 
 
 def anything(dtype: DType) -> Fact:
-    """What holds of any value of a dtype: integers and booleans are finite."""
+    """The fact that holds of any value of a dtype: integers and booleans are finite."""
     return FINITE if dtype.kind in "biu" else UNKNOWN
 
 
@@ -90,7 +90,7 @@ def _weaken(fact: Fact) -> Top:
 
 
 def join(a: Fact, b: Fact) -> Fact:
-    """What holds of elements of which one or the other fact holds."""
+    """The fact that holds of elements of which one or the other holds."""
     if a is b:
         return a
     x, y = _weaken(a), _weaken(b)

@@ -10,16 +10,16 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import i64_array
-from ...builder.tensor import INT64
+from ...builder.types import INT64
 from ...dims import Dim, maximum
-from ...ir.attributes import gather_numbers, scatter_numbers
+from ...ir.attributes import gather_numbers, integers, scatter_numbers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
 from . import facts
 from .facts import Fact
 from .live import Dims, Live
-from .padder import Padder, attributes_of_op, pads
-from .shape import int_array
+from .live_builder import attributes_of_op
+from .padder import Padder, pads
 
 
 def _is_zero(x: Tensor) -> bool:
@@ -30,7 +30,7 @@ def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
     """A start index within `[0, room]`, as int64."""
     known = padder.ranges.get(start.uid)
     start = hlo.convert(start, INT64)
-    if known is not None and known.within(padder, room):
+    if known is not None and known.within(lambda dim: padder.interval(padder.dim(dim)), room):
         return start
     if _is_zero(start):
         return start
@@ -50,7 +50,7 @@ def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
 def dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Starts are clamped to the live size less the slice's; the slice is whole, so that it has no padding."""
     x, starts = operands[0], [part.tensor for part in operands[1:]]
-    sizes = int_array(operation, "slice_sizes")
+    sizes = integers(operation, "slice_sizes")
     if x.padded:
         for axis in x.padded:
             if sizes[axis] > x.shape[axis]:
@@ -119,9 +119,7 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     index_batching = list(numbers.start_indices_batching_dims)
     index_map, vector_dim = list(numbers.start_index_map), numbers.index_vector_dim
     sizes: Dims = (
-        padder.sizes_of(operands[2], "the slice's size")
-        if len(operands) > 2
-        else tuple(int_array(operation, "slice_sizes"))
+        padder.sizes_of(operands[2], "the slice's size") if len(operands) > 2 else integers(operation, "slice_sizes")
     )
     # An axis of which one element is taken, if there is any: one element of the static tensor.
     sizes = tuple(1 if axis in collapsed or axis in batching else padder.dim(size) for axis, size in enumerate(sizes))
@@ -310,7 +308,7 @@ def _dropped(
     size_of: dict[int, Dim],
     vector_dim: int,
 ) -> Tensor | None:
-    """For each index whether its update must not happen: the static shapes alone would let it."""
+    """Flags, for each index, whether its update must not happen: the static shapes alone would let it."""
     shape = tuple(indices.shape[axis] for axis in batch)
     found: list[Tensor] = []
     for place, axis in enumerate(batch):

@@ -13,14 +13,15 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.linalg import lu, lu_factor
-from ...builder.tensor import INT32
+from ...builder.types import INT32
 from ...dims import Dim
 from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from . import facts
 from .control import pads_custom_call, pads_function
 from .live import Live
-from .padder import Padder, attributes_of_op, pads
+from .live_builder import attributes_of_op
+from .padder import Padder, pads
 
 
 def with_identity(padder: Padder, a: Live) -> Live:
@@ -41,7 +42,7 @@ def with_identity(padder: Padder, a: Live) -> Live:
 
 @pads("stablehlo.cholesky")
 def cholesky(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix."""
+    """The factor of the completed matrix."""
     a = with_identity(padder, operands[0])
     tensor = padder.builder.op(operation.name, [a.tensor], a.shape, a.dtype, attributes_of_op(operation))
     return [padder.live(tensor, a.dims)]
@@ -49,7 +50,7 @@ def cholesky(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
 
 @pads("stablehlo.triangular_solve")
 def triangular_solve(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix, with right-hand sides of 0 in the padding: the solution is 0 there too."""
+    """The solution for the completed matrix, with right-hand sides of 0 in the padding: the solution is 0 there too."""
     a, b = operands
     left = ir.BoolAttr(operation.attributes["left_side"]).value
     axis = b.ndim - 2 if left else b.ndim - 1
@@ -90,7 +91,7 @@ def _lapack(name: str) -> list[str]:
 
 @pads_custom_call(*_lapack("potrf"))
 def factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix: the identity never makes it fail."""
+    """The factors of the completed matrix: the identity never makes it fail."""
     a = with_identity(padder, operands[0])
     return _library_call(padder, operation, [a], operands)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...builder.tensor import DType, Tensor
+from ...builder.core import Tensor
+from ...builder.types import DType
 from ...dims import Dim
 from .facts import Fact
 
 Dims: TypeAlias = "tuple[Dim, ...]"
+Interval: TypeAlias = "tuple[int | None, int | None]"  # least and greatest value
 
 
 @dataclass(slots=True)
@@ -54,6 +56,6 @@ class Live:
         return [axis for axis, dim in enumerate(self.dims) if type(dim) is not int]
 
     def pad(self, axis: int) -> Fact:
-        """What is known of the padding of an axis; of all elements where the axis has none."""
+        """The fact about the padding of an axis; about all elements where the axis has none."""
         fact = self.pads[axis]
         return self.whole if fact is None else fact

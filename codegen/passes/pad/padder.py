@@ -26,9 +26,10 @@ import numpy as np
 
 from ... import builder as hlo
 from ... import dims as dimension
-from ...builder import Builder, Tensor
-from ...builder.tensor import BOOL, INT32, INT64, Attributes, DType, Root, Sizes
-from ...constraints import Constraints, DimMismatch
+from ...builder import Tensor
+from ...builder.core import SizeSource
+from ...builder.types import INT32, INT64, Attributes, DType
+from ...constraints import DimMismatch
 from ...dims import Dim
 from ...dims_text import parse
 from ...errors import PaddingError
@@ -39,25 +40,16 @@ from ...ir.walk import symbol_of
 from ...signature import LIVE
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Live
+from .live import Dims, Interval, Live
+from .live_builder import LiveBuilder, attributes_of_op
 from .ranges import Range
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
 
-Interval = tuple[int | None, int | None]
 
 # Two of these with equal operands are not one.
 _NOT_PURE = frozenset({"stablehlo.rng", "stablehlo.custom_call", "stablehlo.infeed", "stablehlo.recv"})
-
-
-class LiveSize(Root):
-    """A root whose value is a live size: a scalar argument that is never negative."""
-
-    @property
-    def is_value(self) -> bool:
-        """It is no value of the user's, although an argument holds it."""
-        return False
 
 
 def pads(*names: str) -> Callable[[Rule], Rule]:
@@ -94,87 +86,6 @@ class Action:
     def where(self) -> str:
         """The op's location in words, usually the graph's variable."""
         return location_text(self.location)
-
-
-class LiveBuilder(Builder):
-    """A builder whose roots have known intervals, and which takes attributes as they are in the source module."""
-
-    def __init__(self, context: ir.Context, name: str, constraints: Constraints) -> None:
-        super().__init__(context, name)
-        self.constraints = constraints
-        self.intervals: dict[str, Interval] = {}
-
-    def attribute(self, text: Any) -> ir.Attribute:
-        """An attribute from its text, or the attribute itself."""
-        return super().attribute(text) if isinstance(text, str) else text
-
-    def copy(
-        self,
-        operation: ir.Operation,
-        operands: Sequence[Tensor],
-        dims: Dims,
-        dtype: DType,
-        key: Any,
-        added: Attributes = (),
-    ) -> Tensor:
-        """An op with a region that uses nothing from outside, on other operands; made once.
-
-        Args:
-            operation: what is copied.
-            operands: the new operands.
-            dims: shape of the result.
-            dtype: dtype of the result.
-            key: says what the region does.
-            added: attributes that the operation does not have.
-        """
-        attributes = attributes_of_op(operation) + added
-        found_key = (operation.name, dims, dtype, attributes, key, *[self._uid(x) for x in operands])
-        found = self._find(found_key)
-        if found is None:
-            copy = operation.clone(ip=self.insertion_point)
-            places = copy.operands
-            for place, x in enumerate(operands):
-                places[place] = x.value
-            result = copy.results[0]
-            result.set_type(self.tensor_type(dims, dtype))
-            for name, value in added:
-                copy.attributes[name] = self.attribute(value)
-            found = self._frame.scopes[-1].table[found_key] = Tensor(self, result, dims, dtype)
-        return found
-
-    def checkpoint(self) -> Callable[[], None]:
-        """A function that forgets what was remembered of tensors made since, which the caller erases."""
-        frame = self._frame
-        tables: tuple[dict[Any, Any], ...] = (frame.transposes, frame.expansions, frame.roots, frame.data)
-        lengths = [len(table) for table in tables]
-        spare = len(frame.spare)
-
-        def forget() -> None:
-            for table, length in zip(tables, lengths, strict=True):
-                while len(table) > length:
-                    table.popitem()
-            del frame.spare[spare:]
-
-        return forget
-
-    def interval(self, dim: Dim) -> Interval:
-        """The least and the greatest value of a dimension."""
-        return dimension.bounds(dim, self.intervals)
-
-    def exact(self, sizes: Sizes, dtype: DType) -> bool:
-        """Whether a value of `dtype` is what its sizes say: here the bounds tell whether arithmetic may wrap."""
-        if dtype == BOOL:
-            return True
-        if dtype.kind not in "iu":
-            return False
-        info = np.iinfo(dtype)
-        for dim in sizes if isinstance(sizes, tuple) else (sizes,):
-            if dim is None or type(dim) is int:
-                continue
-            low, high = self.interval(dim)
-            if low is None or high is None or low < info.min or high > info.max:
-                return False
-        return True
 
 
 @dataclass
@@ -352,7 +263,7 @@ class Padder:
         least = hlo.clamp(self.index_constant(0), hlo.convert(count, INT64), self.index_constant(limit))
         builder.intervals[name] = (0, limit)
         self.refresh()
-        builder.add_root(Root(name, least, None, data=True))
+        builder.add_root(SizeSource(name, least, None, data=True))
         if name in self.count_names:
             self.counts[name] = hlo.convert(count, INT64)
         return builder.size(self.dim(dimension.symbol(name)))
@@ -555,7 +466,7 @@ class Padder:
         return self._functions[symbol]
 
     def region(self, block: ir.Block, arguments: Sequence[Live]) -> Callable[..., list[Tensor]]:
-        """For the builder: a region's body, from handles to handles; `arguments` say what is known of each."""
+        """A region's body for the builder, from handles to handles; `arguments` say what is known of each."""
 
         def body(*handles: Tensor) -> list[Tensor]:
             lives = [
@@ -567,7 +478,7 @@ class Padder:
         return body
 
     def scalar_region(self, block: ir.Block) -> Callable[..., list[Tensor]]:
-        """For the builder: the body of a reduction, a sort or a scatter, whose arguments are scalars."""
+        """The body of a reduction, a sort or a scatter for the builder; its arguments are scalars."""
         return self.region(block, [self._scalar(argument) for argument in block.arguments])
 
     def _scalar(self, value: ir.Value) -> Live:
@@ -640,15 +551,6 @@ class Padder:
             del self.actions[actions:]
 
         yield retract
-
-
-def attributes_of_op(operation: ir.Operation) -> Attributes:
-    """An op's attributes, as the builder takes them."""
-    attributes = operation.attributes
-    if not len(attributes):
-        return ()
-    found: Any = tuple(attributes_of(attributes).items())
-    return found
 
 
 def location_text(location: ir.Location) -> str:

@@ -1,4 +1,4 @@
-"""Where a loop's counter can be: an index that is computed from it is in range without a clamp.
+"""The range of a loop's counter: an index that is computed from it is in range without a clamp.
 
 In: a `while` that counts from a size by a positive step for as long as the counter is below a size. Out: the counter's
 range inside the body, as dimensions, and the ranges of what is computed from it by adding and subtracting sizes.
@@ -6,18 +6,15 @@ range inside the body, as dimensions, and the ranges of what is computed from it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...builder import Tensor
+from ...builder.types import DType
 from ...dims import Dim
 from ...ir.attributes import constant_value
 from ...ir.bindings import ir
-
-if TYPE_CHECKING:
-    from .live import Live
-    from .padder import Padder
+from .live import Interval, Live
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +24,22 @@ class Range:
     low: Dim
     high: Dim
 
-    def within(self, padder: Padder, room: Dim) -> bool:
-        """Whether all of it is in `[0, room]`."""
-        least = padder.interval(padder.dim(self.low))[0]
-        rest = padder.interval(padder.dim(room - self.high))[0]
+    def within(self, interval: Callable[[Dim], Interval], room: Dim) -> bool:
+        """Whether all of it is in `[0, room]`, by the least and the greatest value of dimensions."""
+        least, rest = interval(self.low)[0], interval(room - self.high)[0]
         return least is not None and least >= 0 and rest is not None and rest >= 0
 
 
-def counter(padder: Padder, operation: ir.Operation, operands: Sequence[Live]) -> tuple[int, Range] | None:
-    """Which carry of a `while` is its counter, and its range in the body."""
+def counter(
+    env: Mapping[ir.Value, Live], operation: ir.Operation, operands: Sequence[Live]
+) -> tuple[int, Range] | None:
+    """Which carry of a `while` is its counter, and its range in the body.
+
+    Args:
+        env: the values outside of it.
+        operation: the `while`.
+        operands: what its carries begin with.
+    """
     condition, body = (region.blocks[0] for region in operation.regions)
     test = _owner(_returned(condition)[0])
     if test is None or test.name != "stablehlo.compare":
@@ -45,21 +49,35 @@ def counter(padder: Padder, operation: ir.Operation, operands: Sequence[Live]) -
     if "LT" not in str(test.attributes["comparison_direction"]) or place is None:
         return None
     results = _returned(body)
-    limit = _limit(padder, condition, body, right, operands, results)
+    limit = _limit(env, condition, body, right, operands, results)
     first = _size(operands[place].tensor)
     step = _owner(results[place])
     if limit is None or first is None or step is None or step.name != "stablehlo.add":
         return None
     argument = body.arguments[place]
     others = [value for value in step.operands if value != argument]
-    if len(others) != 1 or not _is_positive(padder, others[0]):
+    if len(others) != 1 or not _is_positive(env, others[0]):
         return None
     return place, Range(first, limit - 1)
 
 
-def propagate(padder: Padder, name: str, operands: Sequence[Tensor], result: Tensor) -> None:
-    """Records the range of a scalar that is computed from one that has a range."""
-    found = [padder.ranges.get(x.uid) for x in operands]
+def propagate(
+    ranges: dict[int, Range],
+    exact: Callable[[tuple[Dim, Dim], DType], bool],
+    name: str,
+    operands: Sequence[Tensor],
+    result: Tensor,
+) -> None:
+    """Records the range of a scalar that is computed from one that has a range.
+
+    Args:
+        ranges: what is known, by uid.
+        exact: whether values of a dtype are what their sizes say.
+        name: the op's name.
+        operands: the op's operands.
+        result: its result.
+    """
+    found = [ranges.get(x.uid) for x in operands]
     known: Range | None = None
     if name == "stablehlo.convert":
         known = found[0]
@@ -74,8 +92,8 @@ def propagate(padder: Padder, name: str, operands: Sequence[Tensor], result: Ten
             known = Range(a.low - right, a.high - right)
         elif name == "stablehlo.subtract" and b is not None and left is not None:
             known = Range(left - b.high, left - b.low)
-    if known is not None and padder.builder.exact((known.low, known.high), result.dtype):
-        padder.ranges[result.uid] = known
+    if known is not None and exact((known.low, known.high), result.dtype):
+        ranges[result.uid] = known
 
 
 def _returned(block: ir.Block) -> list[ir.Value]:
@@ -96,26 +114,26 @@ def _size(tensor: Tensor) -> Dim | None:
 
 
 def _limit(
-    padder: Padder,
+    env: Mapping[ir.Value, Live],
     condition: ir.Block,
     body: ir.Block,
     value: ir.Value,
     operands: Sequence[Live],
     results: Sequence[ir.Value],
 ) -> Dim | None:
-    """What the counter stays below: a size from outside, or a carry that never changes."""
+    """The size that the counter stays below: one from outside, or a carry that never changes."""
     place = _place(condition, value)
     if place is not None:
         return _size(operands[place].tensor) if results[place] == body.arguments[place] else None
-    known = padder.env.get(value)
+    known = env.get(value)
     return None if known is None or known.dims else _size(known.tensor)
 
 
-def _is_positive(padder: Padder, value: ir.Value) -> bool:
+def _is_positive(env: Mapping[ir.Value, Live], value: ir.Value) -> bool:
     owner = _owner(value)
     if owner is not None and owner.name == "stablehlo.constant":
         literal = constant_value(owner)
     else:
-        known = padder.env.get(value)
+        known = env.get(value)
         literal = None if known is None else known.tensor.literal
     return literal is not None and literal.size == 1 and bool(literal.reshape(())[()] > 0)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.tensor import DType
-from ...ir.attributes import dot_numbers
+from ...builder.types import DType
+from ...ir.attributes import dot_numbers, integers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
 from . import facts
 from .facts import Fact
 from .live import Live
-from .padder import Padder, attributes_of_op, pads
-from .shape import int_array
+from .live_builder import attributes_of_op
+from .padder import Padder, pads
 
 
 def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:
-    """What the padding must hold under a monoid, and which other facts do as well."""
+    """The value that the padding must hold under a monoid, and which other facts do as well."""
     value = identity(monoid, dtype)[()]  # type: ignore[arg-type]
     if monoid != "add" or dtype.kind not in "fc":
         return value, None
@@ -41,7 +41,7 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     """The padding holds the monoid's identity; a body that is no monoid is lifted to one by a flag."""
     count = len(operands) // 2
     values, inits = padder.align(operands[:count], "reduced tensors"), operands[count:]
-    axes = int_array(operation, "dimensions")
+    axes = integers(operation, "dimensions")
     padded = [axis for axis in axes if type(values[0].dims[axis]) is not int]
     block = operation.regions[0].blocks[0]
     monoid = monoid_of(block)
@@ -66,7 +66,7 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
 
 
 def _reduced(monoid: str, fact: Fact | None, init: Fact, dtype: DType) -> Fact | None:
-    """What a reduction makes of elements of which `fact` holds."""
+    """The fact that holds of a reduction of elements of which `fact` holds."""
     if fact is None:
         return None
     if monoid == "add":
@@ -80,7 +80,7 @@ def _lifted(
     padder: Padder,
     values: list[Live],
     inits: list[Live],
-    axes: list[int],
+    axes: Sequence[int],
     padded: list[int],
     body: Callable[..., list[Tensor]],
 ) -> list[Tensor]:
@@ -123,7 +123,7 @@ def _lifted(
 
 @pads("stablehlo.dot_general")
 def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Along a contracted padded axis one operand is 0 and the other finite: the cheapest masks that make it so."""
+    """A product with the cheapest masks that make one operand 0 and the other finite along contracted padded axes."""
     lhs, rhs = operands
     dtype = padder.type_of(operation.results[0])[1]
     numbers = dot_numbers(operation.attributes["dot_dimension_numbers"])

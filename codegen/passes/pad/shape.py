@@ -1,26 +1,18 @@
-"""Padding rules: sizes, broadcast, reshape, transpose, concatenate, slices, pad, iota, reverse."""
+"""Padding rules: sizes, indices, broadcasts, transposes, concatenations."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-
-import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.shape import product, slice_axes
-from ...dims import Dim, maximum
+from ...dims import Dim
+from ...ir.attributes import integers
 from ...ir.bindings import ir
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Dims, Live
 from .padder import Padder, pads
-
-
-def int_array(operation: ir.Operation, name: str) -> list[int]:
-    """An `array<i64: ...>` attribute."""
-    return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
 
 
 def integer(operation: ir.Operation, name: str) -> int:
@@ -40,12 +32,12 @@ def get_dimension_size(padder: Padder, operation: ir.Operation, operands: list[L
 def iota(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The same indices at every size."""
     shape, dtype = padder.type_of(operation.results[0])
-    dims = _wanted(padder, shape, operands[0] if operands else None)
+    dims = result_dims(padder, shape, operands[0] if operands else None)
     axis = integer(operation, "iota_dimension")
     return [padder.live(hlo.iota(padder.builder, padder.static_shape(dims), axis, dtype), dims, facts.FINITE)]
 
 
-def _wanted(padder: Padder, shape: Sequence[int | None], operand: Live | None) -> Dims:
+def result_dims(padder: Padder, shape: Sequence[int | None], operand: Live | None) -> Dims:
     """Result dims of an op with a shape operand."""
     if operand is None:
         return tuple(size for size in shape if size is not None)
@@ -53,16 +45,13 @@ def _wanted(padder: Padder, shape: Sequence[int | None], operand: Live | None) -
     return tuple(dim if size is None else size for size, dim in zip(shape, known, strict=True))
 
 
-# ---- broadcast -------------------------------------------------------------------------------------------------------
-
-
 @pads("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 def broadcast_in_dim(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Axes that stay keep their padding; in new ones it holds what the operand holds."""
     shape, _ = padder.type_of(operation.results[0])
-    dims = list(_wanted(padder, shape, operands[1] if len(operands) > 1 else None))
+    dims = list(result_dims(padder, shape, operands[1] if len(operands) > 1 else None))
     x = operands[0]
-    places = int_array(operation, "broadcast_dimensions")
+    places = integers(operation, "broadcast_dimensions")
     sizes = x.tensor.sizes
     length = dims[0] if len(dims) == 1 and not x.dims else None
     exact = sizes is not None and not isinstance(sizes, tuple) and padder.builder.exact(sizes, x.dtype)
@@ -80,233 +69,13 @@ def broadcast_in_dim(padder: Padder, operation: ir.Operation, operands: list[Liv
     return [padder.make(tensor, dims, known, x.whole)]
 
 
-# ---- reshape ---------------------------------------------------------------------------------------------------------
-
-
-@pads("stablehlo.reshape", "stablehlo.dynamic_reshape")
-def reshape(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Free where padded axes are the major ones of what is merged or split; else the elements are moved together."""
-    x = operands[0]
-    shape, _dtype = padder.type_of(operation.results[0])
-    if not x.padded and None not in shape and len(operands) == 1:
-        result = hlo.reshape(x.tensor, shape)  # type: ignore[arg-type]
-        elements = _elements(padder, x)
-        if elements is not None and len(shape) == 2:
-            result.value  # noqa: B018  the handle takes its uid now
-            padder.tables[result.uid] = elements
-        return [Live(result, shape, (None,) * len(shape), x.whole)]  # type: ignore[arg-type]
-    if len(operands) > 1:
-        dims = _wanted(padder, shape, operands[1])
-    else:
-        dims = _static_dims(padder, shape, x)
-    return [reshaped(padder, x, dims)]
-
-
-def _elements(padder: Padder, x: Live) -> Dims | None:
-    """The elements of a scalar, vector or matrix of sizes, row by row."""
-    if x.ndim == 2:
-        return padder.tables.get(x.tensor.uid)
-    sizes = x.tensor.sizes
-    return sizes if isinstance(sizes, tuple) or sizes is None else (sizes,)
-
-
-def _static_dims(padder: Padder, shape: Sequence[int | None], x: Live) -> Dims:
-    """Result dims of a static reshape of a padded operand, one of which may be open."""
-    total = product(x.dims)
-    if None not in shape:
-        return tuple(size for size in shape if size is not None)
-    given = math.prod(size for size in shape if size is not None)
-    if shape.count(None) > 1:
-        padder.refuse("the result's size is not known", total)
-    return tuple(total // given if size is None else size for size in shape)
-
-
-def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:
-    """`x` with its live elements, in row-major order, in an array of live shape `dims`."""
-    dims = tuple(map(padder.dim, dims))
-    if 0 in x.dims or 0 in dims:  # nothing is in it, which says nothing of the other sizes
-        return padder.live(hlo.broadcast_in_dim(padder.constant(0, x.dtype), padder.static_shape(dims), ()), dims)
-    groups = _groups(padder, x.dims, dims)
-    result = x
-    done: list[Dim] = []
-    for old, new in groups:
-        start = len(done)
-        result = _regroup(padder, result, start, len(old), new)
-        done += new
-    return result
-
-
-def _groups(padder: Padder, old: Dims, new: Dims) -> list[tuple[Dims, Dims]]:
-    """Splits a reshape into the finest runs of axes with equal numbers of elements."""
-    groups: list[tuple[Dims, Dims]] = []
-    i = j = 0
-    while i < len(old) or j < len(new):
-        if i < len(old) and j < len(new) and old[i] == new[j]:
-            groups.append(((old[i],), (new[j],)))
-            i, j = i + 1, j + 1
-            continue
-        a, b = _next_equal(padder, old[i:], new[j:])
-        groups.append((old[i : i + a], new[j : j + b]))
-        i, j = i + a, j + b
-    return groups
-
-
-def _next_equal(padder: Padder, old: Dims, new: Dims) -> tuple[int, int]:
-    """The shortest prefixes with equal numbers of elements; all that is left, and a demand, where none is known."""
-    of_new: dict[Dim, int] = {}
-    total: Dim = 1
-    for b, dim in enumerate(new, 1):
-        total = padder.dim(total * dim)
-        of_new.setdefault(total, b)
-    total = 1
-    if 1 in of_new and new and new[0] == 1:
-        return 0, 1
-    for a, dim in enumerate(old, 1):
-        total = padder.dim(total * dim)
-        if total == 1 and a == 1:
-            return 1, 0
-        if total in of_new and total != 0:
-            return a, of_new[total]
-    padder.equate(product(old), product(new), "reshape")
-    return len(old), len(new)
-
-
-def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live:
-    """`x` with its axes `start ... start + count` replaced by axes of live sizes `new`."""
-    old, stop = x.dims[start : start + count], start + count
-    if old == new:
-        return x
-    shape = padder.static_shape(new)
-    kept = (*x.shape[:start], *shape, *x.shape[stop:])
-    dims = (*x.dims[:start], *new, *x.dims[stop:])
-    minor_padded = [dim for side in (old, new) for dim in _without_ones(side)[1:] if type(dim) is not int]
-    if not minor_padded:
-        # Live elements come first, before and after: the padding is the tail of the row-major order.
-        size, wanted = math.prod(x.shape[start:stop]), math.prod(shape)
-        tail: Fact = facts.join_all(
-            [x.pad(axis) for axis in range(start, stop) if x.pads[axis] is not None] or [x.whole]
-        )
-        if size != wanted:
-            flat = hlo.reshape(x.tensor, (*x.shape[:start], size, *x.shape[stop:]))
-            fill = tail.value if isinstance(tail, facts.Constant) else None
-            axes = (None,) * start + (tail,) + (None,) * (x.ndim - stop)
-            flat_live = Live(flat, flat.dims, axes, x.whole)
-            flat_live = padder.resize(flat_live, start, wanted, fill)
-            tail = (
-                tail
-                if isinstance(tail, facts.Constant) or size > wanted
-                else facts.join(tail, facts.constant(0, x.dtype))
-            )
-            tensor, whole = hlo.reshape(flat_live.tensor, kept), flat_live.whole
-            others = [
-                f if f is None else facts.join(f, facts.constant(0 if fill is None else fill, x.dtype)) for f in x.pads
-            ]
-        else:
-            tensor, whole, others = hlo.reshape(x.tensor, kept), x.whole, list(x.pads)
-        known = [*others[:start], *[tail] * len(new), *others[stop:]]
-        return padder.make(tensor, dims, known, whole)
-    padder.note("compact", product(new), f"[{', '.join(map(str, old))}] to [{', '.join(map(str, new))}]")
-    flat = hlo.reshape(x.tensor, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
-    if math.prod(flat.dims) == 0 or math.prod(kept) == 0:
-        tensor = hlo.broadcast_in_dim(padder.constant(0, x.dtype), kept, ())
-    else:
-        tensor = hlo.take(flat, _places(padder, new, shape, old, x.shape[start:stop]), start)
-    known = [*x.pads[:start], *[None] * len(new), *x.pads[stop:]]
-    return padder.make(tensor, dims, known, x.whole)
-
-
-def _without_ones(dims: Sequence[Dim]) -> list[Dim]:
-    return [dim for dim in dims if dim != 1]
-
-
-def _places(padder: Padder, new: Dims, shape: tuple[int, ...], old: Dims, old_shape: tuple[int, ...]) -> Tensor:
-    """For each place of the new static shape, where its element is in the old static one, flattened."""
-    builder = padder.builder
-    flat: Tensor | None = None
-    stride: Dim = 1
-    for axis in reversed(range(len(new))):
-        index = hlo.iota(builder, shape, axis, np.dtype(np.int64))
-        part = hlo.multiply(index, _spread(builder.size(padder.dim(stride)), shape))
-        flat = part if flat is None else hlo.add(flat, part)
-        stride = stride * new[axis]
-    if flat is None:
-        flat = padder.index_constant(0)
-    result: Tensor | None = None
-    weight = 1
-    for axis in reversed(range(len(old))):
-        # Sizes of 0 divide nothing: there is no live element then.
-        size = _spread(builder.size(padder.dim(maximum(old[axis], 1))), shape)
-        index = hlo.remainder(flat, size) if axis else flat
-        flat = hlo.divide(flat, size)
-        part = hlo.multiply(index, _spread(padder.index_constant(weight), shape))
-        result = part if result is None else hlo.add(result, part)
-        weight *= old_shape[axis]
-    result = result if result is not None else _spread(padder.index_constant(0), shape)
-    return hlo.clamp(padder.index_constant(0), result, padder.index_constant(max(weight - 1, 0)))
-
-
-def _spread(scalar: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return hlo.broadcast_in_dim(scalar, shape, ())
-
-
-# ---- order -----------------------------------------------------------------------------------------------------------
-
-
 @pads("stablehlo.transpose")
 def transpose(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Facts go with their axes."""
     x = operands[0]
-    order = int_array(operation, "permutation")
+    order = integers(operation, "permutation")
     tensor = hlo.transpose(x.tensor, order)
     return [Live(tensor, tuple(x.dims[i] for i in order), tuple(x.pads[i] for i in order), x.whole)]
-
-
-@pads("stablehlo.reverse")
-def reverse(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Reversed along a padded axis the live elements stand at the end: they are shifted back."""
-    x = operands[0]
-    axes = int_array(operation, "dimensions")
-    tensor = hlo.reverse(x.tensor, axes)
-    result = Live(tensor, x.dims, x.pads, x.whole)
-    for axis in axes:
-        if type(x.dims[axis]) is not int:
-            padder.note("shift", x.dims[axis], "reversed elements, to the front")
-            size = x.shape[axis]
-            result = window(padder, result, axis, size - x.dims[axis], x.dims[axis], size)
-    return [result]
-
-
-def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: int) -> Live:
-    """Elements `start, start + 1, ...` of the static tensor along an axis: `length` live ones in `size` places.
-
-    The elements behind the tensor's end read as 0.
-    """
-    start, length = padder.dim(start), padder.dim(length)
-    high = padder.interval(start)[1]
-    if high is None:
-        padder.refuse(f"the start {start} has no upper bound", start)
-    grown = padder.resize(x, axis, max(x.shape[axis], high + size))
-    if type(start) is int:
-        tensor = slice_axes(grown.tensor, {axis: (start, size, 1)})
-    else:
-        zero = padder.index_constant(0)
-        begin = hlo.clamp(zero, padder.builder.size(start), padder.index_constant(high))
-        starts = [begin if i == axis else zero for i in range(x.ndim)]
-        shape = tuple(size if i == axis else n for i, n in enumerate(x.shape))
-        tensor = hlo.dynamic_slice(grown.tensor, starts, shape)
-    dims = [length if i == axis else dim for i, dim in enumerate(x.dims)]
-    # What follows the live part is padding only if the window reaches to the end of the live elements.
-    if padder.dim(start + length) == x.dims[axis]:
-        tail = facts.join(x.pad(axis), facts.constant(0, x.dtype)) if grown is not x else x.pad(axis)
-    elif padder.dim(start + length) == x.shape[axis]:
-        tail = facts.constant(0, x.dtype)
-    else:
-        tail = grown.whole
-    known = [tail if i == axis else fact for i, fact in enumerate(grown.pads)]
-    return padder.make(tensor, dims, known, grown.whole)
-
-
-# ---- concatenate -----------------------------------------------------------------------------------------------------
 
 
 @pads("stablehlo.concatenate")
@@ -377,168 +146,3 @@ def _aligned_but(padder: Padder, operands: Sequence[Live], axis: int) -> list[Li
             a if i == axis else padder.equate(a, b, "join") for i, (a, b) in enumerate(zip(dims, x.dims, strict=True))
         )
     return [padder.fit(x, [x.dims[i] if i == axis else d for i, d in enumerate(dims)]) for x in operands]
-
-
-# ---- slices ----------------------------------------------------------------------------------------------------------
-
-
-@pads("stablehlo.slice")
-def slice_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Static bounds: what is cut off a padded axis is live, so that the rest has no padding."""
-    x = operands[0]
-    starts, limits, strides = (
-        int_array(operation, f"{name}") for name in ("start_indices", "limit_indices", "strides")
-    )
-    if not x.padded:
-        tensor = hlo.slice(x.tensor, starts, limits, strides)
-        return [Live(tensor, tensor.dims, (None,) * x.ndim, x.whole)]
-    return [_sliced(padder, x, starts, limits, strides)]
-
-
-@pads("stablehlo.real_dynamic_slice")
-def real_dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Bounds are sizes: a window at a live start, in a tensor that is long enough for it."""
-    x = operands[0]
-    source, lengths = padder.sums.get(operands[2].tensor.uid, (None, ()))
-    if (
-        source is not None
-        and source == operands[1].tensor.uid
-        and padder.sizes_of(operands[3], "the stride") == (1,) * x.ndim
-    ):
-        return [_cut(padder, x, operands[1].tensor, lengths)]
-    starts, limits, strides = (
-        padder.sizes_of(part, f"the slice's {what}")
-        for part, what in zip(operands[1:], ("start", "limit", "stride"), strict=True)
-    )
-    return [_sliced(padder, x, starts, limits, strides)]
-
-
-def _sliced(padder: Padder, x: Live, starts: Sequence[Dim], limits: Sequence[Dim], strides: Sequence[Dim]) -> Live:
-    for axis, (start, limit, stride) in enumerate(zip(starts, limits, strides, strict=True)):
-        start, limit = padder.dim(start), padder.dim(limit)
-        if start == 0 and stride == 1 and limit == x.dims[axis]:
-            continue
-        if type(stride) is not int:
-            x = _strided(padder, x, axis, start, limit, stride)
-            continue
-        length = padder.dim((limit - start + stride - 1) // stride)
-        size = padder.bound(length)
-        span = max((size - 1) * stride + 1, 0)
-        if start != 0 and type(x.dims[axis]) is not int:
-            padder.note("shift", x.dims[axis], f"slice from {start}")
-        x = window(padder, x, axis, start, padder.dim(limit - start) if stride == 1 else limit - start, span)
-        if stride != 1:
-            tensor = hlo.slice(
-                x.tensor,
-                [0] * x.ndim,
-                list(x.shape),
-                [stride if i == axis else 1 for i in range(x.ndim)],
-            )
-            x = padder.make(tensor, [length if i == axis else d for i, d in enumerate(x.dims)], x.pads, x.whole)
-        else:
-            x = padder.make(x.tensor, [length if i == axis else d for i, d in enumerate(x.dims)], x.pads, x.whole)
-    return x
-
-
-def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
-    """A window of the given live sizes, whose start is computed from data."""
-    places: list[Tensor] = []
-    lengths = tuple(map(padder.dim, lengths))
-    for axis, length in enumerate(lengths):
-        room = padder.dim(x.dims[axis] - length)
-        start = hlo.convert(hlo.reshape(hlo.slice(starts, [axis], [axis + 1]), ()), np.int64)
-        places.append(hlo.clamp(padder.index_constant(0), start, padder.builder.size(room)))
-        high = padder.interval(room)[1]
-        if high is None:
-            padder.refuse("the start has no upper bound", room)
-        padder.note("clamp", padder.dim(x.dims[axis]), "start of a slice")
-        # The static window fits at every start, so that it is not moved.
-        x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + padder.bound(length)))
-    tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
-    known = [x.pads[axis] if length == x.dims[axis] else None for axis, length in enumerate(lengths)]
-    return padder.make(tensor, lengths, known, x.whole)
-
-
-def _strided(padder: Padder, x: Live, axis: int, start: Dim, limit: Dim, stride: Dim) -> Live:
-    """A slice whose stride is a size of the program: by index."""
-    length = padder.dim((limit - start + stride - 1) // stride)
-    size = padder.bound(length)
-    builder = padder.builder
-    places = hlo.multiply(hlo.iota(builder, (size,), 0, np.dtype(np.int64)), _spread(builder.size(stride), (size,)))
-    places = hlo.add(places, _spread(builder.size(start), (size,)))
-    places = hlo.clamp(padder.index_constant(0), places, padder.index_constant(max(x.shape[axis] - 1, 0)))
-    tensor = hlo.take(x.tensor, places, axis)
-    dims = [length if i == axis else dim for i, dim in enumerate(x.dims)]
-    return padder.make(tensor, dims, [None if i == axis else fact for i, fact in enumerate(x.pads)], x.whole)
-
-
-# ---- pad -------------------------------------------------------------------------------------------------------------
-
-
-@pads("stablehlo.pad")
-def pad_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """The padding holds the pad value first; then it is more of the same."""
-    amounts = [int_array(operation, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
-    return [_padded(padder, operands[0], operands[1], *amounts)]
-
-
-@pads("stablehlo.dynamic_pad")
-def dynamic_pad(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """As `pad`, with amounts that are sizes."""
-    low, high, interior = (padder.sizes_of(part, "the amount of padding") for part in operands[2:])
-    return [_padded(padder, operands[0], operands[1], low, high, interior)]
-
-
-def _padded(
-    padder: Padder, x: Live, value: Live, low: Sequence[Dim], high: Sequence[Dim], interior: Sequence[Dim]
-) -> Live:
-    fill: object = value.tensor
-    changed = [
-        axis
-        for axis in range(x.ndim)
-        if (padder.dim(low[axis]), padder.dim(high[axis]), padder.dim(interior[axis])) != (0, 0, 0)
-    ]
-    x = padder.fill(x, [axis for axis in changed if type(x.dims[axis]) is not int], fill)
-    for axis in changed:
-        x = pad_axis(padder, x, axis, value, padder.dim(low[axis]), padder.dim(high[axis]), padder.dim(interior[axis]))
-    return x
-
-
-def pad_axis(padder: Padder, x: Live, axis: int, value: Live, low: Dim, high: Dim, gap: Dim) -> Live:
-    """`x`, whose padding holds `value`, with more of it before, behind and between its live elements."""
-    if type(gap) is not int:
-        padder.refuse(f"interior padding {gap} is no constant", gap)
-    inner = x.dims[axis] + gap * maximum(x.dims[axis] - 1, 0) if gap else x.dims[axis]
-    dim = padder.dim(low + inner + high)
-    dims = [dim if i == axis else d for i, d in enumerate(x.dims)]
-    size = padder.bound(dim)
-    spread = x.shape[axis] + gap * max(x.shape[axis] - 1, 0)
-    fact = value.whole
-
-    def amounts(amount: int) -> list[int]:
-        return [amount if i == axis else 0 for i in range(x.ndim)]
-
-    if type(low) is int:
-        tensor = hlo.pad(x.tensor, value.tensor, amounts(low), amounts(size - low - spread), amounts(gap))
-    else:
-        least, most = padder.interval(low)
-        if least is None or most is None:
-            padder.refuse(f"the amount of padding {low} has no bounds", low)
-        padder.note("shift", low, "runtime low padding")
-        # Written into a buffer at its live offset; what is cut off at the low end goes by a window.
-        room = max(most, 0) + spread + max(-least, 0)
-        shape = tuple(room + max(size - spread, 0) if i == axis else n for i, n in enumerate(x.shape))
-        buffer = hlo.broadcast_in_dim(value.tensor, shape, ())
-        widened = hlo.pad(x.tensor, value.tensor, amounts(0), amounts(0), amounts(gap))
-        zero = padder.index_constant(0)
-        shift = padder.builder.size(padder.dim(maximum(low, 0)))
-        tensor = hlo.dynamic_update_slice(buffer, widened, [shift if i == axis else zero for i in range(x.ndim)])
-        if least < 0:
-            cut = padder.builder.size(padder.dim(maximum(-low, 0)))
-            wanted = tuple(min(size, shape[axis]) if i == axis else n for i, n in enumerate(x.shape))
-            tensor = hlo.dynamic_slice(tensor, [cut if i == axis else zero for i in range(x.ndim)], wanted)
-        tensor = hlo.pad(tensor, value.tensor, amounts(0), amounts(size - tensor.dims[axis]))  # type: ignore[arg-type]
-    least_high = padder.interval(high)[0]
-    tail = fact if least_high is not None and least_high >= 0 else UNKNOWN
-    known = [tail if i == axis else None if f is None else facts.join(f, fact) for i, f in enumerate(x.pads)]
-    return padder.make(tensor, dims, known, facts.join(x.whole, fact))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.tensor import DType
+from ...builder.types import DType
 from ...dtypes import kind_of, limits
 from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
@@ -68,7 +68,7 @@ def _keyed(compare: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _last(block: ir.Block, dtype: DType) -> Any:
-    """What no element comes after, for the orders known here; None for others.
+    """The element that no other comes after, for the orders known here; None for others.
 
     They compare the first operand alone: `a < b` and `a > b` of integers; for floats NumPy's order (NaN last) as the
     builder writes it, and JAX's total order, in which all NaN are one and 0 is -0.
@@ -151,7 +151,7 @@ def _is_canonical(found: _Expression) -> bool:
 
 
 def _least(dtype: DType) -> Any:
-    """What nothing is below: for floats the NaN all of whose bits are set, the first of the total order by bits."""
+    """The least element: for floats the NaN all of whose bits are set, the first of the total order by bits."""
     if kind_of(dtype) in "biu":
         return limits(dtype)[0]
     return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]

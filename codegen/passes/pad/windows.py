@@ -11,20 +11,21 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import i64_array
-from ...builder.tensor import INT64, DType
+from ...builder.types import INT64, DType
 from ...dims import Dim, maximum
-from ...ir.attributes import attributes_of, convolution_numbers
+from ...ir.attributes import attributes_of, convolution_numbers, integers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
 from . import facts
 from .control import pads_custom_call
 from .live import Live
-from .padder import Padder, attributes_of_op, pads
-from .shape import int_array, pad_axis
+from .live_builder import attributes_of_op
+from .padder import Padder, pads
+from .slices import pad_axis
 
 
-def _array_or(operation: ir.Operation, name: str, default: Sequence[int]) -> list[int]:
-    return int_array(operation, name) if name in operation.attributes else list(default)
+def _array_or(operation: ir.Operation, name: str, default: Sequence[int]) -> Sequence[int]:
+    return integers(operation, name) or default
 
 
 def _pairs(operation: ir.Operation, rank: int) -> list[tuple[int, int]]:
@@ -52,7 +53,7 @@ def reduce_window(padder: Padder, operation: ir.Operation, operands: list[Live])
         padder,
         operation,
         operands,
-        window=int_array(operation, "window_dimensions"),
+        window=integers(operation, "window_dimensions"),
         strides=_array_or(operation, "window_strides", ones),
         base=_array_or(operation, "base_dilations", ones),
         dilations=_array_or(operation, "window_dilations", ones),
@@ -163,7 +164,7 @@ def _windowed(
 
 @pads("stablehlo.select_and_scatter")
 def select_and_scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Along padded axes windows of one element only."""
+    """Windows of one element only, along padded axes."""
     x, source, init = operands
     ones = [1] * x.ndim
     window = _array_or(operation, "window_dimensions", ones)
@@ -191,7 +192,7 @@ def select_and_scatter(padder: Padder, operation: ir.Operation, operands: list[L
 
 @dataclass
 class _Window:
-    """What a convolution does along one spatial axis.
+    """A convolution along one spatial axis.
 
     Attributes:
         axis: of the left-hand side; `kernel` and `target` are the axes of the kernel and of the result.
@@ -330,9 +331,9 @@ def _by_patches(
 
 @pads("stablehlo.fft")
 def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Along batch axes only: a transform of padded data is another transform."""
+    """Padding along batch axes only: a transform of padded data is another transform."""
     x = operands[0]
-    length = int_array(operation, "fft_length")
+    length = integers(operation, "fft_length")
     transformed = range(x.ndim - len(length), x.ndim)
     if any(type(x.dims[axis]) is not int for axis in transformed):
         padder.refuse("the transformed axis is padded", *[x.dims[axis] for axis in transformed])

@@ -9,7 +9,7 @@ import pytest
 from builds import Build
 
 from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import BOOL, INT64, Root
+from hlograph.codegen.builder import BOOL, INT64, SizeSource
 from hlograph.codegen.dims import symbol
 from hlograph.codegen.ir.bindings import ir
 from hlograph.errors import DataDependentSizeError
@@ -85,7 +85,7 @@ def test_size_arithmetic_follows_pythons_floor():
     build = Build(((N,), F64), ((), INT64))
     _, k = build.args
     b = build.builder
-    b.add_root(Root("k", k, None))
+    b.add_root(SizeSource("k", k, None))
     signed = symbol("k", signed=True)
     exprs = [signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1), N // 3, N % 3]
     exprs += [N // signed, N % signed, (N - 7) // signed, (N - 7) % signed]

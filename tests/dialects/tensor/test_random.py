@@ -22,8 +22,8 @@ from support import NIGHTLY, assert_same
 
 import hlograph
 from hlograph.codegen.errors import UnsupportedGraphError, UnsupportedOpError
+from hlograph.dialects.library import library
 from hlograph.dialects.random import keys
-from hlograph.dialects.readers.apply_graph import library
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 KEY = np.array([17, 4711], np.uint32)

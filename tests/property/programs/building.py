@@ -11,7 +11,7 @@ import numpy as np
 from hlograph.codegen import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.tensor import Root
+from hlograph.codegen.builder.core import SizeSource
 from hlograph.codegen.dims import Dim, maximum, minimum
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
@@ -64,9 +64,9 @@ def build(recipe: Recipe) -> Case:
         for g, handle in zip(given, handles, strict=True):
             for axis, dim in enumerate(g.dims):
                 if str(dim) in bounds:
-                    builder.add_root(Root(str(dim), handle, axis))
+                    builder.add_root(SizeSource(str(dim), handle, axis))
             if g.style == "size":
-                builder.add_root(Root("c", handle, None))
+                builder.add_root(SizeSource("c", handle, None))
                 handle.sizes = signed[0]
                 continue
             low, high = _STYLES[g.style] if g.dtype != BOOL else (0, 1)

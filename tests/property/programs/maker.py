@@ -12,7 +12,7 @@ import numpy as np
 from hlograph import builder as hlo
 from hlograph.codegen import dims as dimension
 from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.tensor import Dims, DType
+from hlograph.codegen.builder.types import Dims, DType
 from hlograph.codegen.dims import Dim, maximum, minimum
 
 from .recipes import BOOL, ELEMENTS, LIMIT, Choices, InapplicableError, Value

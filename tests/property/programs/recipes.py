@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from hlograph.codegen.builder import Tensor
-from hlograph.codegen.builder.tensor import Dims, DType
+from hlograph.codegen.builder.types import Dims, DType
 from hlograph.codegen.program import Program
 
 T = TypeVar("T")

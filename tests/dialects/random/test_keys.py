@@ -18,9 +18,9 @@ from pytensor.ifelse import ifelse
 
 import hlograph
 from hlograph.codegen.errors import UnsupportedGraphError
+from hlograph.dialects.library import library
 from hlograph.dialects.random import keys
 from hlograph.dialects.random.ops import Draw, SplitKey, key_variable
-from hlograph.dialects.readers.apply_graph import library
 
 PYTENSOR = library("pytensor")
 KEY = np.array([3, 1415], np.uint32)

@@ -277,6 +277,6 @@ assert "pytensor.xtensor" not in sys.modules
 
 
 def test_a_plain_graph_is_left_as_it_is():
-    library = hlograph.dialects.readers.apply_graph.library("pytensor")
+    library = hlograph.dialects.library.library("pytensor")
     x = pt.dvector("x")
     assert xtensors.lower(library, [x], [x + 1]) is None

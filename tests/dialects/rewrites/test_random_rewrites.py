@@ -12,7 +12,7 @@ import pytensor.tensor as pt
 import pytest
 from support import assert_same, reference
 
-from hlograph.dialects.readers.apply_graph import library
+from hlograph.dialects.library import library
 
 REWRITES = library("pytensor").rewrites
 SEEDS = range(2000 if "HLOGRAPH_NIGHTLY" in os.environ else 40)

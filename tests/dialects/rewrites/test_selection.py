@@ -14,7 +14,7 @@ from support import assert_same, reference
 
 import hlograph
 from hlograph.codegen import errors
-from hlograph.dialects.readers.apply_graph import library
+from hlograph.dialects.library import library
 from hlograph.dialects.rewrites.patterns import PATTERNS
 from hlograph.dialects.rewrites.selection import EXCLUDED, FAMILIES, QUOTIENTS
 

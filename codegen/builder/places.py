@@ -1,0 +1,302 @@
+"""Places of operations: functions, regions, the prologue, and places behind sizes that depend on data.
+
+In: regions that are entered and left, and the roots of a size. Out: the insertion point, and the tables that an
+operation made there is found in again (see `core.py`). A size that depends on nothing but arguments goes to the
+prologue; another goes right behind the op that gives the latest of its roots, before an anchor that is erased in the
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import dims as dimension
+from ..dims import Dim
+from ..errors import UnsupportedGraphError
+from ..ir.attributes import dense_attr
+from ..ir.bindings import DYNAMIC, ir
+from ..ir.types import element_type
+from .types import BOOL, Dims, DType
+
+
+@dataclass(eq=False)
+class Place:
+    """A place of sizes that depend on data: before an anchor, behind the op that gives a root of theirs.
+
+    Attributes:
+        block: the block of that op; the root is known in it and in what it holds.
+        table: CSE table of what was computed here.
+        sizes: the sizes computed here, by dimension.
+    """
+
+    block: ir.Block
+    anchor: ir.Operation | None
+    table: dict[Any, Any] = field(default_factory=dict)
+    sizes: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Scope:
+    """One function or region: its CSE table, the checks made in it, the places for sizes from data in it."""
+
+    table: dict[Any, Any] = field(default_factory=dict)
+    checks: list[Any] = field(default_factory=list)
+    can_check: bool = True
+    block: ir.Block | None = None
+    places: list[Place] = field(default_factory=list)
+
+
+class Frame:
+    """The function being built: block, prologue anchor, scopes, roots.
+
+    Attributes:
+        data: for each root that depends on data the place behind it, in the order in which they were made.
+        place: the place that operations go to now; None in the prologue and outside of both.
+    """
+
+    def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
+        self.block = block
+        self.anchor = anchor
+        self.prologue = ir.InsertionPoint(anchor)
+        self.scopes: list[Scope] = [Scope(block=block)]
+        self.data: dict[str, Place] = {}
+        self.place: Place | None = None
+        self.prologue_table: dict[Any, Any] = {}
+        self.size_table: dict[Any, Any] = {}
+        self.roots: dict[str, Any] = {}
+        self.transposes: dict[int, Any] = {}
+        self.expansions: dict[int, Any] = {}
+        self.spare: list[Any] = []
+
+
+class Places:
+    """A module being built, and where in it the next operation goes.
+
+    Attributes:
+        context: the MLIR context.
+        module: the module being built.
+        location: that of the next operation.
+        where: what is being built, in words, for messages.
+        used_roots: the roots that some type depends on.
+    """
+
+    def __init__(self, context: ir.Context, name: str) -> None:
+        self.context = context
+        self._unknown = ir.Location.unknown(context)
+        self.location: ir.Location = self._unknown
+        self.module = ir.Module.create(self._unknown)
+        self.module.operation.attributes["sym_name"] = ir.StringAttr.get(name, context)
+        self.where = ""
+        self.used_roots: set[str] = set()
+        self._types: dict[tuple[Dims, DType], ir.Type] = {}
+        self._element_types: dict[DType, ir.Type] = {}
+        self._attrs: dict[str, ir.Attribute] = {}
+        self._frames: list[Frame] = []
+        self._ip: ir.InsertionPoint | None = None
+
+    # ---- types and attributes ---------------------------------------------------------------------------------
+
+    def element_type(self, dtype: DType) -> ir.Type:
+        """MLIR element type of a dtype (cached)."""
+        found = self._element_types.get(dtype)
+        if found is None:
+            found = self._element_types[dtype] = element_type(dtype, self.context)
+        return found
+
+    def tensor_type(self, dims: Dims, dtype: DType) -> ir.Type:
+        """Ranked tensor type; symbolic dimensions become `?` (cached)."""
+        key = (dims, dtype)
+        found = self._types.get(key)
+        if found is None:
+            shape = [dim if type(dim) is int else DYNAMIC for dim in dims]
+            for dim in dims:
+                if type(dim) is not int:
+                    self.used_roots |= dimension.roots(dim)
+            found = self._types[key] = ir.RankedTensorType.get(shape, self.element_type(dtype), loc=self._unknown)
+        return found
+
+    def attribute(self, text: str) -> ir.Attribute:
+        """An attribute from its MLIR text (cached: attributes are written once per distinct text)."""
+        found = self._attrs.get(text)
+        if found is None:
+            found = self._attrs[text] = ir.Attribute.parse(text, self.context)
+        return found
+
+    # ---- places -----------------------------------------------------------------------------------------------
+
+    @property
+    def _frame(self) -> Frame:
+        return self._frames[-1]
+
+    @property
+    def insertion_point(self) -> ir.InsertionPoint | None:
+        """The place of the next operation."""
+        return self._ip
+
+    @property
+    def in_function(self) -> bool:
+        """Whether the insertion point is in the module's entry, at any depth, not in a private function."""
+        return len(self._frames) == 1
+
+    @property
+    def in_region(self) -> bool:
+        """Whether the insertion point is inside a region of the function being built."""
+        return len(self._frame.scopes) > 1
+
+    def _at(self) -> str:
+        return f" at {self.where}" if self.where else ""
+
+    def _find(self, key: Any) -> Any:
+        frame = self._frame
+        for scope in reversed(frame.scopes):
+            found = scope.table.get(key)
+            if found is not None:
+                return found
+            for place in scope.places:
+                found = place.table.get(key)
+                if found is not None:
+                    return found
+        return frame.prologue_table.get(key)
+
+    @contextmanager
+    def _entered(self, name: str, types: Sequence[ir.Type], private: bool) -> Iterator[ir.Block]:
+        """A new function, which operations made inside go to; yields its block."""
+        with self.context, self._unknown:
+            operation = ir.Operation.create(
+                "func.func",
+                attributes={
+                    "sym_name": ir.StringAttr.get(name),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+                    "sym_visibility": ir.StringAttr.get("private" if private else "public"),
+                },
+                regions=1,
+                loc=self._unknown,
+                ip=ir.InsertionPoint(self.module.body),
+            )
+            block = operation.regions[0].blocks.append(*types, arg_locs=[self._unknown] * len(types))
+            anchor = self._anchor(ir.InsertionPoint(block))
+        before = self._ip
+        self._frames.append(Frame(block, anchor))
+        self._ip = ir.InsertionPoint(block)
+        try:
+            yield block
+            anchor.erase()
+            close_places(self._frame.scopes[0])
+        finally:
+            self._frames.pop()
+            self._ip = before
+
+    @contextmanager
+    def region(self, block: ir.Block, *, can_check: bool = True) -> Iterator[Scope]:
+        """Operations made inside go to the end of `block`, with a CSE scope of their own."""
+        before, frame = self._ip, self._frame
+        self._ip = ir.InsertionPoint(block)
+        scope = Scope(can_check=can_check, block=block)
+        frame.scopes.append(scope)
+        known = [name for name, place in frame.data.items() if place.block == block]
+        if known:  # the block was left, and is being ended now
+            again = self._open_place()
+            frame.data.update(dict.fromkeys(known, again))
+        try:
+            yield scope
+        finally:
+            frame.scopes.pop()
+            self._ip = before
+            close_places(scope)
+
+    def _open_place(self) -> Place:
+        """A place for sizes at the insertion point."""
+        scope = self._frame.scopes[-1]
+        assert scope.block is not None
+        place = Place(scope.block, self._anchor(self._ip))
+        scope.places.append(place)
+        return place
+
+    def _anchor(self, point: ir.InsertionPoint | None) -> ir.Operation:
+        """An op to insert others before; it is erased in the end."""
+        return ir.Operation.create(
+            "stablehlo.constant",
+            results=[self.tensor_type((), BOOL)],
+            attributes={"value": dense_attr(np.asarray(True), self.context)},
+            loc=self._unknown,
+            ip=point,
+        )
+
+    @contextmanager
+    def at_sizes(self, names: Iterable[str]) -> Iterator[None]:
+        """Operations made inside go where sizes that depend on these roots are computed.
+
+        That is the prologue, or behind the latest of the roots that depend on data.
+        """
+        frame = self._frame
+        place = self._place_of(names) if frame.data else None
+        before = self._ip, frame.scopes, frame.place, self.location
+        if place is None:
+            self._ip, frame.scopes = frame.prologue, [Scope(frame.prologue_table)]
+        elif place is not frame.place:
+            assert place.anchor is not None
+            depth = next(depth for depth, scope in enumerate(frame.scopes) if scope.block == place.block)
+            places = frame.scopes[depth].places
+            earlier = places[: places.index(place)]
+            # Of the place's own block only what stands before the place can be used.
+            here = Scope(place.table, block=place.block, places=[*earlier, place])
+            self._ip, frame.scopes = ir.InsertionPoint(place.anchor), [*frame.scopes[:depth], here]
+        frame.place, self.location = place, self._unknown
+        try:
+            yield
+        finally:
+            self._ip, frame.scopes, frame.place, self.location = before
+
+    def _place_of(self, names: Iterable[str]) -> Place | None:
+        """The place where a size that depends on these roots is computed; None for the prologue."""
+        frame = self._frame
+        wanted = frame.data.keys() & set(names)
+        if not wanted:
+            return None
+        blocks = [scope.block for scope in frame.scopes]
+        for name in sorted(wanted):
+            if frame.data[name].anchor is None or frame.data[name].block not in blocks:
+                raise UnsupportedGraphError(
+                    f"size {name} is used{self._at()} and known only inside the branch or the loop that computes it; "
+                    "compute it outside"
+                )
+        # The latest one stands behind, or inside of, where the others are.
+        return [place for name, place in frame.data.items() if name in wanted][-1]
+
+    def is_local(self, *dims: Dim) -> bool:
+        """Whether a dimension is known only inside a region: it depends on data that is computed there."""
+        frame = self._frame
+        return bool(frame.data) and any(
+            frame.data[name].block != frame.block for dim in dims for name in frame.data.keys() & dimension.roots(dim)
+        )
+
+
+def close_places(scope: Scope) -> None:
+    """Erases the anchors of a block that is finished."""
+    for place in scope.places:
+        if place.anchor is not None:
+            place.anchor.erase()
+            place.anchor = None
+
+
+def erase_unused(values: Sequence[ir.Value]) -> None:
+    """Erases, last first, the ops whose values nothing uses, and those that only they used; ops with regions stay."""
+    pending = list(values)
+    gone: set[ir.Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in gone or isinstance(value.owner, ir.Block):
+            continue
+        operation = value.owner.operation
+        results = list(operation.results)
+        if len(operation.regions) or operation.name == "func.call" or any(True for x in results for _ in x.uses):
+            continue
+        operands = list(operation.operands)
+        gone.update(results)
+        operation.erase()
+        pending.extend(operands)

@@ -1,0 +1,295 @@
+"""Functions that JAX traces: JAX's export with symbolic sizes, taken over as a `Program`.
+
+In: a function of arrays and specs of its arguments, whose shapes hold names of dimensions. Out: a program, and what is
+needed to put its flat results back into the function's. Decision to know: where Python's decisions fix a size, the
+function is traced again with the fixed size; what else they decide are guards.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export, tree_util
+
+from ...codegen import dims as dimension
+from ...codegen.constraints import Constraint
+from ...codegen.dims import Dim
+from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir.jax_compat import closed_over
+from ...codegen.program import Program
+from ...codegen.signature import Argument
+from .axes import DEMANDED_BY_JAX, constraint_on, constraints_of, describe_arguments, first_lines, symbolic_specs
+from .exported import take_over
+from .numbers import Number
+from .rules import rules
+from .scope import Fixed, Scope, is_size, solve
+from .sizes import watch
+from .source import TracedSource
+
+# Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
+_NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
+
+
+class NotWanted(Exception):
+    """A trace that the caller had no use for."""
+
+
+class ClosesOverTracers(Exception):
+    """The function uses what a transformation under way traces: it is no function of its arguments alone."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program made from a function, and how its results make up the function's.
+
+    Attributes:
+        program: with flat arguments and results.
+        tree: the pytree that the results are the leaves of.
+        keys: for each result the implementation of the random keys that it holds as plain integers, else None.
+        guards: what Python decided of the sizes of the call while the function was traced; it is the right program for
+            all sizes of which the same holds. What fixes a size is in the program's shapes, the rest among its
+            constraints.
+        limits: those of its constraints by which numbers made of sizes fit the integers that they are computed in.
+    """
+
+    program: Program
+    tree: Any
+    keys: tuple[Any, ...]
+    guards: tuple[Constraint, ...] = ()
+    limits: tuple[Constraint, ...] = ()
+
+
+_THREAD = threading.local()
+
+
+def is_tracing() -> bool:
+    """Whether a function is traced into a program in this thread."""
+    return getattr(_THREAD, "tracing", False)
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr (closed or not) and of those inside."""
+    stack = [getattr(jaxpr, "jaxpr", jaxpr)]
+    while stack:
+        for equation in stack.pop().eqns:
+            yield equation
+            for value in equation.params.values():
+                inner = [getattr(item, "jaxpr", item) for item in (value if isinstance(value, tuple) else (value,))]
+                stack.extend(item for item in inner if hasattr(item, "eqns"))
+
+
+def _has_few_exponents(jaxpr: Any) -> bool:
+    """Whether a jaxpr computes in floats whose gradients are kept from underflow by scaling what they are of."""
+    dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}
+    floats = [dtype for dtype in dtypes if dtype is not None and jax.numpy.issubdtype(dtype, np.floating)]
+    return any(jax.numpy.finfo(dtype).maxexp < 128 for dtype in floats)
+
+
+def is_key(value: Any) -> bool:
+    """Whether an array (or a spec) is of typed random keys."""
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and bool(jax.numpy.issubdtype(dtype, jax.dtypes.prng_key))
+
+
+def trace(
+    function: Callable[[Sequence[Any]], Any],
+    arguments: Mapping[str, Any],
+    *,
+    name: str,
+    constraints: Sequence[str] = (),
+    platform: str | None = None,
+    kept: Sequence[Any] | None = None,
+    wanted: Callable[[Any], bool] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Traced:
+    """Traces and lowers a function by JAX, with symbolic sizes for the axes that have names.
+
+    What Python decides of sizes meanwhile is decided for those of the call, and is a guard of the trace.
+
+    Args:
+        function: takes the leaves of the arguments, in order.
+        arguments: name to a pytree of specs, as `name_axes` gives them.
+        name: the module's name.
+        constraints: what else may be taken for granted of the sizes, such as `"n >= 2"`.
+        platform: the platform to lower for ("cpu", "cuda", ...), JAX's default when None.
+        kept: JAX's own avals of the arguments, where they are not to be made anew.
+        wanted: asked, for static sizes, whether the closed jaxpr is to be lowered at all.
+        sizes: those of the call, by name; without a call what they decide is refused.
+
+    Raises:
+        GraphError: sizes or constraints that make no sense.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or cannot export it; its `guards` say
+            for which sizes that is known.
+        NotWanted: `wanted` says no.
+        ClosesOverTracers: its values are not known.
+    """
+    watch()
+    leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
+    described = describe_arguments(arguments)
+    roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
+    demands = [constraint_on(text, roots) for text in constraints]
+    attempt = _Attempt(function, name, platform, wanted, [leaf for _, leaf in leaves])
+    if kept is not None:
+        return attempt.run(described, list(kept), constraints_of([aval.shape for aval in kept]), roots)
+    strict = False
+    fixed: tuple[Constraint, ...] = ()
+    while True:
+        left = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
+        scope, specs = symbolic_specs(described, [leaf for _, leaf in leaves], demands, sizes, strict)
+        error: Exception | None = None
+        traced: Traced | None = None
+        try:
+            traced = attempt.run(described, specs, demands, left, scope)
+        except Fixed:
+            pass
+        except UnsupportedGraphError as failure:
+            error = failure
+        except Exception as failure:
+            if not roots or isinstance(failure, ClosesOverTracers):
+                raise
+            error = failure
+        guards = tuple(scope.guards.values())
+        solutions = [(c, solve(c.lhs - c.rhs, scope.sizes or {})) for c in guards if c.relation == "=="]
+        fixing, solution = next(((c, found) for c, found in solutions if found is not None), (None, None))
+        if fixing is not None and solution is not None:
+            fixed = (*fixed, fixing)
+            described = [_with(argument, *solution) for argument in described]
+            demands = _demands_with(demands, *solution)
+        elif error is None:
+            assert traced is not None  # what ends a trace fixes a size
+            again = functools.partial(trace, constraints=constraints, platform=platform, sizes=sizes)
+            traced.program.source = attempt.source(again, (*fixed, *guards))
+            return replace(traced, guards=(*fixed, *guards))
+        elif scope.open and not strict:
+            strict = True
+        else:
+            refused = error
+            if not isinstance(refused, UnsupportedGraphError):
+                refused = UnsupportedGraphError(_reason(name, roots, error))
+            refused.guards = (*fixed, *guards)
+            raise refused from (None if refused is error else error)
+
+
+@dataclass
+class _Attempt:
+    """A function that is traced with some specs: see `trace`, which begins again where a decision fixes a size.
+
+    Attributes:
+        equations: how many it was traced to.
+        repeats: whether JAX's rules for derivatives compute the same results.
+        scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
+        keys: for each of its arguments the implementation of the random keys that it holds, or None.
+    """
+
+    function: Callable[[Sequence[Any]], Any]
+    name: str
+    platform: str | None
+    wanted: Callable[[Any], bool] | None
+    leaves: Sequence[Any]
+    equations: int = 0
+    repeats: bool = True
+    scales: bool = True
+    keys: Sequence[Any] = ()
+
+    def source(self, again: Callable[..., Any], guards: tuple[Constraint, ...]) -> TracedSource:
+        """The source of the program that `run` made: `again` traces what is made of it."""
+        keys = self.keys
+        weak = tuple(leaf.weak_type for leaf in self.leaves)
+
+        def function(arrays: Sequence[Any]) -> list[Any]:
+            values = [
+                x if key is None else jax.random.wrap_key_data(x, impl=key) for x, key in zip(arrays, keys, strict=True)
+            ]
+            return _flat(self.function(values))[0]
+
+        wide = bool(jax.config.jax_enable_x64)
+        return TracedSource(
+            function, jax.jit(function), again, weak, guards, wide, self.equations, self.repeats, self.scales
+        )
+
+    def run(
+        self,
+        described: Sequence[Argument],
+        specs: Sequence[Any],
+        demands: Sequence[Constraint],
+        roots: Sequence[str],
+        scope: Scope | None = None,
+    ) -> Traced:
+        """Traces, exports and signs."""
+        result_tree: Any = None
+        keys: tuple[Any, ...] = ()
+
+        def flat(*values: Any) -> list[Any]:
+            nonlocal result_tree, keys
+            self.keys = [jax.random.key_impl(x) if is_key(x) else None for x in values]
+            results, result_tree, keys = _flat(self.function(values))
+            return results
+
+        was_tracing, _THREAD.tracing = is_tracing(), True
+        flat.__name__ = flat.__qualname__ = symbol = re.sub(r"\W", "_", self.name)
+        platforms = None if self.platform is None else [self.platform]
+        jitted = jax.jit(flat, keep_unused=True)
+        try:
+            first = jitted.trace(*specs)  # kept for the export
+            jaxpr = first.jaxpr
+            names = [equation.primitive.name for equation in equations(jaxpr)]
+            own_rules = any("custom_vjp" in name for name in names)
+            self.equations, self.repeats = len(names), not own_rules and _NOT_UNIQUE.isdisjoint(names)
+            self.scales = not own_rules and not _has_few_exponents(jaxpr)
+            if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
+                raise ClosesOverTracers
+            if self.wanted is not None and not self.wanted(jaxpr):
+                raise NotWanted
+            exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
+        except (NotWanted, ClosesOverTracers):
+            raise
+        except Exception as error:
+            if roots or result_tree is None or self.wanted is None:
+                raise
+            # The function could be traced: it is the export that refuses.
+            raise UnsupportedGraphError(f"JAX cannot export {self.name!r}: {first_lines(error)}") from error
+        finally:
+            _THREAD.tracing = was_tracing
+        # First, so that no other divides by a size of 0.
+        known = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + list(demands)
+        limits = () if scope is None else tuple(scope.limits.values())
+        known += [] if scope is None else [*scope.guards.values(), *limits]
+        module = take_over(exported, symbol, described, result_tree, known)
+        return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
+
+
+def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
+    """Results as arrays, their pytree, and for each the implementation of the random keys that it was, or None."""
+    leaves, tree = tree_util.tree_flatten(results)
+    leaves = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in leaves]
+    keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in leaves)
+    return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
+
+
+def _with(argument: Argument, root: str, value: Dim) -> Argument:
+    """An argument with a size fixed."""
+    return replace(argument, dims=tuple(dimension.substitute(dim, {root: value}) for dim in argument.dims))
+
+
+def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[Constraint]:
+    """Constraints with a size fixed, without those that are true then."""
+    found = [
+        replace(c, lhs=dimension.substitute(c.lhs, {root: value}), rhs=dimension.substitute(c.rhs, {root: value}))
+        for c in demands
+    ]
+    return [c for c in found if dimension.roots(c.lhs) | dimension.roots(c.rhs)]
+
+
+def _reason(name: str, roots: Sequence[str], error: Exception) -> str:
+    return (
+        f"JAX cannot trace {name!r} with symbolic sizes ({', '.join(roots)}): {type(error).__name__}: "
+        f'{first_lines(error)}. A constraint such as constraints=("{roots[0]} >= 2",) may decide what is open; else '
+        "leave the axis out of dims, or use jax.jit, which traces each size on its own"
+    )
