@@ -1,4 +1,4 @@
-"""The errors of the float64 logarithms and gamma functions on the CPU: XLA's own, and the pass `cpu-math`'s.
+"""The errors of the float64 logarithms and gamma functions on the CPU: XLA's own, and the pass `cpu_math`'s.
 
     python benchmarks/accuracy.py [--points N] [--only NAME ...]
 
@@ -39,7 +39,7 @@ def near(center: float) -> Range:
 
 @dataclass(frozen=True)
 class Function:
-    """A function that `cpu-math` has a formula for.
+    """A function that `cpu_math` has a formula for.
 
     Attributes:
         op: what it is called in StableHLO.
@@ -165,7 +165,7 @@ def main() -> int:
 
     import hlograph
 
-    table = Table("function", "range", "XLA: max", "mean", "cpu-math: max", "mean", "of max(1, value)")
+    table = Table("function", "range", "XLA: max", "mean", "cpu_math: max", "mean", "of max(1, value)")
     for column in table.columns[2:]:
         column.justify = "right"
     rng = np.random.default_rng(0)
@@ -177,7 +177,7 @@ def main() -> int:
         if function.prepared:
             x = np.log(x)
         before = hlograph.Program.parse(module(function.op, options.points, function.prepared))
-        after = before.run_passes(["cpu-math{elements=1}"])
+        after = before.run_passes(["cpu_math{elements=1}"])
         cells, relative = [], 0.0
         for program in (before, after):
             found = program.compile(cpu="plain")(x)

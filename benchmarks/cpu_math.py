@@ -1,4 +1,4 @@
-"""cpu-math: float64 logarithms and gamma functions on the CPU, XLA's own beside the pass's.
+"""cpu_math: float64 logarithms and gamma functions on the CPU, XLA's own beside the pass's.
 
 Each case is one function of an array of 100, 1,000 or 10,000 elements, which is on the device, on a synchronous client;
 "an addition" is what such a call costs by itself. Results are compared first. XLA's thread pool and its library for
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from harness import Report, check_equal, compare, show
 
-TITLE = "cpu-math: with and without the pass, on the CPU"
+TITLE = "cpu_math: with and without the pass, on the CPU"
 OPTIONS = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
 
 
@@ -44,7 +44,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     from hlograph.codegen.ir.jax_compat import enable_x64
     from hlograph.codegen.program import Program
 
-    report = Report(TITLE, ("case", "XLA's own", "cpu-math", "compile", "cpu-math"))
+    report = Report(TITLE, ("case", "XLA's own", "cpu_math", "compile", "cpu_math"))
     rng = np.random.default_rng(0)
     for size in (100, 1000) if quick else (100, 1000, 10_000):
         x = rng.uniform(0.1, 9, size)
@@ -53,7 +53,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             progress(case)
             with enable_x64(True):
                 before = Program.parse(jax.jit(function).lower(x).as_text())
-            programs = {"XLA's own": before, "cpu-math": before.run_passes(["inline", "cpu-math{elements=1}"])}
+            programs = {"XLA's own": before, "cpu_math": before.run_passes(["inline", "cpu_math{elements=1}"])}
             calls, seconds = {}, {}
             for which, program in programs.items():
                 start = time.perf_counter()

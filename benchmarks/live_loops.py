@@ -2,7 +2,7 @@
 
 Squared errors of a scan over the data, and of `loops.py` the functions of data over time. The padded program's bound is
 512; it is called with 460 steps, and so are `jax.jit` and `hlograph.jit` without names, which compile for 460. "Not
-sunk" is the padded program without `sink_reductions`. Temporary memory is XLA's own account.
+sunk" is the padded program without the passes on loops. Temporary memory is XLA's own account.
 """
 
 from __future__ import annotations

@@ -251,13 +251,12 @@ class Program:
         Raises:
             PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
         """
-        from .passes import run
+        from .passes import run_all
 
         module = self.copy_module()
-        for name in names:
-            report = run(module, name, detailed=reports is not None)
-            if reports is not None:
-                reports.append(report)
+        found = run_all(module, names, detailed=reports is not None)
+        if reports is not None:
+            reports.extend(found)
         return Program(
             module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
         )
@@ -290,10 +289,10 @@ class Program:
         Returns:
             Whether anything was rewritten.
         """
-        from .passes.optimize import run_promising
+        from .passes import run_all
 
         with self._lock, collector.paused():
-            reports = run_promising(self._module, passes)
+            reports = run_all(self._module, passes, promising=True)
         self.optimized = tuple(passes)
         return any(report.changed for report in reports)
 

@@ -9,11 +9,13 @@
 Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings.
 """
 
+from .codegen.ir import ops
 from .codegen.ir.attributes import attributes_of, integers, text_attribute
 from .codegen.ir.bindings import chlo, func, ir, stablehlo
 from .codegen.ir.clone import clone, clone_block
 from .codegen.ir.kinds import reduction
-from .codegen.ir.ops import full_like, reduce_with
+from .codegen.ir.ops import full_like
+from .codegen.ir.ops import reduce as reduce_with
 from .codegen.ir.refused import Refused, require
 from .codegen.ir.values import (
     ancestors,
@@ -56,6 +58,7 @@ __all__ = [
     "ir",
     "is_constant",
     "only_user",
+    "ops",
     "owner",
     "rebuild_while",
     "reduce_with",

@@ -14,11 +14,11 @@ import numpy as np
 
 from ..codegen import dims as dimension
 from ..codegen.errors import UnsupportedGraphError
-from ..codegen.ir.attributes import dense_attr
-from ..codegen.ir.bindings import ir
+from ..codegen.ir import ops
+from ..codegen.ir.bindings import ir, stablehlo
+from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
-from ..codegen.ir.types import numpy_dtype
-from ..codegen.ir.walk import main_function, walk
+from ..codegen.ir.walk import main_function, terminator, walk
 from .calls.arguments import check_constraints, check_count, check_type, find_sizes, shape_and_dtype
 from .calls.checks import raise_failed
 
@@ -145,11 +145,8 @@ def _fill_empty_dots(module: ir.Module) -> None:
         if all(0 not in ir.RankedTensorType(value.type).shape for value in operation.operands):
             continue
         result = operation.results[0]
-        type_ = ir.RankedTensorType(result.type)
-        zeros = dense_attr(np.zeros(type_.shape, numpy_dtype(type_.element_type)), module.context)
-        with module.context, operation.location, ir.InsertionPoint(operation):
-            filled = ir.Operation.create("stablehlo.constant", results=[type_], attributes={"value": zeros})
-        result.replace_all_uses_with(filled.result)
+        with operation.location, ir.InsertionPoint(operation):
+            result.replace_all_uses_with(ops.full_like(result, 0))
         operation.erase()
 
 
@@ -161,33 +158,16 @@ def _copy_scattered(module: ir.Module) -> None:
         with module.context, operation.location, ir.InsertionPoint(operation):
             for place in range((len(operation.operands) - 1) // 2):
                 value = operation.operands[place]
-                same = ir.DenseI64ArrayAttr.get(list(range(ir.RankedTensorType(value.type).rank)))
-                copy = ir.Operation.create(
-                    "stablehlo.transpose", results=[value.type], operands=[value], attributes={"permutation": same}
-                )
-                operation.operands[place] = copy.result
+                same = ops.integer_list(range(ir.RankedTensorType(value.type).rank))
+                operation.operands[place] = stablehlo.transpose(value, same)
 
 
 def _split_complex(module: ir.Module, parts: Sequence[bool]) -> None:
     """Returns real and imaginary parts in place of complex results, which cannot be read back from the interpreter."""
     function = main_function(module)
-    block = function.regions[0].blocks[0]
-    terminator = list(block.operations)[-1].operation
-    with module.context, ir.Location.unknown(module.context), ir.InsertionPoint(terminator):
-        values = []
-        for value, is_complex in zip(list(terminator.operands), parts, strict=True):
-            if not is_complex:
-                values.append(value)
-                continue
-            type_ = ir.RankedTensorType(value.type)
-            part = ir.RankedTensorType.get(type_.shape, ir.ComplexType(type_.element_type).element_type)
-            for name in ("stablehlo.real", "stablehlo.imag"):
-                values.append(ir.Operation.create(name, results=[part], operands=[value]).result)
-        ir.Operation.create("func.return", operands=values)
-        terminator.erase()
-        inputs = [argument.type for argument in block.arguments]
-        function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(inputs, [value.type for value in values])
-        )
-        if "res_attrs" in function.attributes:
-            del function.attributes["res_attrs"]
+    last = terminator(function.regions[0].blocks[0])
+    values: list[ir.Value] = []
+    with last.location, ir.InsertionPoint(last):
+        for value, is_complex in zip(list(last.operands), parts, strict=True):
+            values += [stablehlo.real(value), stablehlo.imag(value)] if is_complex else [value]
+    return_values(function, values)

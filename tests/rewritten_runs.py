@@ -11,8 +11,8 @@ import numpy as np
 from hlograph.codegen.ir.bindings import run_pipeline
 from hlograph.codegen.ir.inline import inline_calls
 from hlograph.codegen.ir.modules import verify
+from hlograph.codegen.passes import recompute_saved, work_into_loops
 from hlograph.codegen.passes.report import Report
-from hlograph.codegen.passes.sink_reductions import reads, saved
 from hlograph.codegen.program import Program
 
 
@@ -113,15 +113,15 @@ def with_less_saved(program: Program) -> tuple[Program, Program, Report]:
     """What loops save for later loops, without the rest of `sink_reductions`.
 
     Returns:
-        The program with its calls inlined, the same after `reads` and `saved`, and what these say.
+        The program with its calls inlined, the same after `work_into_loops` and `recompute_saved`, and what these say.
     """
     module = program.copy_module()
     inline_calls(module)
     run_pipeline(module, "canonicalize,cse,symbol-dce")
     before = Program.parse(str(module))
-    report = Report("sink_reductions", True)
-    reads.run(module, report, True)
-    saved.run(module, report, True)
+    report = Report("recompute_saved", True)
+    work_into_loops.run(module, report)
+    recompute_saved.run(module, report, after="sink_reductions")
     verify(module, "the result")
     run_pipeline(module, "cse")
     return before, Program.parse(str(module)), report

@@ -116,16 +116,17 @@ def opt(
 
 def _covered(name: str, passes: Sequence[str]) -> bool:
     """Whether one of the passes is this one, or holds the rewrite of this name."""
-    from ..codegen.passes import parts
+    from ..codegen.passes import canonical, find, parse_spec
 
-    return any(
-        name == spec.partition("{")[0].strip() or name in parts(spec.partition("{")[0].strip()) for spec in passes
-    )
+    run = [find(parse_spec(spec)[0]) for spec in passes]
+    return any(canonical(name) == each.name or name in each.parts for each in run)
 
 
 def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
     """The notes that were asked for, on stderr."""
-    for name in explained:
+    from ..codegen.passes import canonical
+
+    for name in map(canonical, explained):
         found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]
         for note in found:
             click.echo(str(note), err=True)
@@ -139,11 +140,11 @@ def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
     Raises:
         click.BadParameter: there is no such pass; the message offers names that are like it.
     """
-    from ..codegen.passes import available
+    from ..codegen.passes import available, canonical
 
     known = available()
     for text in passes:
-        name = text.partition("{")[0].strip()
+        name = canonical(text.partition("{")[0].strip())
         if name not in known:
             close = difflib.get_close_matches(name, known)
             hint = f"did you mean {' or '.join(close)}?" if close else "'hlograph opt --list' shows those there are"

@@ -7,42 +7,19 @@ know: work is bounded, in ops and in elements, so that asking is cheap where the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..ir.attributes import Array, constant_value, integers, text_attribute
+from ..ir import evaluate
+from ..ir.attributes import Array, constant_value, integers
 from ..ir.bindings import ir
+from ..ir.driver import remembered
+from ..ir.kinds import direction_of
 from ..ir.types import numpy_dtype
 from ..ir.values import constant, owner, shape_of
-from ..passes.rewriting import remembered
 
 _OPS, _ELEMENTS = 48, 1 << 21
-
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "stablehlo.add": lambda a, b: np.logical_or(a, b) if a.dtype == bool else a + b,
-    "stablehlo.subtract": lambda a, b: a - b,
-    "stablehlo.multiply": lambda a, b: a * b,
-    "stablehlo.negate": lambda a: -a,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.not": np.invert,
-    "stablehlo.select": np.where,
-    "stablehlo.clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
-}
-
-_COMPARISONS: Mapping[str, Callable[..., Any]] = {
-    "EQ": np.equal,
-    "NE": np.not_equal,
-    "LT": np.less,
-    "LE": np.less_equal,
-    "GT": np.greater,
-    "GE": np.greater_equal,
-}
 
 
 def known(value: ir.Value) -> Array | None:
@@ -89,7 +66,7 @@ class _Evaluation:
             along = np.arange(shape[axis]).astype(dtype).reshape([-1 if k == axis else 1 for k in range(len(shape))])
             return np.broadcast_to(along, shape)
         rule = _RULES.get(op.name)
-        if rule is None and op.name not in _ELEMENTWISE:
+        if rule is None and op.name not in evaluate.ELEMENTWISE:
             return None
         operands = []
         for operand in op.operands:
@@ -98,7 +75,7 @@ class _Evaluation:
                 return None
             operands.append(found)
         with np.errstate(all="ignore"):
-            made = rule(op, operands, shape) if rule is not None else _ELEMENTWISE[op.name](*operands)
+            made = rule(op, operands, shape) if rule is not None else evaluate.ELEMENTWISE[op.name](*operands)
         return None if made is None else np.asarray(made).astype(dtype, copy=False).reshape(shape)
 
 
@@ -124,9 +101,7 @@ def _broadcast(op: ir.Operation, operands: Sequence[Array], shape: tuple[int, ..
 
 
 def _compare(op: ir.Operation, operands: Sequence[Array], shape: tuple[int, ...]) -> Array:
-    match = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", text_attribute(op, "comparison_direction"))
-    assert match is not None
-    found: Array = _COMPARISONS[match[1]](*operands)
+    found: Array = evaluate.COMPARISONS[direction_of(op)](*operands)
     return found
 
 

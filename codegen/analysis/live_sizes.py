@@ -21,7 +21,8 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim
 from ..dims_text import parse
-from ..ir.attributes import attributes_of, dense_attr, integers
+from ..ir import ops
+from ..ir.attributes import attributes_of, integers
 from ..ir.bindings import ir, stablehlo
 from ..ir.types import numpy_dtype
 from ..ir.values import constant, owner, unspread
@@ -97,12 +98,12 @@ class LiveSizes:
     def emit(self, dim: Dim, type_: ir.Type) -> ir.Value:
         """A size as a scalar of an integer type, at the current place."""
         if isinstance(dim, int):
-            return integer_constant(dim, type_)
-        wide = ir.RankedTensorType.get([], ir.IntegerType.get_signless(64, type_.context))
+            return ops.integer(dim, type_)
+        wide = ops.tensor_type(np.int64, [])
         found = dimension.rebuild(
             dim,
-            lambda name: _converted(self.scalars[name], wide),
-            const=lambda number: integer_constant(number, wide),
+            lambda name: ops.as_type(self.scalars[name], wide),
+            const=lambda number: ops.integer(number, wide),
             add=stablehlo.add,
             mul=stablehlo.multiply,
             floordiv=stablehlo.divide,  # of what is not negative: `_combined`
@@ -110,7 +111,7 @@ class LiveSizes:
             minimum=stablehlo.minimum,
             maximum=stablehlo.maximum,
         )
-        return _converted(found, type_)
+        return ops.as_type(found, type_)
 
     def element(self, value: ir.Value, place: int) -> Dim | None:
         """The same of an element of a short vector."""
@@ -224,19 +225,3 @@ def limits_at(element: Element) -> tuple[int, int] | None:
 def limits_of(value: ir.Value) -> tuple[int, int] | None:
     """The least and the greatest value of a scalar integer's type; None for what is no scalar integer."""
     return limits_at((value, 0)) if _length(value) == 1 else None
-
-
-def integer_constant(number: int, type_: ir.Type) -> ir.Value:
-    """An integer of any type; modulo its size, as all integer arithmetic is."""
-    ranked = ir.RankedTensorType(type_)
-    dtype = numpy_dtype(ranked.element_type)
-    bits = np.array([number % (1 << 8 * dtype.itemsize)], np.uint64).astype(f"u{dtype.itemsize}")
-    return stablehlo.constant(dense_attr(bits.view(dtype).reshape(tuple(ranked.shape)), type_.context))
-
-
-def _converted(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A scalar integer of another type, which may have axes of size 1."""
-    element, shape = ir.RankedTensorType(type_).element_type, ir.RankedTensorType(value.type).shape
-    same = ir.RankedTensorType.get(list(shape), element)
-    value = value if value.type == same else stablehlo.convert(same, value)
-    return value if value.type == type_ else stablehlo.reshape(type_, value)

@@ -23,10 +23,12 @@ from functools import cached_property
 
 from ..dims import Dim
 from ..ir.bindings import ir
-from ..ir.refused import Refused, require
+from ..ir.kinds import MIRRORED, direction_of
+from ..ir.refused import Refused, needed, require
 from ..ir.values import owner, shape_of, users
+from ..ir.walk import returned_by, terminator
 from .live_sizes import Element, LiveSizes, elements_of, limits_at, limits_of
-from .loop_steps import argument_number, comparison, count_steps, increment, returned_by, terminator
+from .loop_steps import argument_number, count_steps, increment
 
 _DEEPEST = 40  # of the ops between a counter and a place
 
@@ -136,10 +138,9 @@ class Loop:
         arguments = list(body.arguments)
         invariants = frozenset(place for place, value in enumerate(returned) if value == arguments[place])
         loop = Loop(op, condition, body, 0, 0, 0, invariants)
-        loop.counter, loop.trip_count = count_steps(loop, returned)
+        loop.counter, loop.trip_count = count_steps(op, invariants, loop.sizes)
         most = loop.sizes.greatest(loop.trip_count)
-        require(most is not None, "the number of its steps is not known: it has no upper bound")
-        loop.most = most or 0
+        loop.most = needed(most, "the number of its steps is not known: it has no upper bound")
         return loop
 
     @property
@@ -256,21 +257,16 @@ class Loop:
         sizes = shape_of(window)
         moving: tuple[int, Affine, int] | None = None
         for axis, start in enumerate(starts):
-            place = self.affine(start)
-            size = sizes[axis]
-            require(place is not None, f"its place along axis {axis} is not an affine function of the step")
-            assert place is not None
-            require(size is not None and shape[axis] is not None, f"axis {axis} has a dynamic size")
+            place = needed(self.affine(start), f"its place along axis {axis} is not an affine function of the step")
+            size = needed(sizes[axis], f"axis {axis} has a dynamic size")
+            require(shape[axis] is not None, f"axis {axis} has a dynamic size")
             if place.slope == 0:
                 whole = sizes[axis] == shape[axis]  # its start is then clamped to 0
                 require(whole, f"{op.name} takes a part of axis {axis}, along which it does not move")
                 continue
             require(moving is None, f"{op.name} moves along several axes")
-            assert size is not None
             moving = (axis, place, size)
-        require(moving is not None, f"{op.name} does not move from step to step")
-        assert moving is not None
-        return moving
+        return needed(moving, f"{op.name} does not move from step to step")
 
     def _affine_at(self, element: Element, depth: int) -> Affine | None:
         if element in self._affine:
@@ -333,9 +329,9 @@ class Loop:
         )
         if lhs is None or rhs is None:
             return None
-        direction = comparison(op)
+        direction = direction_of(op)
         if direction in ("GT", "GE"):
-            lhs, rhs, direction = rhs, lhs, {"GT": "LT", "GE": "LE"}[direction]
+            lhs, rhs, direction = rhs, lhs, MIRRORED[direction]
         if direction in ("EQ", "NE"):
             equal = True if lhs == rhs else False if self._below(lhs, rhs) or self._below(rhs, lhs) else None
             return equal if equal is None or direction == "EQ" else not equal

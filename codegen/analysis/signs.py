@@ -6,22 +6,12 @@ few ops back are looked at, and only ops that models put before a gamma function
 
 from __future__ import annotations
 
-from ..ir.attributes import text_attribute
 from ..ir.bindings import ir
+from ..ir.kinds import direction_of, having
 from ..ir.values import constant, is_constant, owner
 
 _DEPTH = 12
-# These have the elements of their first operand.
-_MOVES = frozenset(
-    f"stablehlo.{name}" for name in ("broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "dynamic_slice")
-)
-_NEVER_NEGATIVE = frozenset(
-    {"stablehlo.exponential", "stablehlo.logistic", "stablehlo.abs", "stablehlo.sqrt", "stablehlo.iota"}
-)
-# Not negative where all operands are not.
-_KEEPS = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "concatenate", "log_plus_one", "power")
-)
+_FIRST, _NONNEGATIVE, _KEEPS = (having(fact) for fact in ("first", "nonnegative", "keeps"))
 
 
 def is_not_negative(value: ir.Value, depth: int = _DEPTH) -> bool:
@@ -36,9 +26,9 @@ def is_not_negative(value: ir.Value, depth: int = _DEPTH) -> bool:
     def of(*operands: ir.Value) -> bool:
         return all(is_not_negative(operand, depth - 1) for operand in operands)
 
-    if op.name in _NEVER_NEGATIVE:
+    if op.name in _NONNEGATIVE:
         return True
-    if op.name in _MOVES:
+    if op.name in _FIRST:
         return of(op.operands[0])
     if op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1]:
         return True
@@ -64,7 +54,7 @@ def is_not_positive(value: ir.Value, depth: int = _DEPTH) -> bool:
         return False
     if op.name == "stablehlo.negate":
         return is_not_negative(op.operands[0], depth - 1)
-    if op.name in _MOVES:
+    if op.name in _FIRST:
         return is_not_positive(op.operands[0], depth - 1)
     if op.name == "stablehlo.multiply":
         first, second = op.operands
@@ -80,7 +70,7 @@ def is_not_positive(value: ir.Value, depth: int = _DEPTH) -> bool:
 def is_fraction(value: ir.Value) -> bool:
     """Whether all elements lie in [0, 1]."""
     op = owner(value)
-    if op is not None and op.name in _MOVES:
+    if op is not None and op.name in _FIRST:
         return is_fraction(op.operands[0])
     if op is None:
         return False
@@ -95,9 +85,9 @@ def _has_no_negative_zero(value: ir.Value) -> bool:
     op = owner(value)
     if op is None:
         return False
-    if op.name in _MOVES:
+    if op.name in _FIRST:
         return _has_no_negative_zero(op.operands[0])
-    return op.name in _NEVER_NEGATIVE - {"stablehlo.sqrt"}
+    return op.name in _NONNEGATIVE - {"stablehlo.sqrt"}
 
 
 def _is_folded(select: ir.Operation) -> bool:
@@ -106,10 +96,10 @@ def _is_folded(select: ir.Operation) -> bool:
     if test is None or test.name != "stablehlo.compare" or not is_constant(test.operands[1], 0):
         return False
     x = test.operands[0]
-    direction = text_attribute(test, "comparison_direction")
-    if " LT" in direction:
+    direction = direction_of(test)
+    if direction == "LT":
         changed, kept = yes, select.operands[2]
-    elif " GE" in direction:
+    elif direction == "GE":
         changed, kept = no, select.operands[1]
     else:
         return False

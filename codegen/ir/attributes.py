@@ -40,6 +40,11 @@ def text_attribute(op: ir.Operation, name: str) -> str:
     return str(op.attributes[name]) if name in op.attributes else ""
 
 
+def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
+    """A boolean attribute of an operation."""
+    return ir.BoolAttr(operation.attributes[name]).value if name in operation.attributes else default
+
+
 def constant_value(operation: ir.Operation) -> np.ndarray[Any, Any] | None:
     """The value of a `stablehlo.constant`, a splat as a 0-d array; None where the bindings cannot read it."""
     try:

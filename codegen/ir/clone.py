@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .bindings import ir
+from .ops import tensor_type
+from .walk import terminator
 
 
-def clone(op: ir.Operation, operands: Sequence[ir.Value] | None = None) -> ir.Operation:
-    """A copy of an op at the current place, with other operands if given; its type stays."""
+def clone(
+    op: ir.Operation,
+    operands: Sequence[ir.Value] | None = None,
+    shape: Sequence[int] | None = None,
+    **attributes: ir.Attribute,
+) -> ir.Operation:
+    """A copy of an op at the current place, with other operands, another shape of its results, or other attributes."""
     copy = op.clone(ip=ir.InsertionPoint.current)
     for place, value in enumerate(operands or ()):
         copy.operands[place] = value
+    for name, attribute in attributes.items():
+        copy.attributes[name] = attribute
+    for result in copy.results if shape is not None else ():
+        result.set_type(tensor_type(result, shape or ()))
     return copy
 
 
@@ -32,8 +43,7 @@ def clone_block(
         copy = operation.operation.clone(ip=ir.InsertionPoint.current)
         replace_operands(copy, known)
         known.update(zip(operation.operation.results, copy.results, strict=True))
-    terminator = list(block.operations)[-1].operation
-    return [known.get(value, value) for value in terminator.operands], known
+    return [known.get(value, value) for value in terminator(block).operands], known
 
 
 def replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from .bindings import forget_operations, ir
+from .kinds import EFFECTS, is_removable
+from .values import owner
 
 
 def erase_unused(module: ir.Module, pure: Collection[str] = ()) -> None:
@@ -50,4 +52,23 @@ def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
 def _has_effects(op: ir.Operation, pure: Collection[str]) -> bool:
     if op.name == "func.call":
         return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in pure
-    return op.name in ("stablehlo.custom_call", "stablehlo.rng")
+    return op.name in EFFECTS
+
+
+def erase_chains(ops: Sequence[ir.Operation]) -> None:
+    """Erases ops of one block of which no result is used, and what only they needed in the same block."""
+    dead: list[ir.Operation] = []
+    left: dict[ir.Value, int] = {}
+    pending = list(ops)
+    while pending:
+        current = pending.pop()
+        dead.append(current)
+        for operand in current.operands:
+            source = owner(operand)
+            if source is None or source.block != current.block or not is_removable(source):
+                continue
+            left[operand] = left.get(operand, sum(1 for _ in operand.uses)) - 1
+            if all(left.get(result, 1) == 0 for result in source.results):
+                pending.append(source)
+    for current in dead:
+        current.erase()

@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 from ..errors import PassError
 from .bindings import REWRITE_DRIVER, ir, run_pipeline
+from .kinds import is_removable
+
+T = TypeVar("T")
+# What patterns remember while they are applied to a module.
+_MEMORY: ContextVar[dict[str, Any] | None] = ContextVar("patterns", default=None)
+
+
+def remembered(key: str, make: Callable[[], T]) -> T:
+    """A thing that patterns keep from op to op of one run, such as what was found out; made when first asked for.
+
+    Never keep ops or values: the driver may drop them. Outside of a run nothing is kept.
+    """
+    memory = _MEMORY.get()
+    if memory is None:
+        return make()
+    if key not in memory:
+        memory[key] = make()
+    found: T = memory[key]
+    return found
+
 
 Pattern = Callable[[ir.Operation], "list[ir.Value] | None"]
 
@@ -22,6 +43,14 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
         PassError: the rewrites do not come to rest.
         Exception: what a pattern raises.
     """
+    token = _MEMORY.set({})
+    try:
+        _apply(module, patterns)
+    finally:
+        _MEMORY.reset(token)
+
+
+def _apply(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
     driver = REWRITE_DRIVER
     limit = 1000 + 20 * sum(1 for _ in _operations(module.operation))
     if not hasattr(driver, "RewritePatternSet") or not hasattr(driver, "GreedyRewriteConfig"):
@@ -121,6 +150,5 @@ def _erase(operation: ir.Operation, gone: set[int]) -> None:
         owners = [operand.owner for operand in erased.operands]
         erased.erase()
         for owner in dict.fromkeys(owner.operation for owner in owners if not isinstance(owner, ir.Block)):
-            pure = owner.name.startswith(("stablehlo.", "chlo.")) and not owner.name.endswith((".custom_call", ".rng"))
-            if pure and not owner.regions and not any(next(iter(result.uses), None) for result in owner.results):
+            if is_removable(owner) and not any(next(iter(result.uses), None) for result in owner.results):
                 pending.append(owner)

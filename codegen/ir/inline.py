@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .bindings import ir
+from .clone import replace_operands
 from .walk import symbol_of, walk
 
 _FIXED = 'inlineable = "false"'
@@ -49,9 +50,6 @@ def _inline(call: ir.Operation, callee: ir.Operation) -> None:
                 result.replace_all_uses_with(values[value])
             break
         copy = operation.operation.clone(ip=ir.InsertionPoint(call))
-        for inner in walk(copy):
-            for place, operand in enumerate(inner.operands):
-                if operand in values:
-                    inner.operands[place] = values[operand]
+        replace_operands(copy, values)
         values.update(zip(operation.results, copy.results, strict=True))
     call.erase()

@@ -1,45 +1,143 @@
-"""Ops made at the current place, under StableHLO's names; types and attributes follow from the operands."""
+"""Ops made at the current place, under StableHLO's names; types and attributes follow from the operands.
+
+In: values with static shapes, and Python numbers and lists. Out: values. Decisions to know: what would change nothing
+(a reshape to the same shape, a slice of all) is not made. Ops whose type jaxlib's own builders infer and that have no
+attributes are not here: `stablehlo.add(x, y)`, `stablehlo.select(p, x, y)`, ...
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .attributes import dense_attr
-from .bindings import ir, stablehlo
-from .values import dtype_of, static_shape
+from .axes import Sides, dot_axes
+from .bindings import current_context, ir, stablehlo
+from .types import element_type, numpy_dtype
+from .values import dtype_of, owner, sizes_of, static_shape
+
+Body = Callable[..., Sequence[ir.Value]]
 
 
-def tensor_type(like: ir.Value, shape: Sequence[int]) -> ir.RankedTensorType:
-    """A type with the elements of another value."""
-    return ir.RankedTensorType.get(list(shape), ir.RankedTensorType(like.type).element_type)
+# ---- types -----------------------------------------------------------------------------------------------------
+
+
+def tensor_type(like: Any, shape: Sequence[int]) -> ir.RankedTensorType:
+    """A type with the elements of a value or a tensor type, or of an element type or a NumPy dtype."""
+    kind = like.type if isinstance(like, ir.Value) else like
+    if not isinstance(kind, ir.Type):
+        kind = element_type(np.dtype(kind), current_context())
+    elif isinstance(kind, ir.RankedTensorType):
+        kind = kind.element_type
+    return ir.RankedTensorType.get(list(shape), kind)
+
+
+def integer_list(numbers: Sequence[int]) -> ir.DenseI64ArrayAttr:
+    """The attribute of a list of integers."""
+    return ir.DenseI64ArrayAttr.get([int(number) for number in numbers])
+
+
+# ---- constants -------------------------------------------------------------------------------------------------
+
+
+def constant(array: Any) -> ir.Value:
+    """A constant, from an array or a NumPy scalar."""
+    return stablehlo.constant(dense_attr(np.asarray(array), current_context()))
+
+
+def index(number: int) -> ir.Value:
+    """An index: a scalar int32."""
+    return constant(np.int32(number))
+
+
+def scalar(number: float | int, like: ir.Value) -> ir.Value:
+    """A scalar constant with the dtype of another value."""
+    return constant(np.array(number, dtype_of(like)))
+
+
+def integer(number: int, type_: ir.Type) -> ir.Value:
+    """An integer of any type; modulo its size, as all integer arithmetic is."""
+    ranked = ir.RankedTensorType(type_)
+    dtype = numpy_dtype(ranked.element_type)
+    bits = np.array([number % (1 << 8 * dtype.itemsize)], np.uint64).astype(f"u{dtype.itemsize}")
+    return constant(bits.view(dtype).reshape(tuple(ranked.shape)))
+
+
+def full(number: np.ndarray[Any, Any] | np.generic, shape: Sequence[int]) -> ir.Value:
+    """A constant of one number, an array without axes."""
+    kind = tensor_type(number.dtype, shape)
+    element = kind.element_type
+    if isinstance(element, ir.ComplexType):
+        return constant(np.full(tuple(shape), number))
+    is_integer = isinstance(element, ir.IntegerType)
+    attribute = ir.IntegerAttr.get(element, int(number)) if is_integer else ir.FloatAttr.get(element, float(number))
+    return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, attribute))
+
+
+def full_like(value: ir.Value, number: float | int, shape: Sequence[int] | None = None) -> ir.Value:
+    """A constant of one number, with a value's dtype, and its shape unless another is given.
+
+    Raises:
+        Refused: the value's shape is asked for, and it has a dynamic dimension.
+    """
+    return full(np.asarray(number).astype(dtype_of(value)), static_shape(value) if shape is None else shape)
+
+
+def filled(like: Any, number: float | int, shape: Sequence[int] | None = None) -> ir.Value:
+    """The same as a scalar that is broadcast, for what may be large; or of any dtype (see `tensor_type`)."""
+    kind = tensor_type(like, sizes_of(like) if shape is None else shape)
+    return broadcast_in_dim(constant(np.array(number, numpy_dtype(kind.element_type))), kind.shape)
+
+
+def iota(shape: Sequence[int], axis: int, like: Any = np.int32) -> ir.Value:
+    """0, 1, ... along an axis."""
+    return stablehlo.iota(tensor_type(like, shape), axis)
+
+
+# ---- elements arranged -----------------------------------------------------------------------------------------
+
+
+def broadcast_in_dim(value: ir.Value, shape: Sequence[int], axes: Sequence[int] = ()) -> ir.Value:
+    """A broadcast that puts the value's axes at `axes`."""
+    if sizes_of(value) == list(shape) and list(axes) == list(range(len(shape))):
+        return value
+    return stablehlo.broadcast_in_dim(tensor_type(value, shape), value, integer_list(axes))
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A reshape, unless the shape is this already."""
-    return value if static_shape(value) == tuple(shape) else stablehlo.reshape(tensor_type(value, shape), value)
+    """A reshape; one of a reshape is one of what that was made of."""
+    made = owner(value)
+    if sizes_of(value) != list(shape) and made is not None and made.name == "stablehlo.reshape":
+        value = made.operands[0]
+    return value if sizes_of(value) == list(shape) else stablehlo.reshape(tensor_type(value, shape), value)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
     """A transpose, unless it moves nothing."""
     if list(permutation) == sorted(permutation):
         return value
-    return stablehlo.transpose(value, _array(permutation))
+    return stablehlo.transpose(value, integer_list(permutation))
 
 
 def reverse(value: ir.Value, axis: int) -> ir.Value:
     """A reverse of one axis."""
-    return stablehlo.reverse(value, _array([axis]))
+    return stablehlo.reverse(value, integer_list([axis]))
 
 
 def pad(
-    value: ir.Value, padding: ir.Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+    value: ir.Value,
+    padding: ir.Value,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int] | None = None,
 ) -> ir.Value:
     """A pad, unless it adds nothing."""
-    if not any((*low, *high, *interior)):
+    between = [0] * len(low) if interior is None else interior
+    if not any((*low, *high, *between)):
         return value
-    return stablehlo.pad(value, padding, _array(low), _array(high), _array(interior))
+    return stablehlo.pad(value, padding, integer_list(low), integer_list(high), integer_list(between))
 
 
 def concatenate(values: Sequence[ir.Value], axis: int) -> ir.Value:
@@ -47,11 +145,54 @@ def concatenate(values: Sequence[ir.Value], axis: int) -> ir.Value:
     return values[0] if len(values) == 1 else stablehlo.concatenate(list(values), axis)
 
 
-def strided(value: ir.Value, start: Sequence[int], limit: Sequence[int], stride: Sequence[int]) -> ir.Value:
+def slice(
+    value: ir.Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None
+) -> ir.Value:
     """A slice, unless it takes all."""
-    if not any(start) and tuple(limit) == static_shape(value) and set(stride) <= {1}:
+    steps = [1] * len(starts) if strides is None else strides
+    sizes = sizes_of(value)
+    if not any(starts) and [max(0, -(-end // step)) for end, step in zip(limits, steps, strict=True)] == sizes:
         return value
-    return stablehlo.slice(value, _array(start), _array(limit), _array(stride))
+    return stablehlo.slice(value, integer_list(starts), integer_list(limits), integer_list(steps))
+
+
+def dynamic_slice(value: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
+    """A part of an array at a place that is computed."""
+    return stablehlo.dynamic_slice(value, list(starts), integer_list(sizes))
+
+
+def dynamic_update_slice(value: ir.Value, update: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    """An array with another part at a place that is computed."""
+    return stablehlo.dynamic_update_slice(value, update, list(starts))
+
+
+# ---- elements computed -----------------------------------------------------------------------------------------
+
+
+def elementwise(name: str, *operands: ir.Value) -> ir.Value:
+    """An op by its full name, whose result has the type of its operands: `elementwise("stablehlo.add", x, y)`."""
+    return ir.Operation.create(name, results=[operands[0].type], operands=list(operands)).results[0]
+
+
+def compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """An elementwise comparison: EQ, GT, ..."""
+    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))
+
+
+def convert(value: ir.Value, like: Any) -> ir.Value:
+    """A value with other elements (see `tensor_type`), unless it has them."""
+    kind = tensor_type(like, sizes_of(value))
+    return value if kind == value.type else stablehlo.convert(kind, value)
+
+
+def bitcast_convert(value: ir.Value, like: Any) -> ir.Value:
+    """The bits of elements as elements of the same size (see `tensor_type`)."""
+    return stablehlo.bitcast_convert(tensor_type(like, sizes_of(value)), value)
+
+
+def as_type(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A value of another tensor type of as many elements."""
+    return reshape(convert(value, type_), ir.RankedTensorType(type_).shape)
 
 
 def positive_zeros(value: ir.Value) -> ir.Value:
@@ -62,47 +203,93 @@ def positive_zeros(value: ir.Value) -> ir.Value:
     if dtype_of(value).kind in "iub":
         return value
     zero = full_like(value, 0.0)
-    equal = stablehlo.compare(value, zero, stablehlo.ComparisonDirectionAttr.get("EQ"))
-    return stablehlo.select(equal, zero, value)
+    return stablehlo.select(compare("EQ", value, zero), zero, value)
 
 
-def _array(numbers: Sequence[int]) -> ir.DenseI64ArrayAttr:
-    return ir.DenseI64ArrayAttr.get(list(numbers))
+def dot_numbers(contracting: Sides, batching: Sides = ((), ())) -> ir.Attribute:
+    """The attribute with a dot's dimension numbers."""
+    return stablehlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=list(batching[0]),
+        rhs_batching_dimensions=list(batching[1]),
+        lhs_contracting_dimensions=list(contracting[0]),
+        rhs_contracting_dimensions=list(contracting[1]),
+    )
 
 
-def full_like(value: ir.Value, number: float | int, shape: Sequence[int] | None = None) -> ir.Value:
-    """A constant of one number, with a value's dtype, and its shape unless another is given.
-
-    Raises:
-        Refused: the value's shape is asked for, and it has a dynamic dimension.
-    """
-    element = ir.RankedTensorType(value.type).element_type
-    kind = ir.RankedTensorType.get(list(static_shape(value) if shape is None else shape), element)
-    scalar = np.asarray(number).astype(dtype_of(value))
-    if isinstance(element, ir.ComplexType):
-        return stablehlo.constant(dense_attr(np.full(tuple(kind.shape), scalar), value.type.context))
-    attribute: ir.Attribute
-    if isinstance(element, ir.IntegerType):
-        attribute = ir.IntegerAttr.get(element, int(scalar))
-    else:
-        attribute = ir.FloatAttr.get(element, float(scalar))
-    return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, attribute))
+def dot_general(
+    lhs: ir.Value,
+    rhs: ir.Value,
+    contracting: Sides,
+    batching: Sides = ((), ()),
+) -> ir.Value:
+    """A dot: axes of batches first, then what is left of the left side, then of the right one."""
+    shapes = sizes_of(lhs), sizes_of(rhs)
+    sizes: dict[int | None, int] = {}
+    for own, axes in zip(shapes, dot_axes(contracting, batching, [len(own) for own in shapes]), strict=True):
+        sizes.update(zip(axes, own, strict=True))
+    shape = [sizes[axis] for axis in range(len(sizes) - (None in sizes))]
+    return stablehlo.dot_general(tensor_type(lhs, shape), lhs, rhs, dot_numbers(contracting, batching))
 
 
-def reduce_with(name: str, value: ir.Value, init: ir.Value, dimensions: Sequence[int]) -> ir.Value:
-    """A `stablehlo.reduce` of one array by one op, e.g. `stablehlo.add`; the reverse of `reduction`."""
-    tensor = ir.RankedTensorType(value.type)
-    shape = [size for axis, size in enumerate(tensor.shape) if axis not in dimensions]
-    scalar = ir.RankedTensorType.get([], tensor.element_type)
+# ---- other ops, with regions and without -----------------------------------------------------------------------
+
+
+def return_(values: Sequence[ir.Value]) -> None:
+    """The end of a region."""
+    ir.Operation.create("stablehlo.return", operands=list(values))
+
+
+def fill(region: ir.Region, types: Sequence[ir.Type], body: Body) -> None:
+    """Gives an op's region its block: arguments of these types, and what `body` makes of them."""
+    block = region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+    with ir.InsertionPoint(block):
+        return_(body(*block.arguments))
+
+
+def reduce_by(
+    body: Body, values: Sequence[ir.Value], inits: Sequence[ir.Value], dimensions: Sequence[int]
+) -> list[ir.Value]:
+    """A `stablehlo.reduce` of several arrays; `body` combines elements, those of the left side first."""
+    shape = [size for axis, size in enumerate(sizes_of(values[0])) if axis not in dimensions]
     made = ir.Operation.create(
         "stablehlo.reduce",
-        results=[ir.RankedTensorType.get(shape, tensor.element_type)],
-        operands=[value, init],
-        attributes={"dimensions": ir.DenseI64ArrayAttr.get(sorted(dimensions))},
+        results=[tensor_type(value, shape) for value in values],
+        operands=[*values, *inits],
+        attributes={"dimensions": integer_list(sorted(dimensions))},
         regions=1,
     )
-    block = made.regions[0].blocks.append(scalar, scalar, arg_locs=[made.location] * 2)
-    with ir.InsertionPoint(block):
-        inner = ir.Operation.create(name, results=[scalar], operands=list(block.arguments))
-        ir.Operation.create("stablehlo.return", operands=list(inner.results))
+    fill(made.regions[0], [tensor_type(value, []) for value in values] * 2, body)
+    return list(made.results)
+
+
+def reduce(name: str, value: ir.Value, init: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """A `stablehlo.reduce` of one array by one op, e.g. `stablehlo.add`; the reverse of `kinds.reduction`."""
+    return reduce_by(lambda lhs, rhs: [elementwise(name, lhs, rhs)], [value], [init], dimensions)[0]
+
+
+def map_elements(body: Body, values: Sequence[ir.Value]) -> ir.Value:
+    """A `stablehlo.map`: `body` makes an element of the first one's dtype of elements at the same place."""
+    dimensions = integer_list(range(len(sizes_of(values[0]))))
+    made = ir.Operation.create(
+        "stablehlo.map",
+        results=[values[0].type],
+        operands=list(values),
+        attributes={"dimensions": dimensions},
+        regions=1,
+    )
+    fill(made.regions[0], [tensor_type(value, []) for value in values], body)
     return made.results[0]
+
+
+def custom_call(target: str, type_: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    """A call of what has no op; of one result."""
+    named = {"call_target_name": ir.StringAttr.get(target), **attributes}
+    made = ir.Operation.create("stablehlo.custom_call", results=[type_], operands=list(operands), attributes=named)
+    return made.results[0]
+
+
+def optimization_barrier(values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Values that XLA takes for others than it knows."""
+    types = [value.type for value in values]
+    made = ir.Operation.create("stablehlo.optimization_barrier", results=types, operands=list(values))
+    return list(made.results)

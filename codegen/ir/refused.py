@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -13,3 +15,10 @@ def require(condition: Any, reason: str) -> None:
     """Raises `Refused` with the reason unless the condition holds."""
     if not condition:
         raise Refused(reason)
+
+
+def needed(value: T | None, reason: str) -> T:
+    """A value that must be there; raises `Refused` with the reason where it is None."""
+    if value is None:
+        raise Refused(reason)
+    return value

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import numpy as np
 
 from .bindings import ir
+
+# Those that NumPy has, and XLA:CPU code of ours is written for.
+REAL_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 _FLOATS = {
     "float16": "F16Type",
@@ -73,3 +77,26 @@ def _dtype_beside_numpy(name: str) -> np.dtype[Any]:
         return np.dtype(getattr(ml_dtypes, name))
     except AttributeError:
         raise TypeError(f"element type {name} has no numpy dtype") from None
+
+
+def is_static(type_: ir.Type) -> bool:
+    """Whether a type is a tensor whose sizes are all known."""
+    return isinstance(type_, ir.RankedTensorType) and type_.has_static_shape
+
+
+def elements_of(type_: ir.Type) -> int:
+    """The number of elements of a tensor; 0 where a size is not known."""
+    return math.prod(ir.RankedTensorType(type_).shape) if is_static(type_) else 0
+
+
+def bytes_of(type_: ir.Type) -> int:
+    """The size of a static tensor."""
+    return elements_of(type_) * numpy_dtype(ir.RankedTensorType(type_).element_type).itemsize
+
+
+def static_bytes(type_: ir.Type) -> int | None:
+    """The size of a tensor; None where it has no static one, for what is no tensor, and for what NumPy has no dtype."""
+    try:
+        return bytes_of(type_) if is_static(type_) else None
+    except TypeError:
+        return None

@@ -22,6 +22,11 @@ def shape_of(value: ir.Value) -> tuple[int | None, ...]:
     return tuple(None if size == DYNAMIC else size for size in ir.RankedTensorType(value.type).shape)
 
 
+def sizes_of(value: ir.Value) -> list[int]:
+    """A tensor's sizes, where they are known to be static."""
+    return list(ir.RankedTensorType(value.type).shape)
+
+
 def static_shape(value: ir.Value) -> tuple[int, ...]:
     """A tensor's sizes.
 

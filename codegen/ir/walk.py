@@ -1,4 +1,4 @@
-"""The ops and functions of a module."""
+"""The ops and functions of a module, and the ends of blocks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,30 @@ def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
             for block in region.blocks:
                 stack.extend(reversed([operation.operation for operation in block.operations]))
     return found
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """A block's last op, without a walk along the block."""
+    last = ir.InsertionPoint.at_block_terminator(block).ref_operation
+    assert last is not None, "a block with a terminator"
+    return last.operation
+
+
+def returned_by(block: ir.Block) -> list[ir.Value]:
+    """The operands of a block's terminator."""
+    return list(terminator(block).operands)
+
+
+def loops_by_depth(module: ir.Module) -> list[ir.Operation]:
+    """All loops of a module, those that lie deepest first, otherwise in order."""
+    found: list[tuple[int, int, ir.Operation]] = []
+    for number, op in enumerate(walk(module)):
+        if op.name == "stablehlo.while":
+            depth, parent = 0, op.parent
+            while parent is not None and parent.operation.name != "builtin.module":  # jaxlib 0.7: it has no parent
+                depth, parent = depth + 1, parent.operation.parent
+            found.append((-depth, number, op))
+    return [op for _, _, op in sorted(found, key=lambda entry: entry[:2])]
 
 
 def has_operations(module: ir.Module, count: int) -> bool:

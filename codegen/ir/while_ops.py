@@ -1,11 +1,68 @@
-"""`stablehlo.while`, built again with other carries."""
+"""`stablehlo.while`: counted loops, and loops built again with other carries.
+
+In: carries, and what makes a step's values. Out: loops at the current place, or before the one that they follow.
+Decision to know: `rebuild_while` copies the blocks, and may put other values in place of carries; `add_carries` and
+`drop_dead_carries` move them, so that they cost what the carries cost, however long the body is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .bindings import ir
+from . import ops
+from .bindings import ir, stablehlo
 from .clone import clone_block
+from .dce import erase_chains
+from .values import owner, users
+from .walk import terminator
+
+Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
+
+
+def _make(inits: Sequence[ir.Value]) -> ir.Operation:
+    types = [value.type for value in inits]
+    return ir.Operation.create("stablehlo.while", results=types, operands=list(inits), regions=2)
+
+
+def counted(start: int, stop: int, step: int, carries: Sequence[ir.Value], body: Step) -> list[ir.Value]:
+    """A loop over `range(start, stop, step)`; without a turn, the carries themselves.
+
+    Args:
+        start: the first index.
+        stop: where it ends.
+        step: how far the index moves, at least 1.
+        carries: their values before the loop.
+        body: from the index (int32) and the carries, the carries' next values.
+    """
+    if start >= stop:
+        return list(carries)
+    inits = [ops.index(start), *carries]
+    types = [value.type for value in inits]
+    loop = _make(inits)
+
+    def turn(index: ir.Value, *values: ir.Value) -> Sequence[ir.Value]:
+        following = body(index, list(values))
+        return [stablehlo.add(index, ops.index(step)), *following]
+
+    ops.fill(loop.regions[0], types, lambda index, *_: [ops.compare("LT", index, ops.index(stop))])
+    ops.fill(loop.regions[1], types, turn)
+    made: list[ir.Value] = [*loop.results]
+    return made[1:]
+
+
+def unrolled(count: int, unroll: int, carries: Sequence[ir.Value], body: Step) -> list[ir.Value]:
+    """`counted` over `range(count)`, several turns in one; what is left over is a second loop.
+
+    `body` is called with an index that may be `counter + constant`.
+    """
+
+    def turns(index: ir.Value, values: list[ir.Value]) -> Sequence[ir.Value]:
+        for offset in range(unroll):
+            values = list(body(stablehlo.add(index, ops.index(offset)) if offset else index, values))
+        return values
+
+    whole = count // unroll * unroll
+    return counted(whole, count, 1, counted(0, whole, unroll, carries, turns), body)
 
 
 def rebuild_while(
@@ -31,20 +88,109 @@ def rebuild_while(
         The new loop: one result for each of `keep`, then one for each of `added`.
     """
     inits = [loop.operands[place] for place in keep] + list(added)
-    types = [value.type for value in inits]
-    new = ir.Operation.create("stablehlo.while", results=types, operands=inits, regions=2, loc=loop.location)
-    for number, region in enumerate(new.regions):
+
+    def block(number: int) -> ops.Body:
         old = loop.regions[number].blocks[0]
-        block = region.blocks.append(*types, arg_locs=[loop.location] * len(types))
-        known = {old.arguments[place]: block.arguments[index] for index, place in enumerate(keep)}
-        extra: list[ir.Value] = [*block.arguments][len(keep) :]
-        with ir.InsertionPoint(block), loop.location:
+
+        def body(*arguments: ir.Value) -> Sequence[ir.Value]:
+            known = {old.arguments[place]: arguments[index] for index, place in enumerate(keep)}
             for place, make in (replaced or {}).items():
                 known[old.arguments[place]] = make()
             returned, known = clone_block(old, known)
-            if number == 1:
-                returned = [returned[place] for place in keep]
-                following = list(step(extra, known, returned)) if step is not None else extra
-                returned = [*returned, *following]
-            ir.Operation.create("stablehlo.return", operands=returned, loc=loop.location)
+            if number == 0:
+                return returned
+            extra = list(arguments[len(keep) :])
+            returned = [returned[place] for place in keep]
+            following = step(extra, known, returned) if step is not None else extra
+            return [*returned, *following]
+
+        return body
+
+    with loop.location:
+        new = _make(inits)
+        for number, region in enumerate(new.regions):
+            ops.fill(region, [value.type for value in inits], block(number))
+    return new
+
+
+def add_carries(
+    loop: ir.Operation, added: Sequence[ir.Value], step: Callable[[list[ir.Value]], Sequence[ir.Value]]
+) -> ir.Operation:
+    """A loop with more carries, in the place of another.
+
+    Args:
+        loop: the loop. It is left empty, for the caller to erase once nothing holds values of its blocks any more; its
+            results are replaced.
+        added: initial values of the carries, which come behind those there are.
+        step: makes their next values at the end of the body, from their block arguments.
+
+    Returns:
+        The new loop.
+    """
+    condition, body = (region.blocks[0] for region in loop.regions)
+    for value in added:
+        condition.add_argument(value.type, loop.location)
+    arguments: list[ir.Value] = [body.add_argument(value.type, loop.location) for value in added]
+    last = terminator(body)
+    with ir.InsertionPoint(last), loop.location:
+        following = step(arguments)
+        ops.return_([*last.operands, *following])
+    last.erase()
+    return _moved(loop, [*loop.operands, *added], range(len(loop.results)))
+
+
+def drop_dead_carries(loop: ir.Operation) -> ir.Operation:
+    """Takes the carries off a loop that nothing needs, in place.
+
+    A carry is dropped if it is passed on as it is, or is a chain of `dynamic_update_slice` that nothing else reads;
+    what only other dead carries need is simplify's to find.
+
+    Returns:
+        The loop that now stands there: another one, or the same if it needs all its carries.
+    """
+    condition, body = (region.blocks[0] for region in loop.regions)
+    last = terminator(body)
+    following = list(last.operands)
+    writes: list[ir.Operation] = []
+    keep = []
+    for place, result in enumerate(loop.results):
+        chain = None if users(result) or users(condition.arguments[place]) else _written(body, place, following[place])
+        if chain is None:
+            keep.append(place)
+        else:
+            writes += chain[:1]
+    if len(keep) == len(following):
+        return loop
+    with ir.InsertionPoint(last), last.location:
+        ops.return_([following[place] for place in keep])
+    last.erase()
+    erase_chains(writes)
+    for place in sorted(set(range(len(following))) - set(keep), reverse=True):
+        condition.erase_argument(place)
+        body.erase_argument(place)
+    new = _moved(loop, [loop.operands[place] for place in keep], keep)
+    loop.erase()
+    return new
+
+
+def _written(body: ir.Block, place: int, value: ir.Value) -> list[ir.Operation] | None:
+    """The updates that a carry goes through, the last one first; None where something else is done with it."""
+    argument = body.arguments[place]
+    chain: list[ir.Operation] = []
+    while (op := owner(value)) is not None and op.name == "stablehlo.dynamic_update_slice" and op.block == body:
+        if len(users(value)) != 1:
+            return None
+        chain.append(op)
+        value = op.operands[0]
+    return chain if value == argument and len(users(argument)) == 1 else None
+
+
+def _moved(loop: ir.Operation, inits: Sequence[ir.Value], keep: Sequence[int]) -> ir.Operation:
+    """A loop before another one, with its blocks, and its results in place of the other one's."""
+    with ir.InsertionPoint(loop), loop.location:
+        new = _make(inits)
+    for region, old in zip(new.regions, list(loop.regions), strict=True):
+        old.blocks[0].append_to(region)
+    for number, place in enumerate(keep):
+        loop.results[place].replace_all_uses_with(new.results[number])
     return new

@@ -1,4 +1,4 @@
-"""cpu-nan: maxima and minima of many floats that keep NaN whatever XLA:CPU makes of them.
+"""cpu_nan: maxima and minima of many floats that keep NaN whatever XLA:CPU makes of them.
 
     before  %m = stablehlo.reduce(%x init: %i) applies stablehlo.maximum across dimensions = [1] : tensor<8x4096xf64>
     after   %m = ...                                             // as before
@@ -13,14 +13,12 @@ sizes. Rounding: none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ..dtypes import kind_of
-from ..errors import PassError
-from ..ir.attributes import dense_attr
-from ..ir.bindings import ir
+from ..ir import ops
+from ..ir.attributes import integers
+from ..ir.bindings import ir, stablehlo
 from ..ir.types import numpy_dtype
 from ..ir.walk import walk
 from .report import Report
@@ -32,10 +30,8 @@ _BODIES = ("stablehlo.maximum", "stablehlo.minimum")
 OPS = frozenset({"stablehlo.reduce"})
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; it takes no options."""
-    if options:
-        raise PassError("pass 'cpu-nan' takes no options")
+def run(module: ir.Module, report: Report) -> None:
+    """The pass."""
     for operation in [op for op in walk(module) if op.name == "stablehlo.reduce"]:
         if _may_lose_nan(operation):
             _keep_nan(operation)
@@ -55,35 +51,9 @@ def _may_lose_nan(operation: ir.Operation) -> bool:
 def _keep_nan(operation: ir.Operation) -> None:
     x, result = operation.operands[0], operation.results[0]
     uses = [(use.owner.operation, use.operand_number) for use in result.uses]
-    type_ = ir.RankedTensorType(result.type)
-    dtype = numpy_dtype(type_.element_type)
-    context = operation.context
-    with context, operation.location, ir.InsertionPoint.after(operation):
-        boolean = ir.IntegerType.get_signless(1)
-        is_nan = ir.Operation.create(
-            "stablehlo.compare",
-            results=[ir.RankedTensorType.get(ir.RankedTensorType(x.type).shape, boolean)],
-            operands=[x, x],
-            attributes={"comparison_direction": ir.Attribute.parse("#stablehlo<comparison_direction NE>")},
-        ).result
-        scalar = ir.RankedTensorType.get([], boolean)
-        any_nan = ir.Operation.create(
-            "stablehlo.reduce",
-            results=[ir.RankedTensorType.get(type_.shape, boolean)],
-            operands=[is_nan, _constant(np.array(False), context)],
-            attributes={"dimensions": operation.attributes["dimensions"]},
-            regions=1,
-        )
-        block = any_nan.regions[0].blocks.append(scalar, scalar)
-        with ir.InsertionPoint(block):
-            both = ir.Operation.create("stablehlo.or", results=[scalar], operands=list(block.arguments)).result
-            ir.Operation.create("stablehlo.return", operands=[both])
-        nan = _constant(np.full(type_.shape, np.nan).astype(dtype), context)
-        kept = ir.Operation.create("stablehlo.select", results=[type_], operands=[any_nan.result, nan, result]).result
+    with operation.location, ir.InsertionPoint.after(operation):
+        is_nan = ops.compare("NE", x, x)
+        any_nan = ops.reduce("stablehlo.or", is_nan, ops.constant(np.False_), integers(operation, "dimensions"))
+        kept = stablehlo.select(any_nan, ops.full_like(result, np.nan), result)
     for owner, number in uses:
         owner.operands[number] = kept
-
-
-def _constant(value: np.ndarray, context: ir.Context) -> ir.Value:
-    attribute = dense_attr(value, context)
-    return ir.Operation.create("stablehlo.constant", results=[attribute.type], attributes={"value": attribute}).result

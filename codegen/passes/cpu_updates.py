@@ -1,4 +1,4 @@
-"""cpu-updates: a barrier between an update of a part of an array and a reshape of the result.
+"""cpu_updates: a barrier between an update of a part of an array and a reshape of the result.
 
     before  %u = stablehlo.dynamic_update_slice %x, %part, %i, %j : ... -> tensor<8x16xf64>
             %r = stablehlo.reshape %u : (tensor<8x16xf64>) -> tensor<1x8x16xf64>
@@ -13,9 +13,7 @@ to 0.12.0.1). XLA drops the barrier after that. Scatters become updates in XLA. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ..errors import PassError
+from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.walk import walk
 from .report import Report
@@ -27,15 +25,12 @@ _RESHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim")
 OPS = frozenset(_UPDATES)
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; it takes no options."""
-    if options:
-        raise PassError("pass 'cpu-updates' takes no options")
+def run(module: ir.Module, report: Report) -> None:
+    """The pass."""
     for reshape in [op for op in walk(module) if op.name in _RESHAPES]:
         value = reshape.operands[0]
         if isinstance(value.owner, ir.Block) or value.owner.name not in _UPDATES:
             continue
         with module.context, reshape.location, ir.InsertionPoint(reshape):
-            barrier = ir.Operation.create("stablehlo.optimization_barrier", results=[value.type], operands=[value])
-        reshape.operands[0] = barrier.results[0]
+            (reshape.operands[0],) = ops.optimization_barrier([value])
         report.applied(reshape, result="a barrier between it and the update")

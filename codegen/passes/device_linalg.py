@@ -1,4 +1,4 @@
-"""device-linalg: portable factorizations become calls of the platform's library.
+"""device_linalg: portable factorizations become calls of the platform's library.
 
     before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
             %lu:2 = call @lu_float64(%b) : ...                     // @lu_float64 {hlograph.implements = "lu"}
@@ -13,17 +13,17 @@ are jaxlib's business. On a platform for which JAX has none, the portable form s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import PassError
 from ..ir.adopt import adopt_text
+from ..ir.attributes import flag_of
 from ..ir.bindings import ir, run_pipeline
+from ..ir.functions import replace_by_call
 from ..ir.jax_compat import enable_x64
 from ..ir.types import numpy_dtype
 from ..ir.walk import walk
 from .report import Report
-
-PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 _TPU_LU = ("float32", "complex64")
 
@@ -31,30 +31,24 @@ _TPU_LU = ("float32", "complex64")
 OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
 
 
-def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
-    """The pass; `platform` is JAX's name of the platform."""
-    unknown = set(options) - {"platform"}
-    if unknown:
-        raise PassError(f"device-linalg: unknown option {min(unknown)!r}; the only one is platform")
-    platform = options.get("platform", "cpu")
-    platform = "cuda" if platform == "gpu" else platform
-    if platform not in PLATFORMS:
-        raise PassError(f"device-linalg: unknown platform {platform!r} ({', '.join(PLATFORMS)})")
+def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", "gpu", "rocm", "tpu"] = "cpu") -> None:
+    """The pass; `platform` is JAX's name of the platform, "gpu" is "cuda"."""
+    name = "cuda" if platform == "gpu" else platform
     implemented = _implementations(module)
-    found = [op for op in walk(module) if _has_library(_kind(op, implemented), op, platform)]
+    found = [op for op in walk(module) if _has_library(_kind(op, implemented), op, name)]
     functions: dict[Any, str] = {}
     for operation in found:
         kind = _kind(operation, implemented)
         assert kind is not None
         key, function = _library_function(kind, operation)
         if not all(ir.RankedTensorType(value.type).has_static_shape for value in operation.operands):
-            raise PassError(f"device-linalg needs static shapes; specialize first (at {operation.location})")
+            raise PassError(f"device_linalg needs static shapes; specialize first (at {operation.location})")
         if key not in functions:
-            text = _lowered(function, operation, platform)
-            functions[key] = adopt_text(module, text, f"{kind}_{platform}")
+            text = _lowered(function, operation, name)
+            functions[key] = adopt_text(module, text, f"{kind}_{name}")
         replace_by_call(operation, functions[key])
     if found:
-        run_pipeline(module, "symbol-dce", name="device-linalg")
+        run_pipeline(module, "symbol-dce", name="device_linalg")
 
 
 def _implementations(module: ir.Module) -> dict[str, str]:
@@ -80,11 +74,6 @@ def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bo
     if kind is None or platform != "tpu" or not kind.startswith("lu"):
         return kind is not None
     return numpy_dtype(ir.RankedTensorType(operation.operands[0].type).element_type).name in _TPU_LU
-
-
-def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
-    """A boolean attribute of an operation."""
-    return ir.BoolAttr(operation.attributes[name]).value if name in operation.attributes else default
 
 
 def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable[..., Any]]:
@@ -126,18 +115,3 @@ def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: st
     with enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
-
-
-def replace_by_call(operation: ir.Operation, symbol: str) -> None:
-    """Calls a function of the same type in place of an operation."""
-    call = ir.Operation.create(
-        "func.call",
-        results=[value.type for value in operation.results],
-        operands=list(operation.operands),
-        attributes={"callee": ir.FlatSymbolRefAttr.get(symbol, operation.context)},
-        loc=operation.location,
-        ip=ir.InsertionPoint(operation),
-    )
-    for old, new in zip(operation.results, call.results, strict=True):
-        old.replace_all_uses_with(new)
-    operation.erase()

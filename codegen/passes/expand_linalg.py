@@ -1,4 +1,4 @@
-"""expand-linalg: factorizations as plain StableHLO loops, for the reference interpreter.
+"""expand_linalg: factorizations as plain StableHLO loops, for the reference interpreter.
 
     before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
     after   %l = call @cholesky_expanded(%a) : ...        // a while over the columns
@@ -9,7 +9,7 @@ checking, not for speed: each step works on whole matrices through masks, so tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,23 +17,22 @@ from .. import builder as hlo
 from ..builder import INT64, Builder, Tensor
 from ..errors import PassError
 from ..ir.adopt import adopt
+from ..ir.attributes import flag_of
 from ..ir.bindings import ir
+from ..ir.functions import replace_by_call
 from ..ir.types import numpy_dtype
 from ..ir.walk import walk
-from .device_linalg import flag_of, replace_by_call
 from .report import Report
 
 
-def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
-    """The pass; it takes no options."""
-    if options:
-        raise PassError("expand-linalg takes no options")
+def run(module: ir.Module, _report: Report) -> None:
+    """The pass."""
     for operation in walk(module):
         if operation.name not in ("stablehlo.cholesky", "stablehlo.triangular_solve"):
             continue
         types = [ir.RankedTensorType(value.type) for value in operation.operands]
         if not all(type_.has_static_shape for type_ in types):
-            raise PassError(f"expand-linalg needs static shapes; specialize first (at {operation.location})")
+            raise PassError(f"expand_linalg needs static shapes; specialize first (at {operation.location})")
         builder = Builder(module.context, "expanded")
         specs = [(tuple(t.shape), numpy_dtype(t.element_type)) for t in types]
         with builder.function("main", specs) as arguments:

@@ -10,21 +10,12 @@ jaxlib does not register the extension that lets it touch `func.call`. Rounding:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.inline import inline_calls
 from .report import Report
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; it takes no options.
-
-    Raises:
-        PassError: an option.
-    """
-    if options:
-        raise PassError(f"pass {report.pass_name!r} takes no options")
+def run(module: ir.Module, _report: Report) -> None:
+    """The pass."""
     inline_calls(module, all_of_them=False)
     run_pipeline(module, "symbol-dce", name="inline")

@@ -14,9 +14,12 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.types import numpy_dtype
-from ..ir.walk import main_function
+from ..ir.functions import return_values
+from ..ir.types import bytes_of
+from ..ir.values import static_shape
+from ..ir.walk import main_function, terminator
 
 SMALL = 1 << 15  # bytes; copying more costs as much as the result
 
@@ -50,19 +53,19 @@ def pack_results(
         For each of these, where it is.
     """
     main = main_function(module)
-    terminator = list(main.regions[0].blocks[0].operations)[-1].operation
-    values = [terminator.operands[place] for place in places]
+    last = terminator(main.regions[0].blocks[0])
+    values = [last.operands[place] for place in places]
     types = [ir.RankedTensorType(value.type) for value in values]
     groups: dict[ir.Type, list[int]] = {}
     for number, type_ in enumerate(types):
-        if _bytes(type_) <= SMALL and number not in alone:
+        if bytes_of(type_) <= SMALL and number not in alone:
             groups.setdefault(type_.element_type, []).append(number)
     packed = {number: element for element, numbers in groups.items() if len(numbers) > 1 for number in numbers}
     outputs: list[ir.Value] = []
     found: list[PackedResult] = []
     made: dict[ir.Type, int] = {}
     starts: dict[ir.Type, int] = {}
-    with module.context, terminator.location, ir.InsertionPoint(terminator):
+    with last.location, ir.InsertionPoint(last):
         for number, (value, type_) in enumerate(zip(values, types, strict=True)):
             element = packed.get(number)
             if element is None:
@@ -71,44 +74,14 @@ def pack_results(
                 continue
             if element not in made:
                 made[element] = len(outputs)
-                outputs.append(_flat([values[i] for i in groups[element]], element))
+                outputs.append(_flat([values[i] for i in groups[element]]))
             start = starts.get(element, 0)
             found.append(PackedResult(made[element], start, tuple(type_.shape)))
             starts[element] = start + math.prod(type_.shape)
-    with module.context:
-        _return(main, terminator, outputs)
+    return_values(main, outputs)
     return tuple(found)
 
 
-def _bytes(type_: ir.RankedTensorType) -> int:
-    return math.prod(type_.shape) * numpy_dtype(type_.element_type).itemsize
-
-
-def _flat(values: Sequence[ir.Value], element: ir.Type) -> ir.Value:
+def _flat(values: Sequence[ir.Value]) -> ir.Value:
     """The elements of all of them."""
-    sizes = [math.prod(ir.RankedTensorType(value.type).shape) for value in values]
-    parts = [
-        ir.Operation.create(
-            "stablehlo.reshape", results=[ir.RankedTensorType.get([size], element)], operands=[value]
-        ).results[0]
-        for value, size in zip(values, sizes, strict=True)
-    ]
-    whole = ir.Operation.create(
-        "stablehlo.concatenate",
-        results=[ir.RankedTensorType.get([sum(sizes)], element)],
-        operands=parts,
-        attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)},
-    )
-    return whole.results[0]
-
-
-def _return(main: ir.Operation, terminator: ir.Operation, outputs: Sequence[ir.Value]) -> None:
-    """Makes the main function return other values."""
-    inputs = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
-    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [value.type for value in outputs]))
-    if "res_attrs" in main.attributes:
-        del main.attributes["res_attrs"]
-    ir.Operation.create(
-        "func.return", operands=list(outputs), loc=terminator.location, ip=ir.InsertionPoint(terminator)
-    )
-    terminator.erase()
+    return ops.concatenate([ops.reshape(value, [math.prod(static_shape(value))]) for value in values], 0)

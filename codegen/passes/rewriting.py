@@ -20,7 +20,7 @@ location, and must not change or make anything before it is sure.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -30,38 +30,45 @@ from ..ir.bindings import ir
 from ..ir.driver import apply_rewrites
 from ..ir.modules import clone_module, replace_body, verify
 from ..ir.refused import Refused
+from .registry import REWRITES as REWRITES
+from .registry import Pass, check_free
 from .report import Report
 
 RewriteFunction = Callable[[ir.Operation], "ir.Value | ir.Operation | ir.OpView | Sequence[ir.Value] | None"]
 
 
-@dataclass(frozen=True)
-class Rewrite:
-    """A function on a matched op.
+@dataclass(frozen=True, kw_only=True)
+class Rewrite(Pass):
+    """A function on a matched op, which is a pass by its own name.
 
     Attributes:
-        name: for `--pass`, `--explain` and `optimize=`.
         roots: full names of the ops that it is called for, e.g. `stablehlo.reduce`.
         function: see this file's head.
         exact: whether results keep every bit; one that does not is left out under `reassociate=False`.
-        line: what it does.
-        default: whether it is among those of `optimize="default"`.
     """
 
-    name: str
     roots: tuple[str, ...]
     function: RewriteFunction
-    exact: bool
-    line: str
-    default: bool
+    exact: bool = False
 
-    def __call__(self, op: ir.Operation) -> Any:
-        """Calls the function."""
-        return self.function(op)
+    @property
+    def run(self) -> Callable[..., None]:
+        """Applies this rewrite alone."""
 
+        def alone(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+            apply(module, [self], report, reassociate=reassociate)
 
-# Rewrites by name, hlograph's and users'.
-REWRITES: dict[str, Rewrite] = {}
+        return alone
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The ops that it is called for."""
+        return self.roots
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """None: it is one itself."""
+        return ()
 
 
 def rewrite(
@@ -82,55 +89,21 @@ def rewrite(
         raise PassError('rewrite() needs the names of the ops to match, as in @rewrite("stablehlo.reduce")')
 
     def register(function: RewriteFunction) -> RewriteFunction:
-        from . import check_free
-
         wanted = name or str(getattr(function, "__name__", ""))
         check_free(wanted)
         line = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
-        REWRITES[wanted] = Rewrite(wanted, roots, function, exact, line, default)
+        REWRITES[wanted] = Rewrite(name=wanted, line=line, default=default, roots=roots, function=function, exact=exact)
         return function
 
     return register
 
 
-# What rewrites remember while they are applied to a module.
-_MEMORY: ContextVar[dict[str, Any]] = ContextVar("rewriting")
+_REASSOCIATE: ContextVar[bool] = ContextVar("reassociate")
 
 
 def keeps_bits() -> bool:
     """Whether `reassociate=false` was asked for, for a rewrite that is exact in some cases, or can be made so."""
-    return not _MEMORY.get()["reassociate"]
-
-
-def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """A thing that a rewrite keeps from op to op of one run, such as what it has found out; made when first asked for.
-
-    Never keep ops or values: the driver may drop them.
-    """
-    memory = _MEMORY.get()
-    if key not in memory:
-        memory[key] = make()
-    return memory[key]
-
-
-def only_flag(options: Mapping[str, str], pass_name: str, name: str, *, default: bool) -> bool:
-    """The value of a pass's only option, which is true or false.
-
-    Raises:
-        PassError: another option, or another value.
-    """
-    unknown = sorted(set(options) - {name})
-    if unknown:
-        raise PassError(f"pass {pass_name!r} has no option {unknown[0]!r}; it takes {name}=true or false")
-    value = options.get(name, str(default)).lower()
-    if value not in ("true", "false"):
-        raise PassError(f"pass {pass_name!r}: {name} is true or false, not {value!r}")
-    return value == "true"
-
-
-def reassociates(options: Mapping[str, str], pass_name: str) -> bool:
-    """The value of the option `reassociate`, true by default; raises `PassError` as `only_flag`."""
-    return only_flag(options, pass_name, "reassociate", default=True)
+    return not _REASSOCIATE.get()
 
 
 def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, reassociate: bool = True) -> None:
@@ -154,7 +127,7 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
     applied = report.rewritten.total()
     # The driver also drops ops without a use: that alone is no reason to change a module.
     before = clone_module(module)
-    token = _MEMORY.set({"reassociate": reassociate})
+    token = _REASSOCIATE.set(reassociate)
     try:
         apply_rewrites(module, patterns)
         verify(module, f"the result of pass {report.pass_name!r}")
@@ -162,7 +135,7 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
         replace_body(module, before)
         raise
     finally:
-        _MEMORY.reset(token)
+        _REASSOCIATE.reset(token)
     if report.rewritten.total() == applied:
         replace_body(module, before)
 

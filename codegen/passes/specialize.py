@@ -25,11 +25,13 @@ from ..constraints import Constraint
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import PassError
+from ..ir import ops
 from ..ir.attributes import dense_attr
-from ..ir.bindings import current_context, ir, run_pipeline
+from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
+from ..ir.functions import return_values
 from ..ir.modules import refine_custom_calls
 from ..ir.types import element_type
-from ..ir.walk import main_function, walk
+from ..ir.walk import main_function, terminator, walk
 from ..signature import Argument, Count, Result, Signature
 from .report import Report
 
@@ -37,14 +39,8 @@ _ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
 _SHAPES = "stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 
 
-def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
-    """The pass: options are root names with integer values."""
-    sizes = {}
-    for name, text in options.items():
-        try:
-            sizes[name] = int(text)
-        except ValueError:
-            raise PassError(f"specialize: size {name}={text} is not an integer") from None
+def run(module: ir.Module, _report: Report, /, **sizes: int) -> None:
+    """The pass: options are root names with their sizes."""
     specialize(module, sizes)
 
 
@@ -116,8 +112,7 @@ def _refine_bitcasts(module: ir.Module) -> None:
         elif after.rank > before.rank:
             shape.append(after.shape[-1])
         with module.context, ir.InsertionPoint(operation), operation.location:
-            type_ = ir.RankedTensorType.get(shape, after.element_type)
-            refined = ir.Operation.create(operation.name, results=[type_], operands=[operation.operands[0]]).result
+            refined = stablehlo.bitcast_convert(ops.tensor_type(after, shape), operation.operands[0])
             operation.results[0].replace_all_uses_with(_as_open(refined, after))
             operation.erase()
 
@@ -125,21 +120,12 @@ def _refine_bitcasts(module: ir.Module) -> None:
 def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     """A value under a type with open sizes, as StableHLO's refinement of arguments leaves one for that of shapes."""
     shape = np.array(ir.RankedTensorType(value.type).shape, np.int64)
-    context = type_.context
-    sizes = ir.Operation.create(
-        "stablehlo.constant",
-        results=[ir.RankedTensorType.get(shape.shape, ir.IntegerType.get_signless(64))],
-        attributes={"value": dense_attr(shape, context)},
-    ).result
-    return ir.Operation.create(
-        "stablehlo.custom_call",
-        results=[type_],
-        operands=[value, sizes],
-        attributes={
-            "call_target_name": ir.StringAttr.get("stablehlo.shape_refinement_operand_wrapper"),
-            "indices_of_shape_operands": dense_attr(np.array([1], np.int64), context),
-        },
-    ).result
+    return ops.custom_call(
+        "stablehlo.shape_refinement_operand_wrapper",
+        type_,
+        [value, ops.constant(shape)],
+        indices_of_shape_operands=dense_attr(np.array([1], np.int64), type_.context),
+    )
 
 
 def _custom_calls(module: ir.Module) -> list[ir.Operation]:
@@ -218,22 +204,14 @@ def _without_decided_checks(signature: Signature, function: ir.Operation) -> Sig
     """Drops the flags from the function's results, and the checks, where refinement found all of them true."""
     if not signature.checks:
         return signature
-    block = function.regions[0].blocks[0]
-    terminator = list(block.operations)[-1].operation
-    flags = terminator.operands[len(terminator.operands) - 1].owner
+    last = terminator(function.regions[0].blocks[0])
+    flags = last.operands[len(last.operands) - 1].owner
     if isinstance(flags, ir.Block) or flags.operation.name != "stablehlo.constant":
         return signature
     values: Any = ir.DenseIntElementsAttr(flags.operation.attributes["value"])
     if not all(values):
         return signature
-    with function.context, ir.InsertionPoint(terminator):
-        results = list(terminator.operands)[:-1]
-        ir.Operation.create("func.return", operands=results, loc=terminator.location)
-        terminator.erase()
-        inputs, outputs = [x.type for x in block.arguments], [x.type for x in results]
-        function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(inputs, outputs, context=function.context)
-        )
+    return_values(function, list(last.operands)[:-1])
     return replace(signature, checks=())
 
 
@@ -248,13 +226,8 @@ def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str
             if not argument.dims or all(name in sizes for name in argument.values):
                 elements = [sizes[name] for name in argument.values]
                 literal = np.array(elements if argument.dims else elements[0], argument.dtype)
-                replacement = ir.Operation.create(
-                    "stablehlo.constant",
-                    results=[value.type],
-                    attributes={"value": dense_attr(literal, function.context)},
-                    ip=ir.InsertionPoint.at_block_begin(block),
-                ).result
-                value.replace_all_uses_with(replacement)
+                with ir.InsertionPoint.at_block_begin(block):
+                    value.replace_all_uses_with(ops.constant(literal))
             else:
                 raise PassError(
                     f"specialize: give all of {[name for name in argument.values if name]}, the sizes in argument "

@@ -2,7 +2,7 @@
 
 In: a JAX primitive that JAX would lower to a library's call. Out: plain StableHLO, made with the builder as for a
 graph's op. On CPU, JAX calls LAPACK for Cholesky factors and triangular solves; here they stay portable, and
-`device-linalg` puts the library's call in their place when platform and sizes are known.
+`device_linalg` puts the library's call in their place when platform and sizes are known.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ print(
 # CHECK-LABEL: module @cholesky
 # CHECK: custom_call @lapack_dpotrf_ffi
 static = hlograph.emit_stablehlo(jnp.linalg.cholesky, MATRIX, name="cholesky").specialize({"n": 3})
-print(static.run_passes(["device-linalg{platform=cpu}"]))
+print(static.run_passes(["device_linalg{platform=cpu}"]))
 
 # CHECK-LABEL: module @eigenvalues
 # CHECK: custom_call @lapack_dsyevd_ffi

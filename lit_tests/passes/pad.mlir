@@ -7,7 +7,7 @@
 // RUN: not %hlograph opt %s --split-input-file --pass 'pad{q=3}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not %hlograph opt %s --split-input-file --pass 'pad' 2>&1 | filecheck %s --check-prefix=MISSING
 
-// NUMBER: hlograph: error: pad: bound n=many is not an integer
+// NUMBER: hlograph: error: pass 'pad': n is an integer, not 'many'
 // NEGATIVE: hlograph: error: pad: the bound n = -1 is not between 0 and 2147483647
 // UNKNOWN: hlograph: error: pad: the program has no size 'q' (its sizes: n)
 // MISSING: hlograph: error: pad: no bound is given for n

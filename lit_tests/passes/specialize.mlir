@@ -9,7 +9,7 @@
 
 // UNKNOWN: hlograph: error: specialize: the program has no size 'q' (its sizes: n)
 // NEGATIVE: hlograph: error: specialize: size n = -1 is negative
-// NUMBER: hlograph: error: specialize: size n=3.5 is not an integer
+// NUMBER: hlograph: error: pass 'specialize': n is an integer, not '3.5'
 // MALFORMED: hlograph: error: malformed pass 'specialize{n'
 
 // Every op becomes static, shape vectors and size arithmetic go away, and the signature follows.

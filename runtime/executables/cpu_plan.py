@@ -22,6 +22,7 @@ import numpy as np
 
 from ...codegen.analysis.loops import Loop
 from ...codegen.ir.bindings import ir
+from ...codegen.ir.kinds import having
 from ...codegen.ir.modules import clone_bytes, to_bytecode, verify
 from ...codegen.ir.refused import Refused
 from ...codegen.ir.types import numpy_dtype
@@ -47,13 +48,7 @@ LEVEL = 1
 LEVEL_LOOPS = 2
 MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
 
-_STARTING = {
-    f"stablehlo.{name}"
-    for name in (
-        *("dot_general", "reduce", "reduce_window", "sort", "scatter", "gather", "concatenate", "convolution"),
-        *("dynamic_update_slice", "custom_call", "cholesky", "triangular_solve", "fft", "rng_bit_generator", "case"),
-    )
-}
+_STARTING = having("starts")
 
 # A library's kernels or XLA's threads would break up what is to be computed together; inside of a region XLA refuses
 # them.

@@ -20,8 +20,7 @@ from jax import tree_util
 
 from ...codegen.constraints import Constraint
 from ...codegen.errors import GraphError, HlographError
-from ...codegen.passes import parse_spec
-from ...codegen.passes.optimize import DEFAULT
+from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
 from ...dialects.jax.trace import NotWanted, Traced, equations, trace
 from ..executables import cpu_plan
@@ -196,7 +195,7 @@ class Programs:
             return True
         if platform_of(self.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
-        return tuple(parse_spec(spec)[0] for spec in self.passes) != DEFAULT or _is_long(jaxpr.jaxpr)
+        return not is_default(self.passes) or _is_long(jaxpr.jaxpr)
 
     def trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int] | None = None) -> Traced:
         """The program of such arguments, traced now.

@@ -17,9 +17,10 @@ from itertools import pairwise
 from typing import overload
 
 from ...codegen.errors import PassError
-from ...codegen.ir.modules import clone_bytes
-from ...codegen.passes import parse_spec, run
-from ...codegen.passes.optimize import Optimize, may_apply, resolve
+from ...codegen.ir.modules import clone_bytes, to_bytecode
+from ...codegen.passes import canonical, parse_spec
+from ...codegen.passes.driver import steps
+from ...codegen.passes.optimize import Optimize, resolve
 from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
 
@@ -118,8 +119,11 @@ class Stages(Sequence[Stage]):
         return Stages(self._stages[place]) if isinstance(place, slice) else self._stages[place]
 
     def _named(self, name: str) -> Stage:
+        wanted, brace, options = name.partition("{")
+        wanted, dot, number = wanted.partition(".")
+        wanted = f"{canonical(wanted)}{dot}{number}{brace}{options}"
         for stage in self._stages:
-            if name == stage.name or (name and name == stage.spec):
+            if wanted == stage.name or (name and wanted == stage.spec):
                 return stage
         close = difflib.get_close_matches(name, self.names, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""
@@ -192,12 +196,13 @@ class Recorder:
         """Goes on with what `step` makes of the program; `spec` says what that is, as a pass is written."""
         started = time.perf_counter()
         self.program = step(self.program)
-        self._add(spec, time.perf_counter() - started, Report(spec))
+        self._add(spec, time.perf_counter() - started, Report(spec), self.program.to_bytecode())
 
     def skip(self, spec: str, notes: Sequence[Note] = ()) -> None:
         """Takes note of a pass that does nothing, and of what it says."""
         name = parse_spec(spec)[0]
-        self._unchanged.append(name)
+        known = {*self._unchanged, *(stage.name for stage in self._found)}
+        self._unchanged += [name] if name not in known else []
         self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
 
     def run(self, passes: Sequence[str]) -> None:
@@ -206,21 +211,16 @@ class Recorder:
         Raises:
             PassError: for an unknown pass, wrong options, or a pass that fails.
         """
-        for spec in passes:
-            module = self.program.copy_module()
-            if not may_apply(module, spec):
-                self.skip(spec)
-                continue
-            started = time.perf_counter()
-            report = run(module, spec, detailed=self._detailed)
-            seconds = time.perf_counter() - started
-            self.program = Program(module, filename=self.program.filename)
-            if not self._add(spec, seconds, report):
-                self.skip(spec, tuple(report.notes))
+        module = self.program.copy_module()
+        for step in steps(module, passes, detailed=self._detailed, promising=True):
+            report = step.report
+            if report is None or not self._add(step.spec, step.seconds, report, to_bytecode(step.module)):
+                self.skip(step.spec, tuple(report.notes) if report is not None else ())
+        self.program = Program(module, filename=self.program.filename)
 
-    def _add(self, spec: str, seconds: float, report: Report) -> bool:
+    def _add(self, spec: str, seconds: float, report: Report, bytecode: bytes) -> bool:
         """A stage, if the module is another one now."""
-        written = _Written(self.program.to_bytecode())
+        written = _Written(bytecode)
         if written == self._last:
             return False
         name = free_name(parse_spec(spec)[0], [stage.name for stage in self._found])

@@ -18,7 +18,7 @@ import jax
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import to_bytecode
 from ...codegen.passes.device_linalg import OPS
-from ...codegen.passes.optimize import written
+from ...codegen.passes.registry import write_spec
 from ...codegen.program import Program
 from .costs import Cost, measure
 from .recorder import Recorder, Stage, Stages
@@ -186,9 +186,9 @@ def record(
         recorder.apply(_spec("pad", bounds), lambda program: program.pad(bounds))
     recorder.run(passes)
     if not OPS.isdisjoint(recorder.program.op_counts()):
-        recorder.run([f"device-linalg{{platform={platform}}}"])
+        recorder.run([f"device_linalg{{platform={platform}}}"])
     return recorder.stages
 
 
 def _spec(name: str, sizes: Mapping[str, int]) -> str:
-    return written(name, {root: str(size) for root, size in sizes.items()})
+    return write_spec(name, {root: str(size) for root, size in sizes.items()})

@@ -28,10 +28,10 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir import ops
 from ...codegen.ir.adopt import adopt
-from ...codegen.ir.attributes import dense_attr
+from ...codegen.ir.bindings import stablehlo
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
-from ...codegen.ir.types import element_type
 from ...codegen.ir.walk import main_function
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed
@@ -80,10 +80,10 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
     name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
     given = [
-        _shaped(_converted(x, ir.RankedTensorType(type_).element_type), ir.RankedTensorType(type_).shape)
+        _shaped(ops.convert(x, type_), ir.RankedTensorType(type_).shape)
         for x, type_ in zip(operands, function_type.inputs, strict=False)
     ]
-    given += [_constant(value, context) for value in module.sizes]
+    given += [ops.index(value) for value in module.sizes]
     call_op = ir.Operation.create(
         "func.call",
         results=function_type.results,
@@ -92,19 +92,10 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     )
     results = [call_op.results[place] for place in module.places[: len(ctx.avals_out)]]
     cut = [_cut(x, aval.shape) for x, aval in zip(results, ctx.avals_out, strict=True)]
-    converted = [_converted(x, element_type(a.dtype, context)) for x, a in zip(cut, ctx.avals_out, strict=True)]
+    converted = [ops.convert(x, a.dtype) for x, a in zip(cut, ctx.avals_out, strict=True)]
     dynamic = ir.ShapedType.get_dynamic_size()
     shapes = [[size if type(size) is int else dynamic for size in aval.shape] for aval in ctx.avals_out]
     return [_shaped(x, shape) for x, shape in zip(converted, shapes, strict=True)]
-
-
-def _converted(value: Any, element: Any) -> Any:
-    """A value with another element type: JAX without 64-bit types meets a program that has them."""
-    type_ = ir.RankedTensorType(value.type)
-    if type_.element_type == element:
-        return value
-    result = ir.RankedTensorType.get(type_.shape, element)
-    return ir.Operation.create("stablehlo.convert", results=[result], operands=[value]).results[0]
 
 
 def _shaped(value: Any, shape: Sequence[int]) -> Any:
@@ -112,28 +103,8 @@ def _shaped(value: Any, shape: Sequence[int]) -> Any:
     type_ = ir.RankedTensorType(value.type)
     if type_.shape == list(shape):
         return value
-    context = value.type.context
-    i32 = ir.IntegerType.get_signless(32, context)
-    one = ir.RankedTensorType.get([1], i32)
-    sizes = []
-    for axis in range(type_.rank):
-        number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), axis)
-        size = ir.Operation.create(
-            "stablehlo.get_dimension_size",
-            results=[ir.RankedTensorType.get([], i32)],
-            operands=[value],
-            attributes={"dimension": number},
-        )
-        sizes.append(ir.Operation.create("stablehlo.reshape", results=[one], operands=[size.results[0]]).results[0])
-    whole = ir.Operation.create(
-        "stablehlo.concatenate",
-        results=[ir.RankedTensorType.get([type_.rank], i32)],
-        operands=sizes,
-        attributes={"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), 0)},
-    )
-    result = ir.RankedTensorType.get(list(shape), type_.element_type)
-    operands = [value, whole.results[0]]
-    return ir.Operation.create("stablehlo.dynamic_reshape", results=[result], operands=operands).results[0]
+    sizes = [ops.reshape(stablehlo.get_dimension_size(value, axis), [1]) for axis in range(type_.rank)]
+    return stablehlo.dynamic_reshape(ops.tensor_type(type_, shape), value, stablehlo.concatenate(sizes, 0))
 
 
 def _cut(value: Any, shape: Sequence[int]) -> Any:
@@ -141,22 +112,7 @@ def _cut(value: Any, shape: Sequence[int]) -> Any:
     type_ = ir.RankedTensorType(value.type)
     if not type_.has_static_shape or list(shape) == type_.shape:
         return value
-    return ir.Operation.create(
-        "stablehlo.slice",
-        results=[ir.RankedTensorType.get(list(shape), type_.element_type)],
-        operands=[value],
-        attributes={
-            "start_indices": ir.DenseI64ArrayAttr.get([0] * len(shape)),
-            "limit_indices": ir.DenseI64ArrayAttr.get(list(shape)),
-            "strides": ir.DenseI64ArrayAttr.get([1] * len(shape)),
-        },
-    ).results[0]
-
-
-def _constant(value: int, context: Any) -> Any:
-    value_attr = dense_attr(np.asarray(value, np.int32), context)
-    constant = ir.Operation.create("stablehlo.constant", results=[value_attr.type], attributes={"value": value_attr})
-    return constant.results[0]
+    return ops.slice(value, [0] * len(shape), shape)
 
 
 # ---- derivatives -----------------------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def test_passes_leave_the_program_alone(program):
     [
         ("canonicalise", "did you mean 'canonicalize'"),
         ("specialize{n}", "expected option=value"),
-        ("specialize{n=x}", "not an integer"),
+        ("specialize{n=x}", "n is an integer, not 'x'"),
         ("specialize{m=3}", "no size 'm'"),
         ("specialize{n=-1}", "negative"),
         ("cse{fast=1}", "takes no options"),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -25,6 +27,7 @@ from rewritten_runs import as_arrays, close
 import hlograph
 from hlograph.codegen.errors import PaddingError
 from hlograph.codegen.passes import cpu_math, cpu_regions
+from hlograph.codegen.passes.cpu_regions import cost
 from hlograph.codegen.program import Program
 
 DEFAULT = 18
@@ -58,10 +61,23 @@ def plan_of(seed: int) -> tuple[hlograph.CpuOptions, Any, dict[str, int]]:
     return *PLANS[seed * 7 % len(PLANS)], LIMITS[seed % len(LIMITS)]
 
 
+@contextmanager
+def limited(limits: dict[str, int]) -> Iterator[None]:
+    """With other limits of the pass, wherever it reads them."""
+    with ExitStack() as stack:
+        for name, value in limits.items():
+            places = [place for place in (cpu_regions, cost) if hasattr(place, name)]
+            assert places, name
+            for place in places:
+                stack.enter_context(mock.patch.object(place, name, value))
+        stack.enter_context(mock.patch.dict(cpu_regions.run.__kwdefaults__, ops=limits.get("OPS", 300)))
+        yield
+
+
 def run(program: Program, seed: int, arrays: list[np.ndarray], policy: Any) -> list[np.ndarray]:
     """Results under the plan of a seed."""
     options, outputs, limits = plan_of(seed)
-    with mock.patch.multiple(cpu_regions, **{"OPS": 300} | limits), mock.patch.object(cpu_math, "ELEMENTS", 1):
+    with limited(limits), mock.patch.dict(cpu_math.run.__kwdefaults__, elements=1):
         fn = program.compile(cpu=options, outputs=outputs, policy=policy)
         results = as_arrays(fn(*arrays)) if program.signature.results else []
     assert fn.stats.retries == 0, "XLA has refused the plan"

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from jax import lax
 from rewritten_runs import with_less_saved, within_roundings
 
-from hlograph.codegen.passes.sink_reductions import saved_costs
+from hlograph.codegen.analysis import cost
+from hlograph.codegen.passes.optimize import ON_LOOPS
 from hlograph.codegen.program import Program
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
@@ -128,7 +129,7 @@ def function_of(recipe: Recipe) -> Callable[..., Any]:
 @settings(max_examples=PROGRAMS, deadline=None, derandomize="HLOGRAPH_SEED" not in os.environ)
 @given(recipes, st.sampled_from(["float32", "float64"]), st.integers(0, 99), st.booleans(), st.booleans())
 def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large: bool, sinks: bool):
-    """`large`: decides as for arrays that leave the cache, where more is computed again. `sinks`: the whole pass."""
+    """`large`: decides as for arrays that leave the cache, so that more is computed again. `sinks`: sums move too."""
     random = np.random.default_rng(seed)
     arrays = [
         random.normal(size=shape).astype(dtype)
@@ -136,10 +137,10 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
     ]
     with jax.enable_x64(True):
         text = jax.jit(function_of(recipe), keep_unused=True).lower(*arrays).as_text()
-    with mock.patch.object(saved_costs, "_LARGE", 0 if large else saved_costs._LARGE):
+    with mock.patch.object(cost, "_LARGE", 0 if large else cost._LARGE):
         before, after, _ = with_less_saved(Program.parse(text))
         if sinks:
-            after = before.run_passes(["sink_reductions"])
+            after = before.run_passes(ON_LOOPS)
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         assert within_roundings(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
     results = [program.compile(optimize="none")(*arrays) for program in (after, before)]

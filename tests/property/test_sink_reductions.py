@@ -1,4 +1,4 @@
-"""Random loops with random consumers, before and after `sink_reductions`, in the interpreter and on PJRT.
+"""Random loops with random consumers, before and after the passes on loops, in the interpreter and on PJRT.
 
 Float sums may be in another order: within 2e-5 of the largest element's magnitude. Integers, choices and logic must be
 equal, and so must be where NaN and infinities come out.
@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from hlograph.codegen.passes.optimize import ON_LOOPS
 from hlograph.codegen.program import Program
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
@@ -118,8 +119,8 @@ def test_random_loops_with_random_consumers(case, odd, seed):
     h = rng.choice(pool[:6], size=(2, 3)).astype(np.float32)
     data = rng.choice(pool, size=(case.steps, 2, 3)).astype(np.float32)
     before = Program.parse(jax.jit(case.function, keep_unused=True).lower(h, data).as_text())
-    after = before.run_passes(["sink_reductions"])
-    exact = before.run_passes(["sink_reductions{reassociate=false}"])
+    after = before.optimize(ON_LOOPS)
+    exact = before.optimize(ON_LOOPS, reassociate=False)
     expected = [np.asarray(x) for x in jax.tree.leaves(before.compile(optimize="none")(h, data))]
     compare(expected, jax.tree.leaves(after.compile(optimize="none")(h, data)))
     reference = before.run_passes(["inline"]).interpret(h, data)

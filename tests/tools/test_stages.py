@@ -104,6 +104,13 @@ def test_only_the_ends_are_measured(folder: Path) -> None:
     assert "changed nothing: cse, canonicalize\n" in text
 
 
+def test_the_default_passes_and_ones_own(folder: Path) -> None:
+    text = succeed("four.mlir", "--stages", "--load", "stages_rewrites.py", "--pass", "default",
+                   "--pass", "swap_operands_of_add", "--measure", "none")  # fmt: skip
+    assert list(rows(text)) == ["stage", "emitted", "swap_operands_of_add", "lowered"]
+    assert "changed nothing: roll_loops, simplify, loop_writes, " in text
+
+
 def test_a_graph_in_a_python_file(folder: Path) -> None:
     table = rows(succeed("stages_model.py:loss", "--dims", "x=n", "--dims", "y=n", "--stages", "--size", "n=10"))
     assert int(table["optimized HLO"][0]) > 3
@@ -190,7 +197,7 @@ def test_lines_that_are_the_same_are_folded() -> None:
         (["--stage", "hlo", "--size", "n=4", "--diff"], 2, "the optimized HLO is none of them"),
         (["--stage", "specialise", "--size", "n=4"], 1, "no stage 'specialise'; did you mean 'specialize'?"),
         (["--stages", "--size", "n=4", "--pass", "cze"], 2, "there is no pass 'cze'; did you mean cse?"),
-        (["--stages", "--size", "n=4", "--pass", "none", "--pass", "cse"], 2, "stand alone"),
+        (["--stages", "--size", "n=4", "--pass", "none", "--pass", "cse"], 2, "stands alone"),
         (["--stages", "--size", "n=4", "--load", "nowhere.py"], 1, "nowhere.py: no such file"),
     ],
 )

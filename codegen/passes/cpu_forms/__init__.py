@@ -1,39 +1,37 @@
-"""cpu-forms: forms of an op that XLA:CPU is fast at.
+"""cpu_forms: forms of an op that XLA:CPU is fast at.
 
     before  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000x20xf64>)
     after   %s = stablehlo.dot_general %ones, %x, contracting_dims = [0] x [0]
 
 In: a module with static shapes that is about to be compiled for the CPU; never one that is stored, or for another
-device. Runs before `device-linalg`, which takes the factorizations that are left. Out: the module with this package's
+device. Runs before `device_linalg`, which takes the factorizations that are left. Out: the module with this package's
 rewrites applied; each one's file shows what it does, its preconditions and what it does to rounding. Decision to know:
-a rewrite, and each number in it, is here because `benchmarks/cpu_forms.py` shows that it pays. With `kernel=true` the
-whole module is to become one kernel, in which XLA:CPU has no scatter, sort or library call: then forms are put that do
-without, also where they are only as fast.
+a rewrite, and each number in it, is here because `benchmarks/cpu_forms.py` shows that it pays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...ir.bindings import ir
 from ..report import Report
-from ..rewriting import Rewrite, apply, only_flag
+from ..rewriting import Rewrite, apply
 from .factors import small_cholesky, small_triangular_solve
-from .options import kernel
 from .running import running_loop
-from .scatters import scatter_loop
 from .sorts import rank_sort
 from .sums import sum_to_dot
 
 _REWRITES = tuple(
-    Rewrite(function.__name__, (f"stablehlo.{root}",), function, False, (function.__doc__ or "").split("\n")[0], False)
+    Rewrite(
+        name=function.__name__,
+        line=(function.__doc__ or "").split("\n")[0],
+        roots=(f"stablehlo.{root}",),
+        function=function,
+    )
     for root, function in (
         ("reduce", sum_to_dot),
         ("reduce_window", running_loop),
         ("cholesky", small_cholesky),
         ("triangular_solve", small_triangular_solve),
         ("sort", rank_sort),
-        ("scatter", scatter_loop),
     )
 )
 
@@ -43,11 +41,6 @@ NAMES = tuple(rewrite.name for rewrite in _REWRITES)
 TRIGGERS = frozenset(root for rewrite in _REWRITES for root in rewrite.roots)
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; option `kernel`, true or false.
-
-    Raises:
-        PassError: another option, or another value.
-    """
-    with kernel(only_flag(options, "cpu-forms", "kernel", default=False)):
-        apply(module, _REWRITES, report)
+def run(module: ir.Module, report: Report) -> None:
+    """The pass."""
+    apply(module, _REWRITES, report)

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ir import ops, while_ops
 from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import identity, reduction
-from ...ir.ops import reshape
 from ...ir.refused import require
 from ...ir.values import constant, dtype_of, static_shape
-from .build import loop, number, part, spread, unrolled_loop, written, zeros
 
 # Along fewer elements XLA's form is as fast.
 _LEAST = 32
@@ -49,27 +48,27 @@ def running_loop(op: ir.Operation) -> ir.Value | None:
     found, dtype = constant(init), dtype_of(x)
     require(dtype.kind in "fiub" and dtype.itemsize <= 8, f"elements are of {dtype}")
     require(
-        found is not None and found.ndim == 0 and found == identity(monoid, dtype),  # type: ignore[arg-type]
+        found is not None and found.ndim == 0 and found == identity(monoid, dtype),
         f"it does not start from the value that {name} leaves others unchanged by",
     )
     require(size >= _LEAST, f"{size} elements are fewer than {_LEAST}, for which XLA's form is as fast")
     require(np.prod(shape, dtype=np.int64) < 2**31 and all(shape), "it has no elements, or more than an int32 counts")
     line = [1 if k == axis else each for k, each in enumerate(shape)]
-    zero = number(0, x)
+    zero = ops.index(0)
 
     def step(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
         running, out = carries
-        place = index if forward else stablehlo.subtract(number(size - 1, x), index)
+        place = index if forward else stablehlo.subtract(ops.index(size - 1), index)
         starts = [place if k == axis else zero for k in range(len(shape))]
-        combined = ir.Operation.create(name, results=[running.type], operands=[running, part(x, starts, line)])
-        return [combined.results[0], written(out, combined.results[0], starts)]
+        combined = ops.elementwise(name, running, ops.dynamic_slice(x, starts, line))
+        return [combined, ops.dynamic_update_slice(out, combined, starts)]
 
-    first = spread(reshape(init, []), line, [])
+    first = ops.broadcast_in_dim(ops.reshape(init, []), line, [])
     one_line = int(np.prod(line)) == 1
-    carries = [first, zeros(x, shape)]
+    carries = [first, ops.full_like(x, 0, shape)]
     if one_line:
-        return unrolled_loop(size, _UNROLL, carries, step)[1]
-    return loop(0, size, 1, carries, step)[1]
+        return while_ops.unrolled(size, _UNROLL, carries, step)[1]
+    return while_ops.counted(0, size, 1, carries, step)[1]
 
 
 def _padding(op: ir.Operation, rank: int, axis: int, size: int) -> bool | None:

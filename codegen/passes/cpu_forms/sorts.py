@@ -14,25 +14,21 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ir.attributes import Array, attributes_of, text_attribute
+from ...ir import evaluate, ops, while_ops
+from ...ir.attributes import Array, text_attribute
 from ...ir.bindings import ir, stablehlo
-from ...ir.kinds import STABLEHLO
-from ...ir.ops import reduce_with, reshape, transpose
+from ...ir.clone import clone
+from ...ir.kinds import direction_of
 from ...ir.refused import Refused, require
 from ...ir.values import constant, dtype_of, static_shape
-from .build import compare, constant_of, number, numbers, spread
-from .options import for_kernel
-from .scatters import put_rows
 
-# The longest axis; in a kernel there is no sort.
-_LONGEST, _LONGEST_KERNEL = 32, 128
+_LONGEST = 32  # axis
+_UNROLL = 8  # elements that a turn of the loop puts in their places
 # Pairs that are compared in all.
 _MOST_PAIRS = 1 << 20
 
@@ -44,37 +40,55 @@ def rank_sort(op: ir.Operation) -> list[ir.Value] | None:
     size, count = shape[axis], math.prod(shape)
     if size < 2 or not count:
         return None
-    longest = _LONGEST_KERNEL if for_kernel() else _LONGEST
-    require(size <= longest, f"{size} elements are more than {longest}")
+    require(size <= _LONGEST, f"{size} elements are more than {_LONGEST}")
     require(count * size <= _MOST_PAIRS, f"{count // size} times {size} elements are too many pairs")
     block = op.regions[0].blocks[0]
     require(all(dtype_of(each).kind in "fiub" for each in operands), "elements are neither numbers nor truth values")
     _check_order(block)
     order = [*(k for k in range(len(shape)) if k != axis), axis]
     batch = count // size
-    flat = [reshape(transpose(each, order), (batch, size)) for each in operands]
+    flat = [ops.reshape(ops.transpose(each, order), (batch, size)) for each in operands]
     places = _places(block, flat, batch, size)
-    rows = [reshape(each, (count,)) for each in flat]
-    sorted_rows = put_rows(rows, places, rows, lambda _, new: new, checked=False)
+    rows = [ops.reshape(each, (count,)) for each in flat]
+    sorted_rows = _put(rows, places)
     moved, back = [shape[k] for k in order], [int(k) for k in np.argsort(order)]
-    return [transpose(reshape(each, moved), back) for each in sorted_rows]
+    return [ops.transpose(ops.reshape(each, moved), back) for each in sorted_rows]
 
 
 def _places(block: ir.Block, flat: Sequence[ir.Value], batch: int, size: int) -> ir.Value:
     """For each element, in one row of all batches, where it goes: int32."""
     pairs = (batch, size, size)
     # Element [b, i, j] says whether j comes before i: the comparator of j and i, or, for j < i, not that of i and j.
-    this, other = ([spread(each, pairs, (0, axis)) for each in flat] for axis in (1, 2))
+    this, other = ([ops.broadcast_in_dim(each, pairs, (0, axis)) for each in flat] for axis in (1, 2))
     before = _on_arrays(block, [value for pair in zip(other, this, strict=True) for value in pair], pairs)
     behind = _on_arrays(block, [value for pair in zip(this, other, strict=True) for value in pair], pairs)
-    places = numbers(size, flat[0])
-    first = compare("LT", spread(places, pairs, (2,)), spread(places, pairs, (1,)))
+    places = ops.iota([size], 0)
+    first = ops.compare("LT", ops.broadcast_in_dim(places, pairs, (2,)), ops.broadcast_in_dim(places, pairs, (1,)))
     chosen = stablehlo.select(first, stablehlo.not_(behind), before)
-    short = ir.IntegerType.get_signless(32, flat[0].type.context)
-    ones = stablehlo.convert(ir.RankedTensorType.get(list(pairs), short), chosen)
-    rank = reduce_with("stablehlo.add", ones, number(0, flat[0]), [2])
-    offsets = constant_of((np.arange(batch, dtype=np.int32) * size)[:, None] + np.zeros(size, np.int32), flat[0])
-    return reshape(stablehlo.add(rank, offsets) if batch > 1 else rank, (batch * size,))
+    rank = ops.reduce("stablehlo.add", ops.convert(chosen, np.int32), ops.index(0), [2])
+    offsets = ops.constant((np.arange(batch, dtype=np.int32) * size)[:, None] + np.zeros(size, np.int32))
+    return ops.reshape(stablehlo.add(rank, offsets) if batch > 1 else rank, (batch * size,))
+
+
+def _put(arrays: Sequence[ir.Value], places: ir.Value) -> list[ir.Value]:
+    """Each element of each array at its place, one after the other."""
+    count = static_shape(places)[0]
+
+    def turn(unroll: int) -> Callable[[ir.Value, list[ir.Value]], list[ir.Value]]:
+        def body(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
+            # Several places and elements are read at once, which XLA:CPU checks against the bounds once.
+            several, *taken = (ops.dynamic_slice(each, [index], (unroll,)) for each in (places, *arrays))
+            for offset in range(unroll):
+                place = ops.reshape(ops.slice(several, (offset,), (offset + 1,)), ())
+                new = [ops.slice(each, (offset,), (offset + 1,)) for each in taken]
+                carries = [ops.dynamic_update_slice(a, each, [place]) for a, each in zip(carries, new, strict=True)]
+            return carries
+
+        return body
+
+    whole = count // _UNROLL * _UNROLL
+    made = while_ops.counted(0, whole, _UNROLL, arrays, turn(_UNROLL))
+    return while_ops.counted(whole, count, 1, made, turn(1))
 
 
 def _on_arrays(block: ir.Block, arguments: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
@@ -83,19 +97,12 @@ def _on_arrays(block: ir.Block, arguments: Sequence[ir.Value], shape: Sequence[i
     *body, last = (inner.operation for inner in block.operations)
     for inner in body:
         if inner.name == "stablehlo.constant":
-            made = inner.clone(ip=ir.InsertionPoint.current)
-            known[inner.results[0]] = spread(made.results[0], shape, ())
+            known[inner.results[0]] = ops.broadcast_in_dim(clone(inner).results[0], shape)
             continue
         for value in inner.operands:
             if value not in known:  # a constant from outside
-                known[value] = spread(value, shape, ())
-        kind = ir.RankedTensorType(inner.results[0].type).element_type
-        made = ir.Operation.create(
-            inner.name,
-            results=[ir.RankedTensorType.get(list(shape), kind)],
-            operands=[known[value] for value in inner.operands],
-            attributes=attributes_of(inner.attributes),
-        )
+                known[value] = ops.broadcast_in_dim(value, shape, ())
+        made = clone(inner, [known[value] for value in inner.operands], shape)
         known[inner.results[0]] = made.results[0]
     return known[last.operands[0]]
 
@@ -104,15 +111,8 @@ def _on_arrays(block: ir.Block, arguments: Sequence[ir.Value], shape: Sequence[i
 
 _FLOATS = (-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, 2.0, np.inf, np.nan, -np.nan)
 _MOST_OPS = 64
-
-_DIRECTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "EQ": operator.eq,
-    "NE": operator.ne,
-    "LT": operator.lt,
-    "LE": operator.le,
-    "GT": operator.gt,
-    "GE": operator.ge,
-}
+# Of arithmetic only what keeps or turns the order round: else a few values would not stand for all.
+_COMPARING = frozenset(f"stablehlo.{name}" for name in ("and", "compare", "negate", "not", "or", "select", "xor"))
 
 
 def _check_order(block: ir.Block) -> None:
@@ -161,10 +161,11 @@ def _evaluated(body: Sequence[ir.Operation], known: dict[ir.Value, Array]) -> Ar
     for inner in body[:-1]:
         if inner.name == "stablehlo.constant":
             continue
-        rule = _RULES.get(inner.name)
-        require(rule is not None and inner.name in STABLEHLO, f"the comparator has {inner.name}")
-        assert rule is not None
-        known[inner.results[0]] = rule(inner, *(_known(value, known) for value in inner.operands))
+        require(inner.name in _COMPARING, f"the comparator has {inner.name}")
+        values = [_known(value, known) for value in inner.operands]
+        is_compare = inner.name == "stablehlo.compare"
+        made = _compared(inner, *values) if is_compare else evaluate.ELEMENTWISE[inner.name](*values)
+        known[inner.results[0]] = np.asarray(made)
     return _known(body[-1].operands[0], known)
 
 
@@ -178,12 +179,9 @@ def _known(value: ir.Value, known: Mapping[ir.Value, Array]) -> Array:
 
 
 def _compared(op: ir.Operation, lhs: Array, rhs: Array) -> Array:
-    match = re.search(r"\b(EQ|NE|LT|LE|GT|GE)\b", text_attribute(op, "comparison_direction"))
-    if match is None:
-        raise Refused("the comparator compares in an unknown way")
     if "TOTALORDER" in text_attribute(op, "compare_type"):
         lhs, rhs = _total(lhs), _total(rhs)
-    found: Array = _DIRECTIONS[match[1]](lhs, rhs)
+    found: Array = evaluate.COMPARISONS[direction_of(op)](lhs, rhs)
     return found
 
 
@@ -195,14 +193,3 @@ def _total(values: Array) -> Array:
     bits = np.ascontiguousarray(values).reshape(values.shape).view(kind)
     found: Array = np.where(bits < 0, bits ^ np.iinfo(kind).max, bits)
     return found
-
-
-_RULES: Mapping[str, Callable[..., Array]] = {
-    "stablehlo.compare": _compared,
-    "stablehlo.and": lambda _, a, b: np.asarray(a & b),
-    "stablehlo.or": lambda _, a, b: np.asarray(a | b),
-    "stablehlo.xor": lambda _, a, b: np.asarray(a ^ b),
-    "stablehlo.not": lambda _, a: np.asarray(~a),
-    "stablehlo.select": lambda _, p, a, b: np.asarray(np.where(p, a, b)),
-    "stablehlo.negate": lambda _, a: np.asarray(-a),
-}

@@ -19,13 +19,13 @@ import math
 
 import numpy as np
 
+from ...ir import ops
 from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import reduction
-from ...ir.ops import full_like, reshape, transpose
 from ...ir.refused import require
-from ...ir.values import constant, owner, single_use, static_shape, users
-from .build import dot, is_real_float
+from ...ir.types import REAL_FLOATS
+from ...ir.values import constant, dtype_of, owner, single_use, static_shape, users
 
 # Below, a call of a kernel takes longer than either form.
 _LEAST = 128
@@ -41,7 +41,7 @@ def sum_to_dot(op: ir.Operation) -> ir.Value | None:
     if len(op.operands) != 2 or not isinstance(op.operands[0].type, ir.RankedTensorType):
         return None
     x, init = op.operands
-    if not is_real_float(x) or reduction(op) != "stablehlo.add":
+    if dtype_of(x) not in REAL_FLOATS or reduction(op) != "stablehlo.add":
         return None
     shape, reduced = static_shape(x), integers(op, "dimensions")
     kept = [axis for axis in range(len(shape)) if axis not in reduced]
@@ -60,10 +60,10 @@ def sum_to_dot(op: ir.Operation) -> ir.Value | None:
     if made is not None:
         return made
     _check_given(x)
-    flat = reshape(x, (count, many) if leading else (many, count))
-    ones = full_like(x, 1.0, [count])
-    result = dot(ones, flat, ((0,), (0,))) if leading else dot(flat, ones, ((1,), (0,)))
-    return reshape(result, [shape[axis] for axis in kept])
+    flat = ops.reshape(x, (count, many) if leading else (many, count))
+    ones = ops.full_like(x, 1.0, [count])
+    result = ops.dot_general(ones, flat, ((0,), (0,))) if leading else ops.dot_general(flat, ones, ((1,), (0,)))
+    return ops.reshape(result, [shape[axis] for axis in kept])
 
 
 def _product(x: ir.Value, shape: tuple[int, ...], reduced: set[int]) -> ir.Value | None:
@@ -79,9 +79,9 @@ def _product(x: ir.Value, shape: tuple[int, ...], reduced: set[int]) -> ir.Value
         if len(axes) == len(shape):
             _check_given(source)
     contracted = [[axes.index(axis) for axis in sorted(reduced)] for _, axes in sides]
-    result = dot(sides[0][0], sides[1][0], (contracted[0], contracted[1]))
+    result = ops.dot_general(sides[0][0], sides[1][0], (contracted[0], contracted[1]))
     order = [axis for _, axes in sides for axis in axes if axis not in reduced]
-    return transpose(result, [int(place) for place in np.argsort(order)])
+    return ops.transpose(result, [int(place) for place in np.argsort(order)])
 
 
 def _check_given(x: ir.Value) -> None:
@@ -104,4 +104,4 @@ def _unspread(value: ir.Value, shape: tuple[int, ...]) -> tuple[ir.Value, list[i
     source = definer.operands[0]
     sizes, places = static_shape(source), integers(definer, "broadcast_dimensions")
     axes = [axis for size, axis in zip(sizes, places, strict=True) if size == shape[axis]]
-    return reshape(source, [shape[axis] for axis in axes]), axes
+    return ops.reshape(source, [shape[axis] for axis in axes]), axes

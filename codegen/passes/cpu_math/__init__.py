@@ -1,4 +1,4 @@
-"""cpu-math: float64 logarithms and the gamma family become code that XLA:CPU vectorises.
+"""cpu_math: float64 logarithms and the gamma family become code that XLA:CPU vectorises.
 
     before  %0 = stablehlo.log %x : tensor<1000xf64>                    // libm, an element at a time
     after   %b = stablehlo.bitcast_convert %x : tensor<1000xi64>        // exponent and mantissa by their bits,
@@ -21,11 +21,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ...analysis.signs import is_fraction, is_not_negative
-from ...errors import PassError
-from ...ir.bindings import func, ir
+from ...ir.bindings import ir
+from ...ir.functions import add_function, call
 from ...ir.refused import Refused, require
 from ...ir.values import dtype_of, is_constant, owner, static_shape, users
 from ...ir.walk import free_symbol, walk
@@ -35,34 +34,35 @@ from .vector import Vector
 
 # Below this many elements there is less than a microsecond to win, and XLA's own op compiles faster.
 ELEMENTS = 64
-# With more ops than these to replace, all formulas are functions.
 INLINE = 8
 
 # A module without any of these is left as it is.
 OPS = frozenset({"stablehlo.log", "stablehlo.log_plus_one", "chlo.lgamma", "chlo.digamma", "chlo.polygamma"})
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; options `elements` (the least size of an array that is worth it) and `inline`.
+def run(module: ir.Module, report: Report, *, elements: int = ELEMENTS, inline: int = INLINE) -> None:
+    """The pass.
 
-    Raises:
-        PassError: another option, or not a number.
+    Args:
+        module: is changed in place.
+        report: takes note of each op.
+        elements: the least size of an array that is worth it.
+        inline: with more ops than these to replace, all formulas are functions.
     """
-    least, most = _numbers(options)
     found: list[tuple[ir.Operation, _Formula]] = []
     for operation in walk(module):
         if operation.name not in OPS:
             continue
         name = operation.name.partition(".")[2]
         try:
-            found.append((operation, _formula(operation, least)))
+            found.append((operation, _formula(operation, elements)))
         except Refused as refusal:
             report.refused(operation, str(refusal), name)
     symbols: dict[tuple[str, str], str] = {}
     for operation, formula in found:
         report.applied(operation, operation.name.partition(".")[2])
         x = operation.operands[-1]
-        if len(found) > most or len(set(users(operation.results[0]))) > 1:
+        if len(found) > inline or len(set(users(operation.results[0]))) > 1:
             key = (formula.name, str(x.type))
             if key not in symbols:
                 symbols[key] = _function(module, formula, x.type)
@@ -78,32 +78,16 @@ def _function(module: ir.Module, formula: _Formula, kind: ir.Type) -> str:
     """A private function for a formula on arrays of one type; returns its symbol."""
     symbol = free_symbol(module, f"cpu_math.{formula.name}")
     with ir.InsertionPoint(module.body), ir.Location.unknown(module.context):
-        # The bindings' types know the generated class only, not what is added to it.
-        make: Any = func.FuncOp
-        function = make(symbol, ir.FunctionType.get([kind], [kind]), visibility="private")
-        block = function.add_entry_block()
-        with ir.InsertionPoint(block):
-            func.ReturnOp([formula(Vector(block.arguments[0])).value])
+        private = ir.StringAttr.get("private")
+        add_function(symbol, [kind], lambda x: [formula(Vector(x)).value], sym_visibility=private)
     return symbol
 
 
 def _call(operation: ir.Operation, symbol: str) -> ir.Value:
     with ir.InsertionPoint(operation), operation.location:
-        call = func.CallOp([operation.results[0].type], symbol, [operation.operands[-1]])
         fixed = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
-        call.operation.attributes["mhlo.frontend_attributes"] = fixed
-    return call.results[0]
-
-
-def _numbers(options: Mapping[str, str]) -> tuple[int, int]:
-    values = {"elements": ELEMENTS, "inline": INLINE}
-    for name, text in options.items():
-        if name not in values:
-            raise PassError(f"cpu-math: unknown option {name!r}; there are {' and '.join(values)}")
-        if not text.isdecimal():
-            raise PassError(f"cpu-math: {name} is a number, not {text!r}")
-        values[name] = int(text)
-    return values["elements"], values["inline"]
+        results = [operation.results[0].type]
+        return call(symbol, results, [operation.operands[-1]], **{"mhlo.frontend_attributes": fixed})[0]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ splats. Decision to know: nothing is simplified or shared here except constants;
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...ir import ops
 from ...ir.bindings import ir, stablehlo
-from ...ir.types import element_type, numpy_dtype
+from ...ir.types import numpy_dtype
 
 
 class Vector:
@@ -34,14 +36,7 @@ class Vector:
         scalar = np.asarray(number, wanted)
         key = (wanted.str, scalar.tobytes())
         if key not in self.constants:
-            element = element_type(wanted, self.value.type.context)
-            attribute: ir.Attribute
-            if wanted.kind == "i":
-                attribute = ir.IntegerAttr.get(element, int(scalar))
-            else:
-                attribute = ir.FloatAttr.get(element, float(scalar))
-            splat = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get(kind.shape, element), attribute)
-            self.constants[key] = stablehlo.constant(splat)
+            self.constants[key] = ops.full(scalar, kind.shape)
         return Vector(self.constants[key], self.constants)
 
     def apply(self, build: Callable[..., Any], *others: Vector | float | int) -> Vector:
@@ -90,8 +85,7 @@ class Vector:
         return self._compare("EQ", other)
 
     def _compare(self, direction: str, other: Vector | float) -> Vector:
-        attribute = stablehlo.ComparisonDirectionAttr.get(direction)
-        return self.apply(lambda lhs, rhs: stablehlo.compare(lhs, rhs, attribute), other)
+        return self.apply(partial(ops.compare, direction), other)
 
     def abs(self) -> Vector:
         """Magnitudes."""
@@ -118,9 +112,7 @@ class Vector:
         return self._as("float64")
 
     def _as(self, dtype: str) -> Vector:
-        shape = ir.RankedTensorType(self.value.type).shape
-        kind = ir.RankedTensorType.get(shape, element_type(np.dtype(dtype), self.value.type.context))
-        return Vector(stablehlo.bitcast_convert(kind, self.value), self.constants)
+        return Vector(ops.bitcast_convert(self.value, dtype), self.constants)
 
     def where(self, yes: Vector | float, no: Vector | float) -> Vector:
         """Where this array of bool is true, `yes`, elsewhere `no`."""

@@ -36,19 +36,9 @@ from .padder import RULES, Action, Padder, Pending
 LARGEST = 2**31 - 1
 
 
-def run(module: ir.Module, options: Mapping[str, str], _report: Report) -> None:
+def run(module: ir.Module, _report: Report, /, *, poison: bool = False, **bounds: int) -> None:
     """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs."""
-    bounds = {}
-    poisoned = False
-    for name, text in options.items():
-        if name == "poison":
-            poisoned = text == "true"
-            continue
-        try:
-            bounds[name] = int(text)
-        except ValueError:
-            raise PassError(f"pad: bound {name}={text} is not an integer") from None
-    padded, _ = pad(module, bounds, poisoned=poisoned)
+    padded, _ = pad(module, bounds, poisoned=poison)
     replace_body(module, padded)
 
 

@@ -18,7 +18,7 @@ from ...builder.types import BOOL
 from ...dims import Dim, maximum, minimum
 from ...ir.attributes import constant_value
 from ...ir.bindings import ir
-from ...ir.kinds import CHLO, STABLEHLO
+from ...ir.kinds import CHLO, SCALAR_OPERANDS, STABLEHLO, direction_of
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Live
@@ -74,7 +74,7 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         return _bitcast(padder, operation, first)
     direction = ""
     if name == "stablehlo.compare":
-        direction = _direction(operation)
+        direction = direction_of(operation)
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
     if padder.ranges and not first.dims and dtype.kind in "iu":
         propagate(padder.ranges, padder.builder.exact, name, [x.tensor for x in operands], tensor)
@@ -101,16 +101,11 @@ def _aligned(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
         shape = operands[0].shape
         if all(x.shape == shape for x in operands):
             return operands
-    if name in ("stablehlo.select", "stablehlo.clamp"):
+    if name in SCALAR_OPERANDS:
         shaped = [x for x in operands if x.dims]
         aligned = iter(padder.align(shaped, "operands"))
         return [next(aligned) if x.dims else x for x in operands]
     return padder.align(operands, "operands")
-
-
-def _direction(operation: ir.Operation) -> str:
-    text = str(operation.attributes["comparison_direction"])
-    return text.removesuffix(">").rpartition(" ")[2]
 
 
 def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]) -> Tensor | None:
@@ -118,7 +113,7 @@ def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dty
     if name == "stablehlo.convert":
         return hlo.convert(tensors[0], dtype) if dtype.kind in "iub" else None
     if name == "stablehlo.compare":
-        return hlo.compare(_direction(operation), tensors[0], tensors[1])
+        return hlo.compare(direction_of(operation), tensors[0], tensors[1])
     function = _SIZES.get(name)
     if function is None or tensors[0].dtype.kind not in "iub":
         return None

@@ -9,12 +9,14 @@ that every implementation gives exactly (`exp(0) = 1`). `0 * x` is zero only whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 import ml_dtypes
 import numpy as np
+
+from ...ir import evaluate, kinds
 
 DType = np.dtype[Any]
 
@@ -107,50 +109,11 @@ def join_all(facts: Sequence[Fact]) -> Fact:
 
 # ---- elementwise ops -------------------------------------------------------------------------------------------------
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "EQ": np.equal,
-    "NE": np.not_equal,
-    "GE": np.greater_equal,
-    "GT": np.greater,
-    "LE": np.less_equal,
-    "LT": np.less,
-}
-
-
-def _clamp(low: Any, x: Any, high: Any) -> Any:
-    return np.minimum(np.maximum(x, low), high)
-
-
-def _sign(x: Any) -> Any:
-    return x if x == 0 else np.sign(x)
-
-
 # Results that are certain to the bit: those of floats where nothing is rounded, since compilers keep more digits than
 # they are asked for (fused multiply-add, narrow floats in wide registers). NaN results are not kept: their bits differ.
-_EXACT: dict[str, Callable[..., Any]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.subtract": np.subtract,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.negate": np.negative,
-    "stablehlo.abs": np.abs,
-    "stablehlo.sign": _sign,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.floor": np.floor,
-    "stablehlo.ceil": np.ceil,
-    "stablehlo.round_nearest_even": np.rint,
-    "stablehlo.is_finite": np.isfinite,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-    "stablehlo.not": np.invert,
-    "stablehlo.clamp": _clamp,
-    "chlo.square": np.square,
-    "chlo.is_inf": np.isinf,
-}
+_EXACT = frozenset(evaluate.ELEMENTWISE) - {"stablehlo.select"}
 _ROUNDED = frozenset({"stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "chlo.square"})
 _SIGNED_ZERO = frozenset({"stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp"})
-_OF_ZEROS = frozenset({"stablehlo.add", "stablehlo.subtract", "stablehlo.complex"})
 
 # Values of transcendental functions that are exact everywhere (tests/.../test_facts.py asks XLA).
 _KNOWN: dict[str, dict[float, float]] = {
@@ -166,62 +129,7 @@ _KNOWN: dict[str, dict[float, float]] = {
     "chlo.erf": {0.0: 0.0},
 }
 
-# Finite operands give a finite result.
-_FINITE = frozenset(
-    {
-        "stablehlo.abs",
-        "stablehlo.ceil",
-        "stablehlo.clamp",
-        "stablehlo.cosine",
-        "stablehlo.floor",
-        "stablehlo.logistic",
-        "stablehlo.maximum",
-        "stablehlo.minimum",
-        "stablehlo.negate",
-        "stablehlo.round_nearest_afz",
-        "stablehlo.round_nearest_even",
-        "stablehlo.select",
-        "stablehlo.sign",
-        "stablehlo.sine",
-        "stablehlo.tanh",
-        "chlo.atan",
-        "chlo.conj",
-        "chlo.erf",
-        "chlo.erfc",
-    }
-)
-# Of those, what treats a complex number part by part.
-_PARTWISE = frozenset({"stablehlo.negate", "stablehlo.select", "chlo.conj"})
-# 0 gives 0.
-_ODD = frozenset(
-    {
-        "stablehlo.abs",
-        "stablehlo.cbrt",
-        "stablehlo.ceil",
-        "stablehlo.convert",
-        "stablehlo.exponential_minus_one",
-        "stablehlo.floor",
-        "stablehlo.log_plus_one",
-        "stablehlo.negate",
-        "stablehlo.round_nearest_afz",
-        "stablehlo.round_nearest_even",
-        "stablehlo.sign",
-        "stablehlo.sine",
-        "stablehlo.sqrt",
-        "stablehlo.tan",
-        "stablehlo.tanh",
-        "stablehlo.real",
-        "stablehlo.imag",
-        "chlo.asin",
-        "chlo.asinh",
-        "chlo.atan",
-        "chlo.atanh",
-        "chlo.conj",
-        "chlo.erf",
-        "chlo.sinh",
-        "chlo.square",
-    }
-)
+_FINITE, _PARTWISE, _ZERO = (kinds.having("elementwise", fact) for fact in ("finite", "parts", "zero"))
 
 _folded: dict[tuple[Any, ...], Fact] = {}
 
@@ -268,8 +176,7 @@ def _fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtyp
             return constant(0, dtype) if dtype.kind in "iu" else ZERO
         if name == "stablehlo.and" and any(map(is_zero, facts)):
             return constant(0, dtype)
-        zero_kept = name in _ODD or name in _SIGNED_ZERO or name in _OF_ZEROS
-        if zero_kept and all(map(is_zero, facts)):
+        if name in _ZERO and all(map(is_zero, facts)):
             return constant(0, dtype) if dtype.kind in "iu" else ZERO
     if dtype.kind in "biu":
         return FINITE
@@ -289,7 +196,7 @@ def _evaluate(name: str, direction: str, values: Sequence[Any], dtype: DType) ->
         if name == "stablehlo.compare":
             if values[0].dtype.kind in "fV" and _both_zeros(values):
                 return None  # 0 and -0 differ in the total order
-            result = _COMPARE[direction](*values)
+            result = evaluate.COMPARISONS[direction](*values)
         elif name == "stablehlo.convert":
             result = _converted(values[0], dtype)
         elif name == "stablehlo.divide" and dtype.kind in "fV":
@@ -298,7 +205,7 @@ def _evaluate(name: str, direction: str, values: Sequence[Any], dtype: DType) ->
         elif name in _EXACT:
             if name in _SIGNED_ZERO and dtype.kind in "fV" and _both_zeros(values):
                 return None  # which of the two it is is left open
-            result = _EXACT[name](*values)
+            result = evaluate.ELEMENTWISE[name](*values)
             if name in _ROUNDED and is_inexact(dtype) and not _unrounded(name, values, result):
                 return None
         elif name in _KNOWN and values[0].dtype.kind in "fV" and not (values[0] == 0 and np.signbit(values[0])):

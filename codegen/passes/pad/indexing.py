@@ -243,7 +243,7 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
             inputs = [padder.resize(other, axis, max(other.shape[axis], most)) for other in inputs]
         x, axes = inputs[0], [window_dims[windows.index(axis)] for axis in short]
         if monoid is not None and count == 1:
-            neutral = identity(monoid, x.dtype)[()]  # type: ignore[arg-type]
+            neutral = identity(monoid, x.dtype)[()]
             updates = [padder.fill(updates[0], axes, neutral)]
         elif monoid is None and math.prod(indices.shape[axis] for axis in batch) == 1:
             starts = [

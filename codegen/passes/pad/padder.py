@@ -35,6 +35,7 @@ from ...dims_text import parse
 from ...errors import PaddingError
 from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
+from ...ir.kinds import EFFECTS
 from ...ir.types import numpy_dtype
 from ...ir.walk import symbol_of
 from ...signature import LIVE
@@ -46,10 +47,6 @@ from .ranges import Range
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
-
-
-# Two of these with equal operands are not one.
-_NOT_PURE = frozenset({"stablehlo.rng", "stablehlo.custom_call", "stablehlo.infeed", "stablehlo.recv"})
 
 
 def pads(*names: str) -> Callable[[Rule], Rule]:
@@ -501,7 +498,7 @@ class Padder:
         if len(operation.regions):
             return self._static_regions(operation, operands)
         types = [self.type_of(result) for result in operation.results]
-        if len(types) == 1 and operation.name not in _NOT_PURE:
+        if len(types) == 1 and operation.name not in EFFECTS:  # two of those with equal operands are not one
             attributes = attributes_of_op(operation)
             tensor = self.builder.op(operation.name, [x.tensor for x in operands], *types[0], attributes)  # type: ignore[arg-type]
             return [self.live(tensor)]

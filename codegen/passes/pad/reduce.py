@@ -23,7 +23,7 @@ from .padder import Padder, pads
 
 def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:
     """The value that the padding must hold under a monoid, and which other facts do as well."""
-    value = identity(monoid, dtype)[()]  # type: ignore[arg-type]
+    value = identity(monoid, dtype)[()]
     if monoid != "add" or dtype.kind not in "fc":
         return value, None
     if (

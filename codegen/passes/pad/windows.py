@@ -107,7 +107,7 @@ def _windowed(
     # XLA passes over what the op pads with, so that the monoid's identity stands for it, whatever the initial value.
     monoid = monoid_of(block) if count == 1 else None
     neutral = [
-        init if monoid is None else padder.live(padder.constant(identity(monoid, x.dtype), x.dtype))  # type: ignore[arg-type]
+        init if monoid is None else padder.live(padder.constant(identity(monoid, x.dtype), x.dtype))
         for x, init in zip(values, inits, strict=True)
     ]
     values = [padder.fill(x, values[0].padded, y.tensor) for x, y in zip(values, neutral, strict=True)]

@@ -21,16 +21,14 @@ reductions of a block get a leading axis, which may make XLA add in another orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...ir.bindings import ir, run_pipeline
 from ...ir.modules import clone_module, replace_body, verify
 from ..report import Report
-from ..rewriting import reassociates
 from .bodies import roll_bodies
 from .cost import choose, loops
 from .emit import Emitter, outside
 from .find import find_runs
+from .loop import roll_up
 from .plan import make_plan
 from .snapshot import EFFECTS, take_snapshot
 
@@ -38,9 +36,9 @@ from .snapshot import EFFECTS, take_snapshot
 TRIGGERS = 96
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass; option `reassociate`."""
-    exact = not reassociates(options, "roll_loops")
+def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+    """The pass; without `reassociate` all bits stay."""
+    exact = not reassociate
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
     copy = clone_module(module)
     run_pipeline(copy, "cse")
@@ -97,6 +95,6 @@ def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again
         report.applied(first, result=ops + (f"{count} loop{'s' * (count > 1)}" if count else "ops with a leading axis"))
     if not chosen:
         return None
-    rolled = Emitter(sequence, chosen).function(function)
+    rolled = roll_up(Emitter(sequence, chosen), function)
     function.erase()
     return rolled

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from ...ir.bindings import ir
 from ...ir.clone import clone_block
+from ...ir.functions import add_function
 
 Roll = Callable[[ir.Operation], "ir.Operation | None"]
 
@@ -42,18 +43,13 @@ def _roll_body(function: ir.Operation, body: ir.Block, roll: Roll, smallest: int
     old = [operation.operation for operation in body.operations]
     outer = _captured(body)
     values = [*body.arguments, *outer]
+
+    def copied(*arguments: ir.Value) -> list[ir.Value]:
+        return clone_block(body, dict(zip(values, arguments, strict=True)))[0]
+
     with function.context, function.location:
-        type_ = ir.FunctionType.get([value.type for value in values], [value.type for value in old[-1].operands])
-        taken = ir.Operation.create(
-            "func.func",
-            attributes={"sym_name": ir.StringAttr.get("body"), "function_type": ir.TypeAttr.get(type_)},
-            regions=1,
-            ip=ir.InsertionPoint(function),
-        )
-        block = taken.regions[0].blocks.append(*type_.inputs, arg_locs=[function.location] * len(values))
-        with ir.InsertionPoint(block):
-            returned, _ = clone_block(body, dict(zip(values, block.arguments, strict=True)))
-            ir.Operation.create("func.return", operands=returned)
+        with ir.InsertionPoint(function):
+            taken = add_function("body", [value.type for value in values], copied)
         rolled = roll(taken)
         inner = roll_bodies(rolled or taken, roll, smallest)
         changed = rolled is not None or inner

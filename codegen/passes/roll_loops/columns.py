@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import ops
 from ...ir.attributes import constant_value
 from ...ir.bindings import ir
-from . import build
+from . import tiles
 
 Array = np.ndarray[Any, Any]
 
@@ -40,16 +41,13 @@ class Column:
 
     def all(self) -> ir.Value:
         """The rows of all repetitions, in order."""
-        return build.rows(self.array, self.first, self.count, self.step)
+        return tiles.rows(self.array, self.first, self.count, self.step)
 
     def row(self, number: ir.Value) -> ir.Value:
         """The row of a repetition in a loop."""
         if self.affine is not None:
-            element = ir.RankedTensorType(self.array.type).element_type
-            found = build.affine(number, *self.affine)
-            type_ = ir.RankedTensorType.get([], element)
-            return found if found.type == type_ else build.make("convert", type_, [found])
-        return build.read_row(self.array, build.affine(number, self.first, self.step))
+            return ops.convert(tiles.affine(number, *self.affine), self.array)
+        return tiles.read_row(self.array, tiles.affine(number, self.first, self.step))
 
 
 @dataclass(frozen=True)
@@ -121,4 +119,4 @@ def from_table(array: Array) -> Column:
         steps = wide[1:] - wide[:-1]
         if (steps == steps[0]).all() and max(abs(int(wide[0])), abs(int(wide[-1]))) < 1 << 30:
             affine = (int(wide[0]), int(steps[0]))
-    return Column(build.constant(array), 0, 1, len(array), affine)
+    return Column(ops.constant(array), 0, 1, len(array), affine)

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...ir.bindings import ir
+from ...ir.types import bytes_of
 from . import vectorize
-from .plan import Plan, bytes_of
+from .plan import Plan
 from .sequence import distinct
 
 Array = np.ndarray[Any, Any]

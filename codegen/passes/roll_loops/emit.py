@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.attributes import attributes_of
+from ...ir import ops
 from ...ir.bindings import ir
-from ...ir.types import numpy_dtype
-from . import build, columns
+from ...ir.clone import clone, replace_operands
+from ...ir.values import sizes_of
+from . import columns, tiles
 from .columns import Column
-from .plan import Plan, tiled
+from .plan import Plan
 from .sequence import Sequence, distinct
 
 Array = np.ndarray[Any, Any]
 
 # A concatenation of fewer values is copied as it is.
 _JOINED = 8
-# Elements of a constant up to which it is repeated where it is read.
-SMALL_CONSTANT = 64
 
 
 class Emitter:
@@ -52,35 +51,6 @@ class Emitter:
         self.columns: dict[bytes, Column] = {}
         self.location = ir.Location.unknown(self.snapshot.ops[0].context)
 
-    def function(self, old: ir.Operation) -> ir.Operation:
-        """The new function, before the old one."""
-        from .loop import RunEmitter
-
-        with old.context, old.location:
-            new = ir.Operation.create(
-                "func.func", attributes=attributes_of(old.attributes), regions=1, ip=ir.InsertionPoint(old)
-            )
-            arguments = self.snapshot.arguments
-            block = new.regions[0].blocks.append(
-                *[value.type for value in arguments], arg_locs=[old.location] * len(arguments)
-            )
-            self.values.update((-1 - place, value) for place, value in enumerate(block.arguments))
-            starts = {plan.run.start: number for number, plan in enumerate(self.plans)}
-            position, end = 0, len(self.sequence.ops)
-            number: int | None
-            with ir.InsertionPoint(block):
-                while position < end:
-                    number = starts.get(position)
-                    if number is None:
-                        self.copy(position)
-                        position += 1
-                    else:
-                        run = self.plans[number].run
-                        with self.snapshot.ops[run.template(0)].location:
-                            RunEmitter(self, number).emit()
-                        position = run.end
-        return new
-
     def copy(self, position: int) -> None:
         """An op outside of runs."""
         sequence = self.sequence
@@ -99,13 +69,11 @@ class Emitter:
     def clone(self, index: int, operands: List[ir.Value]) -> ir.Operation:
         """A copy of an op with other operands, also those that its regions read from outside."""
         op = self.snapshot.ops[index]
-        copy = op.clone(ip=ir.InsertionPoint.current)
         own = len(op.operands)
-        for place, value in enumerate(operands[:own]):
-            copy.operands[place] = value
+        copy = clone(op, operands[:own])
         if len(operands) > own:
-            numbers = self.snapshot.operands_of(index)[own:]
-            _replace(copy, {self.snapshot.value(old): new for old, new in zip(numbers, operands[own:], strict=True)})
+            old = map(self.snapshot.value, self.snapshot.operands_of(index)[own:])
+            replace_operands(copy, dict(zip(old, operands[own:], strict=True)))
         return copy
 
     # ---- values -------------------------------------------------------------------------------------------------
@@ -117,7 +85,7 @@ class Emitter:
             return found
         if code < 0:
             leaf = self.snapshot.ops[int(self.snapshot.owners[-1 - code])]
-            made = leaf.clone(ip=ir.InsertionPoint.current).results[0]
+            made = clone(leaf).results[0]
         else:
             number = self.run_of(code // self.sequence.stride)
             run = self.plans[number].run
@@ -125,8 +93,8 @@ class Emitter:
             if repetition == run.count - 1 and node in self.finals[number]:
                 made = self.finals[number][node]
             else:
-                made = build.rows(self.arrays[number][node], repetition, 1, 1)
-                made = build.reshape(made, build.shape(made)[1:])
+                made = tiles.rows(self.arrays[number][node], repetition, 1, 1)
+                made = ops.reshape(made, sizes_of(made)[1:])
         self.values[code] = made
         return made
 
@@ -164,7 +132,7 @@ class Emitter:
             array = self.rows_of(piece)
             if array is not None:
                 return Column(array, piece.first, piece.step, piece.count)
-        return Column(build.join([self.piece(piece) for piece in parts]), 0, 1, len(codes))
+        return Column(ops.concatenate([self.piece(piece) for piece in parts], 0), 0, 1, len(codes))
 
     def rows_of(self, piece: columns.Piece) -> ir.Value | None:
         """The array that a piece consists of rows of."""
@@ -174,24 +142,24 @@ class Emitter:
         """The values of a piece, (count, ...)."""
         array = self.rows_of(piece)
         if array is not None:
-            return build.rows(array, piece.first, piece.count, piece.step)
+            return tiles.rows(array, piece.first, piece.count, piece.step)
         code = piece.code
         if piece.run >= 0:
             run = self.plans[piece.run].run
             code += (run.start + piece.first * run.period) * self.sequence.stride
         value = self.resolve(code)
-        return build.reshape(value, [1, *build.shape(value)])
+        return ops.reshape(value, [1, *sizes_of(value)])
 
     def concatenation(self, codes: Array, axis: int) -> ir.Value:
         """Values along an axis, those of a run together."""
         parts = []
         for piece in self.pieces(codes):
             array = self.piece(piece)
-            inner = build.shape(array)[1:]
+            inner = sizes_of(array)[1:]
             rank = len(inner)
-            moved = build.transpose(array, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
-            parts.append(build.reshape(moved, [*inner[:axis], piece.count * inner[axis], *inner[axis + 1 :]]))
-        return build.join(parts, axis)
+            moved = ops.transpose(array, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
+            parts.append(ops.reshape(moved, [*inner[:axis], piece.count * inner[axis], *inner[axis + 1 :]]))
+        return ops.concatenate(parts, axis)
 
 
 def split(sequence: Sequence, plans: List[Plan], starts: Array, ends: Array, codes: Array) -> list[columns.Piece]:
@@ -229,64 +197,3 @@ def outside(sequence: Sequence, start: int, period: int, count: int) -> dict[int
     for node in distinct(nodes[repetitions == count - 1]).tolist():
         found.setdefault(node, set()).add(count - 1)
     return found
-
-
-def _replace(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                for place, operand in enumerate(inner.operation.operands):
-                    if operand in values:
-                        inner.operation.operands[place] = values[operand]
-                _replace(inner.operation, values)
-
-
-def tiles(array: ir.Value, places: Array, sizes: List[int]) -> ir.Value:
-    """Slices of an array at places that follow one another, (count, ...)."""
-    axis, step = tiled(places, list(sizes)) or (0, 1)
-    count, width, distance = len(places), sizes[axis], abs(step)
-    low = [int(start) for start in places.min(axis=0)]
-    high = [start + size for start, size in zip(low, sizes, strict=True)]
-    high[axis] = int(places[:, axis].max()) + width
-    strides = [1] * len(low)
-    if width == 1:
-        strides[axis] = distance
-    taken = build.cut(array, low, high, strides)
-    if width > 1 and distance > width:
-        filling = build.constant(np.zeros((), numpy_dtype(ir.RankedTensorType(array.type).element_type)))
-        more = [0] * len(low)
-        more[axis] = distance - width
-        taken = build.pad(taken, filling, [0] * len(low), more)
-    each = 1 if width == 1 else distance
-    found = build.reshape(taken, [*sizes[:axis], count, each, *sizes[axis + 1 :]])
-    found = build.transpose(found, [axis, *[other for other in range(len(low) + 1) if other != axis]])
-    found = build.rows(found, 0, count, 1) if step > 0 else build.rows(found, count - 1, count, -1)
-    return build.cut(found, [0] * (len(low) + 1), [count, *sizes], [1] * (len(low) + 1))
-
-
-def put_together(array: ir.Value, places: Array, whole: List[int]) -> ir.Value:
-    """The sum of pads at places that do not overlap: the inverse of `tiles`, zero where there are none."""
-    sizes = build.shape(array)[1:]
-    axis, step = tiled(places, sizes) or (0, 1)
-    count, distance, rank = len(places), abs(step), len(sizes)
-    filling = build.constant(np.zeros((), numpy_dtype(ir.RankedTensorType(array.type).element_type)))
-    if step < 0:
-        array = build.rows(array, count - 1, count, -1)
-    more = [0] * (rank + 1)
-    more[axis + 1] = distance - sizes[axis]
-    array = build.pad(array, filling, [0] * (rank + 1), more)
-    array = build.transpose(array, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
-    array = build.reshape(array, [*sizes[:axis], count * distance, *sizes[axis + 1 :]])
-    low = [int(start) for start in places.min(axis=0)]
-    taken = build.shape(array)
-    return build.pad(
-        array, filling, low, [full - one - size for full, one, size in zip(whole, low, taken, strict=True)]
-    )
-
-
-def chain_total(entry: ir.Value, parts: List[ir.Value]) -> ir.Value:
-    """What a sum started from, and all that was added to it."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = build.make("add", total.type, [total, part])
-    return build.make("add", total.type, [entry, total])

@@ -16,13 +16,44 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import ops, while_ops
+from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
-from ...ir.types import numpy_dtype
-from . import build, vectorize
+from ...ir.clone import clone
+from ...ir.kinds import identity
+from ...ir.values import dtype_of, sizes_of
+from . import tiles, vectorize
 from .columns import Column
-from .emit import SMALL_CONSTANT, Emitter, chain_total, put_together, tiles
+from .emit import Emitter
 
 Array = np.ndarray[Any, Any]
+
+# Elements of a constant up to which it is repeated where it is read.
+SMALL_CONSTANT = 64
+
+
+def roll_up(emitter: Emitter, old: ir.Operation) -> ir.Operation:
+    """The new function, before the old one."""
+    with old.context, old.location:
+        attributes, place = attributes_of(old.attributes), ir.InsertionPoint(old)
+        new = ir.Operation.create("func.func", attributes=attributes, regions=1, ip=place)
+        types = [value.type for value in emitter.snapshot.arguments]
+        block = new.regions[0].blocks.append(*types, arg_locs=[old.location] * len(types))
+        emitter.values.update((-1 - place, value) for place, value in enumerate(block.arguments))
+        starts = {plan.run.start: number for number, plan in enumerate(emitter.plans)}
+        position, end = 0, len(emitter.sequence.ops)
+        with ir.InsertionPoint(block):
+            while position < end:
+                number = starts.get(position)
+                if number is None:
+                    emitter.copy(position)
+                    position += 1
+                else:
+                    run = emitter.plans[number].run
+                    with emitter.snapshot.ops[run.template(0)].location:
+                        RunEmitter(emitter, number).emit()
+                    position = run.end
+    return new
 
 
 class RunEmitter:
@@ -51,10 +82,10 @@ class RunEmitter:
             for node in chain.pads:
                 value, moves = self.operand(self.run.first[node])
                 value = value if moves else vectorize.repeat(value, self.run.count)
-                whole = build.shape(self.template(node).results[0])
-                parts.append(put_together(value, self.plan.places[node], whole))
+                whole = sizes_of(self.template(node).results[0])
+                parts.append(tiles.put_together(value, self.plan.places[node], whole))
             entry = self.emitter.resolve(int(self.run.codes[0, chain.entry]))
-            self.finals[chain.adds[-1] * self.stride] = chain_total(entry, parts)
+            self.finals[chain.adds[-1] * self.stride] = tiles.chain_total(entry, parts)
 
     def template(self, node: int) -> ir.Operation:
         """An op that stands for one of the block's."""
@@ -80,10 +111,10 @@ class RunEmitter:
         key = (source, lag, begin.tobytes())
         if key not in self.shifted:
             rows = [self.emitter.resolve(code) for code in begin.tolist()[: run.count]]
-            parts = [build.reshape(value, [1, *build.shape(value)]) for value in rows]
+            parts = [ops.reshape(value, [1, *sizes_of(value)]) for value in rows]
             if run.count > lag:
-                parts.append(build.rows(array, 0, run.count - lag, 1))
-            self.shifted[key] = build.join(parts)
+                parts.append(tiles.rows(array, 0, run.count - lag, 1))
+            self.shifted[key] = ops.concatenate(parts, 0)
         return self.shifted[key]
 
     def at_once(self, node: int) -> None:
@@ -99,7 +130,7 @@ class RunEmitter:
                 operands.append(value)
                 moving.append(moves)
             if node in self.plan.places:
-                made = tiles(operands[0], self.plan.places[node], build.shape(op.results[0]))
+                made = tiles.tiles(operands[0], self.plan.places[node], sizes_of(op.results[0]))
             else:
                 made = vectorize.vectorize(op, operands, moving, run.count)
         self.arrays[node * self.stride] = made
@@ -110,39 +141,9 @@ class RunEmitter:
         value, moves = self.operand(other)
         value = value if moves else vectorize.repeat(value, self.run.count)
         entry = self.emitter.resolve(int(self.run.codes[0, carried]))
-        element = ir.RankedTensorType(value.type).element_type
-        scalar = ir.RankedTensorType.get([], element)
         # XLA may use the initial value more than once, so it must be one that changes nothing.
-        start = build.constant(_neutral(op.name, numpy_dtype(element)))
-        new = ir.Operation.create(
-            "stablehlo.reduce",
-            results=[entry.type],
-            operands=[value, start],
-            attributes={"dimensions": build.integers([0])},
-            regions=1,
-        )
-        block = new.regions[0].blocks.append(scalar, scalar, arg_locs=[ir.Location.current] * 2)
-        with ir.InsertionPoint(block):
-            inner = ir.Operation.create(op.name, results=[scalar], operands=list(block.arguments))
-            ir.Operation.create("stablehlo.return", operands=[inner.results[0]])
-        return ir.Operation.create(op.name, results=[entry.type], operands=[entry, new.results[0]]).results[0]
-
-
-def _neutral(name: str, dtype: np.dtype[Any]) -> Array:
-    """The element that changes nothing."""
-    if name == "stablehlo.add" or name == "stablehlo.or":
-        return np.zeros((), dtype)
-    if name == "stablehlo.multiply":
-        return np.ones((), dtype)
-    if name == "stablehlo.and":
-        return np.array(True) if dtype.kind == "b" else np.array(-1).astype(dtype)
-    lowest = name == "stablehlo.maximum"
-    if dtype.kind == "b":
-        return np.array(not lowest)
-    if dtype.kind in "iu":
-        bounds = np.iinfo(dtype)
-        return np.array(bounds.min if lowest else bounds.max, dtype)
-    return np.array(-np.inf if lowest else np.inf, dtype)
+        start = ops.constant(identity(op.name, dtype_of(value)))
+        return ops.elementwise(op.name, entry, ops.reduce(op.name, value, start, [0]))
 
 
 @dataclass
@@ -166,7 +167,7 @@ class _Loop:
     def __init__(self, emitter: RunEmitter, stage: int, nodes: list[int]):
         self.outer, self.stage, self.nodes = emitter, stage, nodes
         self.run, self.stride = emitter.run, emitter.stride
-        self.inits: list[ir.Value] = [build.index(0)]
+        self.inits: list[ir.Value] = []
         self.places: dict[ir.Value, int] = {}
         self.chains: list[_Chain] = []
         self.stacks: dict[int, int] = {}
@@ -185,27 +186,12 @@ class _Loop:
             carried = [chain.places[0] for chain in self.chains if chain.source == code]
             node, result = divmod(code, self.stride)
             value = self.outer.template(node).results[result]
-            self.lasts[code] = carried[0] if carried else self._carry(build.zeros(value.type))
-        types = [value.type for value in self.inits]
-        loop = ir.Operation.create("stablehlo.while", results=types, operands=self.inits, regions=2)
-        condition, body = (
-            region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types)) for region in loop.regions
-        )
-        with ir.InsertionPoint(condition):
-            flag = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-            less = build.make(
-                "compare",
-                flag,
-                [condition.arguments[0], build.index(self.run.count)],
-                comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction LT>"),
-            )
-            ir.Operation.create("stablehlo.return", operands=[less])
-        with ir.InsertionPoint(body):
-            self._body(list(body.arguments))
+            self.lasts[code] = carried[0] if carried else self._carry(ops.filled(value, 0))
+        results = while_ops.counted(0, self.run.count, 1, self.inits, self._body)
         for code, place in self.stacks.items():
-            self.outer.arrays[code] = loop.results[place]
+            self.outer.arrays[code] = results[place]
         for code, place in self.lasts.items():
-            self.outer.finals[code] = loop.results[place]
+            self.outer.finals[code] = results[place]
 
     def _carry(self, value: ir.Value) -> int:
         self.inits.append(value)
@@ -234,8 +220,8 @@ class _Loop:
                 code = node * self.stride + number
                 repetitions = self.outer.wanted.get(code, set())
                 if code in later or 0 in repetitions:
-                    type_ = build.tensor([run.count, *build.shape(result)], result)
-                    self.stacks[code] = self._carry(build.zeros(type_))
+                    type_ = ops.tensor_type(result, [run.count, *sizes_of(result)])
+                    self.stacks[code] = self._carry(ops.filled(type_, 0, type_.shape))
                 if repetitions and repetitions != {0}:
                     self.lasts[code] = -1
 
@@ -275,20 +261,20 @@ class _Loop:
     def _repeated(self, code: int) -> bool:
         """Whether a value is a constant that is repeated in the body."""
         op = self.outer.emitter.constant(code)
-        return op is not None and int(np.prod(build.shape(op.results[0]))) <= SMALL_CONSTANT
+        return op is not None and int(np.prod(sizes_of(op.results[0]))) <= SMALL_CONSTANT
 
     def _prepare_places(self, node: int) -> None:
         """Tables of places that are at no equal distances."""
         for axis, column in enumerate(self.outer.plan.places.get(node, np.zeros((0, 0), np.int64)).T):
             if len(set(np.diff(column).tolist())) > 1:
-                table = build.constant(column.astype(np.int32))
+                table = ops.constant(column.astype(np.int32))
                 self.tables[node, axis] = table
                 self._fixed(table)
 
     # ---- the body -----------------------------------------------------------------------------------------------
 
-    def _body(self, arguments: list[ir.Value]) -> None:
-        self.arguments, number = arguments, arguments[0]
+    def _body(self, number: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
+        self.arguments = arguments
         self.made: dict[int, ir.Value] = {}
         self.read: dict[Any, ir.Value] = {}
         for node in self.nodes:
@@ -302,16 +288,15 @@ class _Loop:
             for place, result in enumerate(copy.results):
                 self.made[node * self.stride + place] = result
         following = list(arguments)
-        following[0] = build.affine(number, 1, 1)
         for chain in self.chains:
             following[chain.places[0]] = self.made[chain.source]
             for newer, older in pairwise(chain.places):
                 following[older] = arguments[newer]
         for code, place in self.stacks.items():
-            following[place] = build.write_row(arguments[place], self.made[code], number)
+            following[place] = tiles.write_row(arguments[place], self.made[code], number)
         for code, place in self.lasts.items():
             following[place] = self.made[code]
-        ir.Operation.create("stablehlo.return", operands=following)
+        return following
 
     def _operand(self, slot: int, number: ir.Value) -> ir.Value:
         run, emitter = self.run, self.outer.emitter
@@ -329,7 +314,7 @@ class _Loop:
             if code not in self.read:
                 constant = emitter.constant(code)
                 assert constant is not None
-                self.read[code] = constant.clone(ip=ir.InsertionPoint.current).results[0]
+                self.read[code] = clone(constant).results[0]
             return self.read[code]
         if lag < 0:
             column = emitter.column(run.codes[:, slot])
@@ -339,7 +324,7 @@ class _Loop:
         if key not in self.read:
             if column.affine is None:
                 array = self.arguments[self.places[column.array]]
-                self.read[key] = build.read_row(array, build.affine(number, column.first, column.step))
+                self.read[key] = tiles.read_row(array, tiles.affine(number, column.first, column.step))
             else:
                 self.read[key] = column.row(number)
         return self.read[key]
@@ -349,18 +334,18 @@ class _Loop:
         starts = []
         for axis, column in enumerate(self.outer.plan.places[node].T.tolist()):
             if (node, axis) in self.tables:
-                row = build.read(self.arguments[self.places[self.tables[node, axis]]], [number], [1])
-                starts.append(build.reshape(row, []))
+                row = ops.dynamic_slice(self.arguments[self.places[self.tables[node, axis]]], [number], [1])
+                starts.append(ops.reshape(row, []))
             else:
                 step = column[1] - column[0]
-                starts.append(build.affine(number, column[0], step) if step else build.index(column[0]))
+                starts.append(tiles.affine(number, column[0], step) if step else ops.index(column[0]))
         if op.name == "stablehlo.pad":
-            whole = build.broadcast(operands[1], build.shape(op.results[0]), [])
-            return build.write(whole, operands[0], starts)
+            whole = ops.broadcast_in_dim(operands[1], sizes_of(op.results[0]), [])
+            return ops.dynamic_update_slice(whole, operands[0], starts)
         strides = list(ir.DenseI64ArrayAttr(op.attributes["strides"]))
         limits = list(ir.DenseI64ArrayAttr(op.attributes["limit_indices"]))
         sizes = [
             high - low for high, low in zip(limits, ir.DenseI64ArrayAttr(op.attributes["start_indices"]), strict=True)
         ]
-        taken = build.read(operands[0], starts, sizes)
-        return build.cut(taken, [0] * len(sizes), sizes, strides)
+        taken = ops.dynamic_slice(operands[0], starts, sizes)
+        return ops.slice(taken, [0] * len(sizes), sizes, strides)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...ir.bindings import ir
-from ...ir.types import numpy_dtype
-from ...ir.values import constant, dtype_of
-from . import build, vectorize
+from ...ir.kinds import having
+from ...ir.types import bytes_of
+from ...ir.values import constant, dtype_of, sizes_of
+from . import vectorize
 from .classify import Run
 from .sequence import distinct
 
@@ -75,7 +76,7 @@ def make_plan(run: Run, used: set[tuple[int, int]], exact: bool) -> Plan:
     return _Planner(run, used, exact).plan()
 
 
-_MONOIDS = {"stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or"}
+_MONOIDS = having("again")
 _ROUNDED = {"stablehlo.add", "stablehlo.multiply"}
 
 
@@ -195,7 +196,7 @@ class _Planner:
         if op.name != "stablehlo.slice" or moving[0]:
             return False
         strides = list(ir.DenseI64ArrayAttr(op.attributes["strides"]))
-        return set(strides) == {1} and tiled(places[node], build.shape(op.results[0])) is not None
+        return set(strides) == {1} and tiled(places[node], sizes_of(op.results[0])) is not None
 
     def _reduce(self, group: list[int]) -> tuple[int, int] | None:
         """One op that combines its last result with a value of its own repetition: a `reduce`."""
@@ -263,7 +264,7 @@ class _Planner:
                 return None
             if not run.fixed[run.first[node] + 1]:
                 return None
-            inner = build.shape(op.operands[0])
+            inner = sizes_of(op.operands[0])
             if bytes_of(op.operands[0].type) * run.count > LARGEST_STACK:
                 return None
             if tiled(places[node], inner) is None:
@@ -300,8 +301,3 @@ def _disjoint(covered: list[tuple[Array, list[int]]]) -> bool:
             if not apart:
                 return False
     return True
-
-
-def bytes_of(type_: ir.Type) -> int:
-    ranked = ir.RankedTensorType(type_)
-    return int(np.prod(ranked.shape, dtype=np.int64)) * numpy_dtype(ranked.element_type).itemsize

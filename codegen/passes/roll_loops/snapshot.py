@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import kinds
 from ...ir.bindings import ir
 
 Array = np.ndarray[Any, Any]
@@ -29,10 +30,9 @@ _LIST = r" = array<i64: ([-\d, ]+)>"
 _SLICE = re.compile(rf" <{{limit_indices{_LIST}, start_indices{_LIST}, strides{_LIST}}}>(.*)")
 _PAD = re.compile(rf" <{{edge_padding_high{_LIST}, edge_padding_low{_LIST}, interior_padding{_LIST}}}>(.*)")
 
-# Ops that do something, or that depend on where they run.
+# Ops that do something, or that depend on where they run; a `custom_call` does where it says so.
 EFFECTS = re.compile(
-    r'has_side_effect = true|"stablehlo\.(?:infeed|outfeed|send|recv|rng|create_token|after_all|all_\w+|reduce_scatter|'
-    r'collective_\w+|partition_id|replica_id)"'
+    'has_side_effect = true|"(?:' + "|".join(map(re.escape, sorted(kinds.EFFECTS - {"stablehlo.custom_call"}))) + ')"'
 )
 # Ops whose kind cannot be told from their text.
 _UNTOLD = re.compile(r'__elided__|dense_resource|[=\[,{] ?"[^"%]*%')

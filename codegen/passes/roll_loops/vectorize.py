@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir.attributes import attributes_of, dot_numbers
+from ...ir import ops
+from ...ir.attributes import dot_numbers, integers
+from ...ir.axes import dot_axes
 from ...ir.bindings import ir
-from ...ir.clone import clone_block
-from ...ir.kinds import STABLEHLO
-from ...ir.values import dtype_of
-from . import build
+from ...ir.clone import clone
+from ...ir.kinds import STABLEHLO, having
+from ...ir.values import dtype_of, sizes_of
 
 Rule = Callable[[ir.Operation, list[ir.Value], list[bool], int], ir.Value]
 
@@ -28,7 +29,7 @@ def can(op: ir.Operation, moving: Sequence[bool], exact: bool) -> bool:
     """Whether there is a rule for an op, with these of its operands different in each repetition."""
     dialect, _, name = op.name.partition(".")
     if dialect == "chlo":
-        same = {tuple(build.shape(value)) for value in [*op.operands, *op.results]}
+        same = {tuple(sizes_of(value)) for value in [*op.operands, *op.results]}
         return len(op.regions) == 0 and len(op.results) == 1 and len(same) == 1 and not name.startswith("constant")
     if dialect != "stablehlo":
         return False
@@ -52,94 +53,49 @@ def vectorize(op: ir.Operation, operands: list[ir.Value], moving: list[bool], co
     """The results of an op for all repetitions, (count, ...)."""
     name = op.name.partition(".")[2]
     if not any(moving):
-        copy = op.clone(ip=ir.InsertionPoint.current)
-        for place, value in enumerate(operands):
-            copy.operands[place] = value
-        return repeat(copy.results[0], count)
+        return repeat(clone(op, operands).results[0], count)
     return _RULES.get(name, _elementwise)(op, operands, moving, count)
 
 
 def repeat(value: ir.Value, count: int) -> ir.Value:
     """A value that is the same in all repetitions, with a leading axis."""
-    inner = build.shape(value)
-    return build.broadcast(value, [count, *inner], range(1, len(inner) + 1))
+    inner = sizes_of(value)
+    return ops.broadcast_in_dim(value, [count, *inner], range(1, len(inner) + 1))
 
 
-def _create(op: ir.Operation, operands: Sequence[ir.Value], type_: ir.Type, **changed: ir.Attribute) -> ir.Value:
-    attributes = attributes_of(op.attributes) | changed
-    return ir.Operation.create(op.name, results=[type_], operands=list(operands), attributes=attributes).results[0]
-
-
-def _lead(op: ir.Operation, count: int) -> ir.Type:
-    """The result's type with the leading axis."""
-    result = op.results[0]
-    return build.tensor([count, *build.shape(result)], result)
-
-
-def _integers(op: ir.Operation, name: str) -> list[int]:
-    return list(ir.DenseI64ArrayAttr(op.attributes[name]))
+def _lead(
+    op: ir.Operation, operands: Sequence[ir.Value], count: int, axes: str = "", **changed: ir.Attribute
+) -> ir.Value:
+    """The op with the leading axis in its result; `axes` is an attribute that lists axes of what has it too."""
+    if axes:
+        moved = [axis + 1 for axis in integers(op, axes)]
+        changed[axes] = ops.integer_list(moved if axes == "dimensions" else [0, *moved])
+    return clone(op, operands, [count, *sizes_of(op.results[0])], **changed).results[0]
 
 
 def _elementwise(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    full = [count, *build.shape(op.results[0])]
+    full = [count, *sizes_of(op.results[0])]
     spread = []
     for value, moves in zip(operands, moving, strict=True):
         lead = value if moves else repeat(value, count)
         # A scalar predicate of a select, or bound of a clamp, goes with whole tensors.
-        spread.append(build.broadcast(lead, full, range(len(build.shape(lead)))))
-    return _create(op, spread, _lead(op, count))
-
-
-def _broadcast_in_dim(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    axes = [0, *[axis + 1 for axis in _integers(op, "broadcast_dimensions")]]
-    return _create(op, operands, _lead(op, count), broadcast_dimensions=build.integers(axes))
-
-
-def _reshape(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    return build.reshape(operands[0], [count, *build.shape(op.results[0])])
-
-
-def _transpose(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    axes = [0, *[axis + 1 for axis in _integers(op, "permutation")]]
-    return _create(op, operands, _lead(op, count), permutation=build.integers(axes))
-
-
-def _reverse(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    axes = [axis + 1 for axis in _integers(op, "dimensions")]
-    return _create(op, operands, _lead(op, count), dimensions=build.integers(axes))
+        spread.append(ops.broadcast_in_dim(lead, full, range(len(sizes_of(lead)))))
+    return _lead(op, spread, count)
 
 
 def _slice(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    return build.cut(
-        operands[0],
-        [0, *_integers(op, "start_indices")],
-        [count, *_integers(op, "limit_indices")],
-        [1, *_integers(op, "strides")],
-    )
+    starts, limits, strides = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+    return ops.slice(operands[0], [0, *starts], [count, *limits], [1, *strides])
 
 
 def _pad(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    changed = {name: build.integers([0, *_integers(op, name)]) for name in names}
-    return _create(op, operands, _lead(op, count), **changed)
+    return _lead(op, operands, count, "", **{name: ops.integer_list([0, *integers(op, name)]) for name in names})
 
 
 def _concatenate(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
     spread = [value if moves else repeat(value, count) for value, moves in zip(operands, moving, strict=True)]
-    return build.join(spread, ir.IntegerAttr(op.attributes["dimension"]).value + 1)
-
-
-def _reduce(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
-    axes = [axis + 1 for axis in _integers(op, "dimensions")]
-    attributes = attributes_of(op.attributes) | {"dimensions": build.integers(axes)}
-    new = ir.Operation.create(op.name, results=[_lead(op, count)], operands=operands, attributes=attributes, regions=1)
-    old = op.regions[0].blocks[0]
-    location = ir.Location.current
-    block = new.regions[0].blocks.append(*[value.type for value in old.arguments], arg_locs=[location] * 2)
-    with ir.InsertionPoint(block):
-        returned, _ = clone_block(old, dict(zip(old.arguments, block.arguments, strict=True)))
-        ir.Operation.create("stablehlo.return", operands=returned)
-    return new.results[0]
+    return ops.concatenate(spread, ir.IntegerAttr(op.attributes["dimension"]).value + 1)
 
 
 def _free_of_captures(op: ir.Operation) -> bool:
@@ -154,9 +110,8 @@ def _free_of_captures(op: ir.Operation) -> bool:
 def _rounds(op: ir.Operation) -> bool:
     """Whether a reduction gives other bits in another order."""
     whole = dtype_of(op.results[0]).kind in "biu"
-    ordered = {"stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or"}
     names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    return not whole and not (len(names) == 2 and names[0] in ordered)
+    return not whole and not (len(names) == 2 and names[0] in having("ordered"))
 
 
 def _dot_general(op: ir.Operation, operands: list[ir.Value], moving: list[bool], count: int) -> ir.Value:
@@ -167,43 +122,26 @@ def _dot_general(op: ir.Operation, operands: list[ir.Value], moving: list[bool],
         if moving[side]:
             batching[side] = [axis + 1 for axis in batching[side]]
             contracting[side] = [axis + 1 for axis in contracting[side]]
-    ranks = [len(build.shape(value)) for value in operands]
-    free = [
-        [axis for axis in range(ranks[side]) if axis not in batching[side] and axis not in contracting[side]]
-        for side in (0, 1)
-    ]
     if all(moving):
         batching = [[0, *batching[0]], [0, *batching[1]]]
-        place = 0
-    elif moving[0]:
-        place = len(batching[0])
-    else:
-        place = len(batching[0]) + len(free[0])
-    attribute = ir.Attribute.parse(
-        f"#stablehlo.dot<lhs_batching_dimensions = {batching[0]}, rhs_batching_dimensions = {batching[1]}, "
-        f"lhs_contracting_dimensions = {contracting[0]}, rhs_contracting_dimensions = {contracting[1]}>"
-    )
-    final = [count, *build.shape(op.results[0])]
-    rank = len(final)
-    axes = [axis for axis in range(rank) if axis != 0]
+    both = (contracting[0], contracting[1]), (batching[0], batching[1])
+    place = dot_axes(*both, [len(sizes_of(value)) for value in operands])[moving.index(True)][0] or 0
+    attribute = ops.dot_numbers(*both)
+    final = [count, *sizes_of(op.results[0])]
+    axes = list(range(1, len(final)))
     axes.insert(place, 0)
-    made = _create(
-        op,
-        operands,
-        build.tensor([final[axis] for axis in axes], op.results[0]),
-        dot_dimension_numbers=attribute,
-    )
-    return build.transpose(made, [axes.index(axis) for axis in range(rank)])
+    made = clone(op, operands, [final[axis] for axis in axes], dot_dimension_numbers=attribute).results[0]
+    return ops.transpose(made, [axes.index(axis) for axis in range(len(final))])
 
 
 _RULES: dict[str, Rule] = {
-    "broadcast_in_dim": _broadcast_in_dim,
+    "broadcast_in_dim": lambda op, operands, moving, count: _lead(op, operands, count, axes="broadcast_dimensions"),
     "concatenate": _concatenate,
     "dot_general": _dot_general,
     "pad": _pad,
-    "reduce": _reduce,
-    "reshape": _reshape,
-    "reverse": _reverse,
+    "reduce": lambda op, operands, moving, count: _lead(op, operands, count, axes="dimensions"),
+    "reshape": lambda op, operands, moving, count: ops.reshape(operands[0], [count, *sizes_of(op.results[0])]),
+    "reverse": lambda op, operands, moving, count: _lead(op, operands, count, axes="dimensions"),
     "slice": _slice,
-    "transpose": _transpose,
+    "transpose": lambda op, operands, moving, count: _lead(op, operands, count, axes="permutation"),
 }

@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ...ir.bindings import ir
+from ..registry import REWRITES
 from ..report import Report
-from ..rewriting import REWRITES, apply, reassociates
+from ..rewriting import apply
 from . import calls as calls
 from . import dots as dots
 from . import gathers as gathers
@@ -41,15 +42,13 @@ _NEEDS: Mapping[str, frozenset[str]] = {
 _SUMS = ("sum_of_pads",)
 _TERMS = ("stablehlo.pad", "stablehlo.dynamic_update_slice", "stablehlo.scatter")
 
-NAMES = (*_NEEDS, *_SUMS)
+PARTS = (*_NEEDS, *_SUMS)
 
-# See `triggers` in `passes`.
 TRIGGERS: frozenset[str] = frozenset(_TERMS).union(*_NEEDS.values())
 
 
-def run(module: ir.Module, options: Mapping[str, str], report: Report) -> None:
-    """The pass: all rewrites of this package; option `reassociate`."""
-    reassociate = reassociates(options, "simplify")
+def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+    """The pass: all rewrites of this package; without `reassociate` those that keep every bit."""
     ops: Counter[str] = Counter()
     _count(module.operation, ops)
     single = [name for name, needs in _NEEDS.items() if any(op in ops for op in needs)]

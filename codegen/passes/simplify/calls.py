@@ -14,16 +14,12 @@ from collections.abc import Iterator
 
 from ...ir.attributes import attributes_of, text_attribute
 from ...ir.bindings import ir
+from ...ir.kinds import EFFECTS
 from ...ir.refused import require
 from ..rewriting import rewrite
 
 # Of the uses of a call's operands, so many are looked at: a value may have thousands.
 _USES = 128
-
-_IMPURE = frozenset(
-    f"stablehlo.{name}"
-    for name in ("rng", "infeed", "outfeed", "send", "recv", "after_all", "create_token", "partition_id", "replica_id")
-)
 
 
 @rewrite("func.call", exact=True)
@@ -74,7 +70,7 @@ def _side_effect(op: ir.Operation, seen: set[str]) -> str:
         if text_attribute(op, "has_side_effect") == "true":
             return f"custom_call @{ir.StringAttr(op.attributes['call_target_name']).value}"
         return ""
-    if op.name in _IMPURE or not op.name.startswith(("stablehlo.", "chlo.", "func.return")):
+    if op.name in EFFECTS or not op.name.startswith(("stablehlo.", "chlo.", "func.return")):
         return op.name
     return _in_regions(op, seen)
 

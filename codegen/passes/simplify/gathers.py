@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from ...analysis.affine import even
 from ...analysis.integers import known
+from ...ir import ops
 from ...ir.attributes import gather_numbers, integers
 from ...ir.bindings import ir
-from ...ir.ops import reshape, reverse, strided, transpose
 from ...ir.refused import Refused, require
 from ...ir.values import owner, static_shape
 from ..rewriting import rewrite
@@ -44,9 +44,9 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
     stride = [1] * len(sizes)
     if found.count > 1:
         start[axis], limit[axis], stride[axis] = found.first, found.last + 1, abs(found.step)
-    made = strided(x, start, limit, stride)
+    made = ops.slice(x, start, limit, stride)
     if found.count > 1 and found.step < 0:
-        made = reverse(made, axis)
+        made = ops.reverse(made, axis)
     if found.count > 1:
         # The axis goes to where the result counts indices; the others stay in order.
         before = sum(1 for place in offset if place < batch[0])
@@ -56,8 +56,8 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
             # It stays as an axis of size 1, which the reshape adds: count the offsets without it.
             place = sorted([*kept, axis]).index(axis)
             before -= place < before
-        made = transpose(made, [*dropped, *kept[:before], axis, *kept[before:]])
-    return reshape(made, shape)
+        made = ops.transpose(made, [*dropped, *kept[:before], axis, *kept[before:]])
+    return ops.reshape(made, shape)
 
 
 @rewrite("stablehlo.select", exact=True)

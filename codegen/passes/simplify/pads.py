@@ -30,7 +30,7 @@ from ...analysis.integers import known, zero_splat
 from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.ops import concatenate, full_like, positive_zeros
-from ...ir.refused import Refused, require
+from ...ir.refused import Refused, needed, require
 from ...ir.values import dtype_of, owner, shape_of, single_use, static_shape
 from ..rewriting import keeps_bits, rewrite
 
@@ -136,9 +136,7 @@ def _written(op: ir.Operation) -> Part:
     sizes, whole = static_shape(op.operands[1]), static_shape(op.results[0])
     box = []
     for place, (size, limit) in enumerate(zip(sizes, whole, strict=True)):
-        start = known(op.operands[2 + place])
-        require(start is not None, "the place of a dynamic_update_slice is not a constant")
-        assert start is not None
+        start = needed(known(op.operands[2 + place]), "the place of a dynamic_update_slice is not a constant")
         first = min(max(int(start), 0), limit - size)
         box.append((first, first + size))
     return Part(op.operands[1], tuple(box))

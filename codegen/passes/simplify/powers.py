@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 
+from ...ir import ops
 from ...ir.attributes import Array
 from ...ir.bindings import ir, stablehlo
 from ...ir.ops import full_like
-from ...ir.refused import Refused, require
+from ...ir.refused import Refused, needed, require
 from ...ir.values import constant, dtype_of, static_shape
 from ..rewriting import rewrite
 
@@ -29,9 +30,8 @@ _GREATEST = 8
 def power_to_multiply(op: ir.Operation) -> ir.Value | None:
     """A power with a small whole exponent is a product; with exponent -1/2 the reciprocal of the square root."""
     x = op.operands[0]
-    exponent = constant(op.operands[1])
-    require(exponent is not None and exponent.ndim == 0, "the exponent is not one constant number")
-    assert exponent is not None
+    exponent = needed(constant(op.operands[1]), "the exponent is not one constant number")
+    require(exponent.ndim == 0, "the exponent is not one constant number")
     require(dtype_of(x).kind != "c", "a power of complex numbers")
     shape = static_shape(x)
     count = _whole(exponent)
@@ -74,5 +74,5 @@ def _reciprocal_root(x: ir.Value, shape: tuple[int, ...]) -> ir.Value:
     """`power` has inf for -0.0, where 1/sqrt has -inf, and 0 for -inf, where it has NaN."""
     root = stablehlo.abs(stablehlo.sqrt(x))
     inverse = stablehlo.divide(full_like(x, 1, shape), root)
-    lowest = stablehlo.compare(x, full_like(x, -math.inf, shape), stablehlo.ComparisonDirectionAttr.get("EQ"))
+    lowest = ops.compare("EQ", x, full_like(x, -math.inf, shape))
     return stablehlo.select(lowest, full_like(x, 0, shape), inverse)

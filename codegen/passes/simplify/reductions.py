@@ -24,18 +24,13 @@ import numpy as np
 from ...analysis.integers import zero_splat
 from ...ir.attributes import Array, integers
 from ...ir.bindings import ir, stablehlo
-from ...ir.kinds import reduction
-from ...ir.ops import full_like, reduce_with, reshape, tensor_type
+from ...ir.kinds import having, identity, reduction
+from ...ir.ops import broadcast_in_dim, elementwise, full_like, reduce, reshape
 from ...ir.refused import require
 from ...ir.values import constant, dtype_of, owner, static_shape
 from ..rewriting import keeps_bits, rewrite
 
-_SAME_AGAIN = {
-    "stablehlo.minimum": stablehlo.minimum,
-    "stablehlo.maximum": stablehlo.maximum,
-    "stablehlo.and": stablehlo.and_,
-    "stablehlo.or": stablehlo.or_,
-}
+_AGAIN = having("again")
 
 
 @rewrite("stablehlo.reduce", exact=True)
@@ -55,7 +50,7 @@ def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
     if not copied:
         return None
     name = reduction(op)
-    require(name == "stablehlo.add" or name in _SAME_AGAIN, f"a reduction by {name} is not known")
+    require(name == "stablehlo.add" or name in _AGAIN, f"a reduction by {name} is not known")
     copies = math.prod(shape[place] for place in copied)
     require(copies, f"axis {copied[0]} is empty, so that the result is the initial value")
     rest = [source[place] for place in reduced if place in source]
@@ -64,19 +59,17 @@ def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
         require(exact or not keeps_bits(), "a sum of floats, which is rounded otherwise as a multiply")
         require(zero_splat(init) is not None, "the sum's initial value is not 0")
         _check_count(copies, x)
-    made = reduce_with(name, x, init, rest) if rest else x
+    made = reduce(name, x, init, rest) if rest else x
     if name == "stablehlo.add":
         made = stablehlo.multiply(made, full_like(made, copies))
     elif not rest and not _is_identity(constant(init), name, dtype_of(x)):
-        made = _SAME_AGAIN[name](_spread(init, made), made)
+        made = elementwise(name, broadcast_in_dim(init, static_shape(made)), made)
     # Axes that are left, in the order of the result.
     kept = [place for place in range(len(shape)) if place not in reduced]
     left = [axis for axis in range(len(sizes)) if axis not in rest]
     dims = [kept.index(to[axis]) for axis in left if to[axis] in kept]
     made = reshape(made, [sizes[axis] for axis in left if to[axis] in kept])
-    if dims == list(range(len(kept))) and made.type == op.results[0].type:
-        return made
-    return stablehlo.broadcast_in_dim(op.results[0].type, made, ir.DenseI64ArrayAttr.get(dims))
+    return broadcast_in_dim(made, static_shape(op.results[0]), dims)
 
 
 def _check_count(copies: int, x: ir.Value) -> None:
@@ -91,17 +84,4 @@ def _check_count(copies: int, x: ir.Value) -> None:
 
 def _is_identity(value: Array | None, name: str, dtype: np.dtype[Any]) -> bool:
     """Whether an initial value changes nothing."""
-    if value is None or value.ndim:
-        return False
-    if name in ("stablehlo.and", "stablehlo.or"):
-        return bool(value == (np.invert(dtype.type(0)) if name == "stablehlo.and" else 0))
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return bool(value == (limits.max if name == "stablehlo.minimum" else limits.min))
-    if dtype.kind == "b":
-        return bool(value) is (name == "stablehlo.minimum")
-    return bool(value == (np.inf if name == "stablehlo.minimum" else -np.inf))
-
-
-def _spread(scalar: ir.Value, like: ir.Value) -> ir.Value:
-    return stablehlo.broadcast_in_dim(tensor_type(like, static_shape(like)), scalar, ir.DenseI64ArrayAttr.get([]))
+    return value is not None and value.ndim == 0 and bool(value == identity(name, dtype))

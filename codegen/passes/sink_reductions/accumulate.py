@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from ...ir import ops
 from ...ir.attributes import dot_numbers, integers
 from ...ir.bindings import ir, stablehlo
-from ...ir.ops import reduce_with
-from ...ir.types import element_type
-from ...ir.values import constant as constant_of
-from ...ir.values import dtype_of, static_shape, unspread
+from ...ir.clone import clone
+from ...ir.kinds import having
+from ...ir.values import constant, dtype_of, static_shape, unspread
 from ...signature import LIVE
 from .lift import Lifted, Node
-from .steps import Part, constant, scalar, spread
+from .steps import Part
 
 _SELECTING = frozenset(f"stablehlo.{name}" for name in ("compare", "select", "and", "or", "not", "return", "constant"))
-_EXACT = frozenset(f"stablehlo.{name}" for name in ("maximum", "minimum", "and", "or", "xor"))
+_EXACT = having("ordered")
 _MODULAR = frozenset(f"stablehlo.{name}" for name in ("add", "multiply"))
 
 
@@ -117,19 +117,22 @@ class Monoid(Accumulation):
             return [_wide_zeros(self.op.results[0])]
         count = len(self.op.results)
         inits = list(self.op.operands)[count:]
-        return [spread(init, static_shape(result)) for init, result in zip(inits, self.op.results, strict=True)]
+        return [
+            ops.broadcast_in_dim(init, static_shape(result))
+            for init, result in zip(inits, self.op.results, strict=True)
+        ]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The part is reduced by itself, and combined with the carries."""
         parts = reduce_part(self.op, progress.part.operands(self.node))
         if self._is_sum:
-            return [stablehlo.add(carries[0], _as_type(parts[0], carries[0].type))]
+            return [stablehlo.add(carries[0], ops.convert(parts[0], carries[0]))]
         order = (parts, carries) if progress.backward else (carries, parts)
         return combine(self.op, *order)
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """The op's results."""
-        return [_as_type(value, result.type) for value, result in zip(carries, self.op.results, strict=True)]
+        return [ops.convert(value, result) for value, result in zip(carries, self.op.results, strict=True)]
 
 
 # Sums over the steps are taken in a wider type: one after the other, their roundings would add up step by step, which
@@ -143,17 +146,11 @@ def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _wide_zeros(like: ir.Value) -> ir.Value:
-    zero = constant(np.zeros((), wider(dtype_of(like))), like.type.context)
-    return spread(zero, static_shape(like))
+    return ops.filled(wider(dtype_of(like)), 0, static_shape(like))
 
 
 def _widened(value: ir.Value) -> ir.Value:
-    element = element_type(wider(dtype_of(value)), value.type.context)
-    return _as_type(value, ir.RankedTensorType.get(list(static_shape(value)), element))
-
-
-def _as_type(value: ir.Value, type_: ir.Type) -> ir.Value:
-    return value if value.type == type_ else stablehlo.convert(type_, value)
+    return ops.convert(value, wider(dtype_of(value)))
 
 
 def monoid(node: Node) -> str:
@@ -164,7 +161,7 @@ def monoid(node: Node) -> str:
         return ""
     if len(names) == 2 and names[0] in _MODULAR:
         identity = 0 if names[0] == "stablehlo.add" else 1
-        init = constant_of(op.operands[1])
+        init = constant(op.operands[1])
         return (
             ""
             if init is not None and init.ndim == 0 and init == identity
@@ -182,10 +179,9 @@ def reduce_part(op: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value
     dimensions = integers(op, "dimensions")
     count = len(op.results)
     if all(static_shape(operands[0])[axis] == 1 for axis in dimensions):
-        return [stablehlo.reshape(result.type, x) for result, x in zip(op.results, operands[:count], strict=True)]
-    copy = op.clone(ip=ir.InsertionPoint.current)
-    for place, value in enumerate(operands):
-        copy.operands[place] = value
+        pairs = zip(op.results, operands[:count], strict=True)
+        return [ops.reshape(x, static_shape(result)) for result, x in pairs]
+    copy = clone(op, operands)
     mark_part(copy, op, dimensions)
     return list(copy.results)
 
@@ -217,15 +213,11 @@ def combine(op: ir.Operation, first: Sequence[ir.Value], second: Sequence[ir.Val
         inner = operation.operation
         if inner.name == "stablehlo.return":
             return [known[value] for value in inner.operands]
-        copy = inner.clone(ip=ir.InsertionPoint.current)
         if inner.name == "stablehlo.constant":
-            known[inner.results[0]] = spread(copy.results[0], shape)
+            known[inner.results[0]] = ops.broadcast_in_dim(clone(inner).results[0], shape)
             continue
-        for place, value in enumerate(inner.operands):
-            copy.operands[place] = known.get(value, value)
-        for old, new in zip(inner.results, copy.results, strict=True):
-            new.set_type(ir.RankedTensorType.get(shape, ir.RankedTensorType(old.type).element_type))
-            known[old] = new
+        copy = clone(inner, [known.get(value, value) for value in inner.operands], shape)
+        known.update(zip(inner.results, copy.results, strict=True))
     raise AssertionError("a region without a terminator")
 
 
@@ -247,17 +239,14 @@ class Dot(Accumulation):
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """One more product."""
-        operands = progress.part.operands(self.node)
-        copy = self.op.clone(ip=ir.InsertionPoint.current)
-        for place, value in enumerate(operands):
-            copy.operands[place] = value
+        copy = clone(self.op, progress.part.operands(self.node))
         numbers = dot_numbers(self.op.attributes["dot_dimension_numbers"])
         mark_part(copy, self.op, list(numbers.lhs_contracting_dimensions))
-        return [stablehlo.add(carries[0], _as_type(copy.results[0], carries[0].type))]
+        return [stablehlo.add(carries[0], ops.convert(copy.results[0], carries[0]))]
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """The op's result."""
-        return [_as_type(carries[0], self.op.results[0].type)]
+        return [ops.convert(carries[0], self.op.results[0])]
 
 
 # ---- squared deviations, exponentials -----------------------------------------------------------------------------
@@ -269,15 +258,15 @@ def _sum(value: ir.Value, like: ir.Operation) -> ir.Value:
     shape = static_shape(value)
     if all(shape[axis] == 1 for axis in dimensions):
         kept = [size for axis, size in enumerate(shape) if axis not in dimensions]
-        return stablehlo.reshape(ir.RankedTensorType.get(kept, ir.RankedTensorType(value.type).element_type), value)
-    return reduce_with("stablehlo.add", value, scalar(0, value), dimensions)
+        return ops.reshape(value, kept)
+    return ops.reduce("stablehlo.add", value, ops.scalar(0, value), dimensions)
 
 
 def _along(value: ir.Value, part: ir.Value, op: ir.Operation) -> ir.Value:
     """One value for each result, for every element that goes into it."""
     reduced = integers(op, "dimensions")
     axes = [axis for axis in range(len(static_shape(part))) if axis not in reduced]
-    return stablehlo.broadcast_in_dim(part.type, value, axes)
+    return ops.broadcast_in_dim(value, static_shape(part), axes)
 
 
 @dataclass(frozen=True)
@@ -303,7 +292,7 @@ class SquaredDeviations(Accumulation):
         """Nothing seen."""
         result = self.op.results[0]
         zero = _wide_zeros(result)
-        return [zero, zero, spread(constant(np.zeros((), bool), result.type.context), static_shape(result))]
+        return [zero, zero, ops.filled(bool, False, static_shape(result))]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The part's own mean and sum of squares, merged."""
@@ -313,36 +302,40 @@ class SquaredDeviations(Accumulation):
         shape = static_shape(mean)
         reduced = integers(self.op, "dimensions")
         count = prod(static_shape(x)[axis] for axis in reduced)
-        number = scalar(count, x)
+        number = ops.scalar(count, x)
         total = stablehlo.add(progress.before, number)
         if count == 1:
-            return self._one(carries, stablehlo.reshape(mean.type, x), total)
-        own = stablehlo.divide(_sum(x, self.op), spread(number, shape))
+            return self._one(carries, ops.reshape(x, shape), total)
+        own = stablehlo.divide(_sum(x, self.op), ops.broadcast_in_dim(number, shape))
         rest = stablehlo.subtract(x, _along(own, x, self.op))
         own_squares = _sum(stablehlo.multiply(rest, rest), self.op)
         delta = stablehlo.subtract(own, mean)
-        share = spread(stablehlo.divide(number, total), shape)
-        weight = spread(stablehlo.divide(stablehlo.multiply(progress.before, number), total), shape)
+        share = ops.broadcast_in_dim(stablehlo.divide(number, total), shape)
+        weight = ops.broadcast_in_dim(stablehlo.divide(stablehlo.multiply(progress.before, number), total), shape)
         between = stablehlo.multiply(stablehlo.multiply(delta, weight), delta)  # 0, not NaN, where weight is 0
         merged = stablehlo.add(stablehlo.add(squares, own_squares), between)
-        finite = _sum(_flag(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
-        seen = stablehlo.compare(finite, scalar_like(0, finite), direction("GT", x.type.context))
+        finite = _sum(ops.convert(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
+        seen = ops.compare("GT", finite, ops.filled(finite, 0))
         return [stablehlo.add(mean, stablehlo.multiply(delta, share)), merged, stablehlo.or_(odd, seen)]
 
     def _one(self, carries: Sequence[ir.Value], x: ir.Value, total: ir.Value) -> list[ir.Value]:
         """One more element for each result (Welford 1962)."""
         mean, squares, odd = carries
         delta = stablehlo.subtract(x, mean)
-        following = stablehlo.add(mean, stablehlo.divide(delta, spread(total, static_shape(mean))))
+        following = stablehlo.add(mean, stablehlo.divide(delta, ops.broadcast_in_dim(total, static_shape(mean))))
         grown = stablehlo.add(squares, stablehlo.multiply(delta, stablehlo.subtract(x, following)))
         return [following, grown, stablehlo.or_(odd, stablehlo.not_(stablehlo.is_finite(x)))]
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
         _, squares, odd = carries
-        squares = _as_type(squares, self.op.results[0].type)
+        squares = ops.convert(squares, self.op.results[0])
         total = unspread(self.mean.operands[0])  # finite where the mean is
-        lost = stablehlo.select(odd, scalar_like(np.nan, squares), scalar_like(np.inf, squares))
+        lost = stablehlo.select(
+            odd,
+            ops.filled(squares, np.nan),
+            ops.filled(squares, np.inf),
+        )
         fine = stablehlo.and_(stablehlo.is_finite(total), stablehlo.not_(odd))
         return [stablehlo.select(fine, squares, lost)]
 
@@ -367,7 +360,7 @@ class Exponentials(Accumulation):
     def start(self) -> list[ir.Value]:
         """Nothing seen."""
         result = self.op.results[0]
-        low = spread(constant(np.array(-np.inf, dtype_of(result)), result.type.context), static_shape(result))
+        low = ops.filled(result, -np.inf)
         return [low, _wide_zeros(result)]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
@@ -375,7 +368,7 @@ class Exponentials(Accumulation):
         greatest, total = carries
         x = progress.part.operands(self.node)[0]
         if prod(static_shape(x)[axis] for axis in integers(self.op, "dimensions")) == 1:
-            return self._one(greatest, total, stablehlo.reshape(greatest.type, x))
+            return self._one(greatest, total, ops.reshape(x, static_shape(greatest)))
         own = self._greatest(x)
         largest = stablehlo.maximum(greatest, own)
         base, own_base = _or_zero(largest), _or_zero(own)
@@ -391,56 +384,33 @@ class Exponentials(Accumulation):
         """One more element for each result, with one exponential: that of the greater of the two is 1."""
         largest = stablehlo.maximum(greatest, x)
         rest = _widened(stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest)))))
-        one = scalar_like(1, total)
-        grows = stablehlo.compare(x, greatest, direction("GT", x.type.context))
+        one = ops.filled(total, 1)
+        grows = ops.compare("GT", x, greatest)
         summed = stablehlo.select(
             grows, stablehlo.add(stablehlo.multiply(total, rest), one), stablehlo.add(total, rest)
         )
         # Where the greatest is not finite: no term yet (-inf), or a sum that is infinite or NaN, as it is.
-        limit = _widened(stablehlo.maximum(largest, scalar_like(0, largest)))
+        limit = _widened(stablehlo.maximum(largest, ops.filled(largest, 0)))
         return [largest, stablehlo.select(stablehlo.is_finite(largest), summed, limit)]
 
     def _greatest(self, x: ir.Value) -> ir.Value:
-        dimensions = integers(self.op, "dimensions")
-        result = self.op.results[0]
-        low = scalar(-np.inf, x)
-        made = ir.Operation.create(
-            "stablehlo.reduce",
-            results=[result.type],
-            operands=[x, low],
-            attributes={"dimensions": ir.DenseI64ArrayAttr.get(list(dimensions))},
-            regions=1,
-        )
-        block = made.regions[0].blocks.append(low.type, low.type, arg_locs=[made.location] * 2)
-        with ir.InsertionPoint(block):
-            stablehlo.return_([stablehlo.maximum(*block.arguments)])
-        return made.results[0]
+        return ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), integers(self.op, "dimensions"))
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """Without the guard, differences from an infinite value are NaN."""
         greatest, total = carries
-        total = _as_type(total, self.op.results[0].type)
+        total = ops.convert(total, self.op.results[0])
         if self.guarded:
             return [total]
-        return [stablehlo.select(stablehlo.is_finite(greatest), total, scalar_like(np.nan, total))]
+        return [
+            stablehlo.select(
+                stablehlo.is_finite(greatest),
+                total,
+                ops.filled(total, np.nan),
+            )
+        ]
 
 
 def _or_zero(value: ir.Value) -> ir.Value:
     """A value where it is finite, otherwise 0."""
-    return stablehlo.select(stablehlo.is_finite(value), value, scalar_like(0, value))
-
-
-def scalar_like(number: float, like: ir.Value) -> ir.Value:
-    """An array of one number, of the type of another."""
-    return spread(scalar(number, like), static_shape(like))
-
-
-def _flag(value: ir.Value, like: ir.Value) -> ir.Value:
-    """Booleans as numbers of the dtype of another value."""
-    element = ir.RankedTensorType(like.type).element_type
-    return stablehlo.convert(ir.RankedTensorType.get(list(static_shape(value)), element), value)
-
-
-def direction(name: str, context: ir.Context) -> ir.Attribute:
-    """A comparison's direction, such as `GT`."""
-    return ir.Attribute.parse(f"#stablehlo<comparison_direction {name}>", context)
+    return stablehlo.select(stablehlo.is_finite(value), value, ops.filled(value, 0))

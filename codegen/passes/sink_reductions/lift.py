@@ -17,12 +17,11 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ...ir.attributes import dot_numbers, integers
+from ...ir.axes import result_axes
 from ...ir.bindings import ir
-from ...ir.kinds import CHLO, STABLEHLO
-from ...ir.refused import require
-from ...ir.values import owner, shape_of, static_shape
-
-_SCALARS = {"stablehlo.select": (0,), "stablehlo.clamp": (0, 2)}
+from ...ir.kinds import EFFECTS, SCALAR_OPERANDS, is_elementwise
+from ...ir.refused import Refused, needed, require
+from ...ir.values import owner, static_shape
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,6 @@ class Node:
     same: int | None = None
 
 
-def elementwise(op: ir.Operation) -> bool:
-    """Whether an op computes each element of its result from the operands' elements at the same place."""
-    return len(op.results) == 1 and not op.regions and (op.name in STABLEHLO or op.name in CHLO)
-
-
 def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     """The op's part in a step, if the steps' axis is still there in its result.
 
@@ -75,12 +69,9 @@ def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     for value in (*op.operands, *op.results):
         if isinstance(value.type, ir.RankedTensorType):
             static_shape(value)
-    if elementwise(op):
+    if is_elementwise(op):
         return _elementwise(op, known)
-    rule = _RULES.get(op.name)
-    require(rule is not None, f"{op.name} needs it whole")
-    assert rule is not None
-    return rule(op, known)
+    return needed(_RULES.get(op.name), f"{op.name} needs it whole")(op, known)
 
 
 def _elementwise(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -88,7 +79,7 @@ def _elementwise(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     require(len(found) == 1, f"{op.name} combines different steps")
     (lifted,) = found
     shape = static_shape(op.results[0])
-    scalars = _SCALARS.get(op.name, ())
+    scalars = SCALAR_OPERANDS.get(op.name, ())
     rows: list[Lifted | None] = []
     for place, value in enumerate(op.operands):
         scalar = place in scalars and not static_shape(value) and shape
@@ -97,17 +88,11 @@ def _elementwise(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     return Node(op, lifted, tuple(rows))
 
 
-def _broadcast(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
+def _moved(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
+    """An op that arranges axes."""
     lifted = known[op.operands[0]]
-    axis = integers(op, "broadcast_dimensions")[lifted.axis]
-    same = static_shape(op.operands[0])[lifted.axis] == static_shape(op.results[0])[axis]
-    require(same, "the steps' axis is broadcast")
+    axis = needed(result_axes(op)[lifted.axis], "the steps' axis is broadcast")
     return Node(op, replace(lifted, axis=axis), (lifted,))
-
-
-def _transpose(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    lifted = known[op.operands[0]]
-    return Node(op, replace(lifted, axis=integers(op, "permutation").index(lifted.axis)), (lifted,))
 
 
 def _reshape(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -124,8 +109,7 @@ def _reshape(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
         behind = prod(after[axis + 1 :])
         if rest == 0 and odd == 0 and width > 0 and extent * behind == size * inner:
             return Node(op, Lifted(axis, width, offset), (lifted,))
-    require(False, "a reshape merges the steps' axis with another before it")
-    raise AssertionError
+    raise Refused("a reshape merges the steps' axis with another before it")
 
 
 def _slice(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -170,9 +154,7 @@ def _reduce(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     """Over other axes."""
     require(len(op.results) == 1, "a reduction of several arrays over other axes gives several results")
     node = reduced(op, known)
-    dimensions = integers(op, "dimensions")
-    require(node.lifted.axis not in dimensions, "it reduces the steps' axis")
-    axis = node.lifted.axis - sum(1 for dimension in dimensions if dimension < node.lifted.axis)
+    axis = needed(result_axes(op)[node.lifted.axis], "it reduces the steps' axis")
     return replace(node, lifted=replace(node.lifted, axis=axis))
 
 
@@ -189,27 +171,20 @@ def reduced(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
 
 def _dot(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     """Steps as a batch axis of both operands, or as a free axis of one."""
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    batches = (list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions))
-    contracted = (list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions))
+    axes = [result_axes(op, side) for side in (0, 1)]
     found = [known.get(value) for value in op.operands]
-    for side, lifted in enumerate(found):
-        require(lifted is None or lifted.axis not in contracted[side], "it contracts the steps' axis")
-    sides = [side for side in (0, 1) if found[side] is not None]
-    lifted = found[sides[0]]
-    assert lifted is not None
-    if lifted.axis in batches[sides[0]]:
-        place = batches[sides[0]].index(lifted.axis)
-        rows = tuple(replace(lifted, axis=batches[side][place]) for side in (0, 1))
+    for side, own in enumerate(found):
+        require(own is None or axes[side][own.axis] is not None, "it contracts the steps' axis")
+    side, lifted = next((side, own) for side, own in enumerate(found) if own is not None)
+    axis = axes[side][lifted.axis]
+    assert axis is not None
+    result = replace(lifted, axis=axis)
+    if all(axis in own for own in axes):
+        rows = tuple(replace(lifted, axis=own.index(axis)) for own in axes)
         require(all(known.get(v, row) == row for v, row in zip(op.operands, rows, strict=True)), "steps do not match")
-        return Node(op, replace(lifted, axis=place), rows)
-    require(len(sides) == 1, "both operands have the steps, which are no batch axis")
-    free = [
-        [axis for axis in range(len(shape_of(value))) if axis not in batches[side] and axis not in contracted[side]]
-        for side, value in enumerate(op.operands)
-    ]
-    axis = len(batches[0]) + free[sides[0]].index(lifted.axis) + (len(free[0]) if sides[0] else 0)
-    return Node(op, replace(lifted, axis=axis), tuple(found))
+        return Node(op, result, rows)
+    require(None in found, "both operands have the steps, which are no batch axis")
+    return Node(op, result, tuple(found))
 
 
 def contracted(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -230,7 +205,7 @@ def contracted(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
 
 
 _RULES: dict[str, Callable[[ir.Operation, Mapping[ir.Value, Lifted]], Node]] = {
-    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.broadcast_in_dim": _moved,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.dot_general": _dot,
     "stablehlo.pad": _pad,
@@ -238,7 +213,7 @@ _RULES: dict[str, Callable[[ir.Operation, Mapping[ir.Value, Lifted]], Node]] = {
     "stablehlo.reshape": _reshape,
     "stablehlo.reverse": _reverse,
     "stablehlo.slice": _slice,
-    "stablehlo.transpose": _transpose,
+    "stablehlo.transpose": _moved,
 }
 
 
@@ -251,13 +226,7 @@ def joins_steps(node: Node) -> bool:
 
 
 _MOVABLE_REGIONS = ("stablehlo.reduce", "stablehlo.sort", "stablehlo.scatter", "stablehlo.reduce_window")
-_FIXED = (
-    "stablehlo.custom_call",
-    "func.call",
-    "stablehlo.rng",
-    "stablehlo.composite",
-    "stablehlo.optimization_barrier",
-)
+_FIXED = EFFECTS | {"func.call", "stablehlo.composite", "stablehlo.optimization_barrier"}
 
 
 def can_hoist(value: ir.Value, loop: ir.Operation) -> str:

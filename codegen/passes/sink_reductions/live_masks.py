@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...analysis.loop_steps import comparison
 from ...analysis.loops import Loop
 from ...ir.attributes import integers
 from ...ir.bindings import ir
+from ...ir.kinds import direction_of
 from ...ir.values import constant, owner, shape_of, unspread
 from .lift import Lifted, Node
 
@@ -56,7 +56,7 @@ def holds(value: ir.Value, lifted: Lifted, loop: Loop, depth: int = 0) -> bool:
 def _compares(op: ir.Operation, lifted: Lifted, loop: Loop) -> bool:
     """Whether it compares the place along the steps' axis with a size that the live rows stay below."""
     place, limit = owner(op.operands[0]), loop.sizes.dim(unspread(op.operands[1]))
-    if comparison(op) != "LT" or place is None or place.name != "stablehlo.iota" or limit is None:
+    if direction_of(op) != "LT" or place is None or place.name != "stablehlo.iota" or limit is None:
         return False
     along = ir.IntegerAttr(place.attributes["iota_dimension"]).value == lifted.axis
     return along and loop.sizes.at_most(loop.trip_count * lifted.width + lifted.offset, limit)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from ...dims import Dim
 from ...ir.attributes import integers
@@ -20,9 +19,7 @@ from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, u
 from .accumulate import Exponentials, SquaredDeviations
 from .lift import Lifted, Node
 from .live_masks import masked
-
-if TYPE_CHECKING:
-    from .region import Region
+from .region import Region
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir.bindings import ir
+from ...ir.types import static_bytes
 from ...ir.values import static_shape
 from ..report import Report
 from .accumulate import Accumulation
 from .lift import Node, joins_steps
 from .region import Region
-from .saved_costs import bytes_of
 
 # A stack is replaced by others if they take less than this share of its memory.
 _THINNER = 0.5
@@ -86,7 +86,8 @@ def _useful(region: Region) -> set[ir.Value]:
     for reduction in region.reductions:
         useful.update(region.sources(reduction.node))
     for value, node in reversed(region.nodes.items()):
-        smaller = any((bytes_of(value) or 0) <= _THINNER * (bytes_of(x) or 0) for x in region.sources(node))
+        size, sources = static_bytes(value.type) or 0, region.sources(node)
+        smaller = any(size <= _THINNER * (static_bytes(source.type) or 0) for source in sources)
         if value in useful or smaller:
             useful.add(value)
             useful.update(region.sources(node))
@@ -107,10 +108,10 @@ def _reason(region: Region, found: Plan) -> str:
     for value in found.kept:
         if value in region.stacks:
             return f"the whole stack is needed: {region.whole[value]}"
-    before = sum(bytes_of(value) or 0 for value in found.stacks)
-    after = sum(bytes_of(value) or 0 for value in found.kept)
+    before = sum(static_bytes(value.type) or 0 for value in found.stacks)
+    after = sum(static_bytes(value.type) or 0 for value in found.kept)
     if found.kept and after > _THINNER * before:
-        value = max(found.kept, key=lambda value: bytes_of(value) or 0)
+        value = max(found.kept, key=lambda value: static_bytes(value.type) or 0)
         return f"what is made of it is needed as a whole and is not much smaller ({value.type}): {region.whole[value]}"
     if region.loop.is_live:
         live = all(map(region.counts_live_rows, found.reductions))

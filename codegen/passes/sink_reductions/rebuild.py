@@ -15,22 +15,22 @@ from math import prod
 
 import numpy as np
 
+from ...analysis.cost import MOVING
 from ...analysis.loops import Affine, Loop, Stack
+from ...ir import ops
 from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone
 from ...ir.kinds import STABLEHLO
-from ...ir.types import element_type
+from ...ir.rows import Rows
 from ...ir.values import dtype_of, owner, static_shape
 from ...ir.while_ops import rebuild_while
 from ..report import Report
-from .accumulate import Accumulation, Progress, direction, wider
+from .accumulate import Accumulation, Progress, wider
 from .lift import Lifted, Node, hoist, joins_steps
 from .plan import Plan, carry_number, pieces_of
-from .reads_rows import Rows
 from .region import Region
-from .saved_costs import MOVING
-from .steps import Part, apart, constant, scalar, spread
+from .steps import Part, apart
 
 
 def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.Operation]:
@@ -49,14 +49,14 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         report.applied(op, result=f"stack {carry_number(region, value)} became {text}")
     below = _below(region, [*kept, *_operands(region, reductions)])
     nodes = [*(r.node for r in reductions if not r.passed), *(node for node in below if not joins_steps(node))]
-    ops = [node.op for node in [*nodes, *below]] + [op for r in reductions for op in (r.op, *r.passed)]
+    done = [node.op for node in [*nodes, *below]] + [op for r in reductions for op in (r.op, *r.passed)]
     outside: list[ir.Value] = []
     for node in nodes:
         for value, row in zip(node.op.operands, node.rows, strict=True):
             if value not in region.lifted:
                 hoist(value, op)
                 outside += [value] if row is not None else []
-    moved = apart(outside, op.block, ops)
+    moved = apart(outside, op.block, done)
     rows = Rows(moved)
     keep = [carry for carry, result in enumerate(op.results) if result not in gone]
     counting = loop.affine(loop.body.arguments[loop.counter]) == Affine(1, 0)
@@ -73,7 +73,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         late = [] if loop.is_live and kept else late  # the first step would write into a row that is not live
         added += [_empty(value, region.lifted[value].width, region.lifted[value]) for value in late]
         if not counting:
-            added.append(constant(np.array(0, np.int32), op.context))
+            added.append(ops.index(0))
 
     advance = partial(_advance, region, rows, reductions, starts, kept, _falls(region, gone))
 
@@ -84,17 +84,17 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         if late:
             held = extra[len(added) - len(late) - (not counting) :]
             stacks = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
-            number = stablehlo.subtract(counter, scalar(1, counter))
+            number = stablehlo.subtract(counter, ops.scalar(1, counter))
         following = advance(extra, stacks, number)
         if late:
-            first = stablehlo.compare(counter, scalar(0, counter), direction("EQ", op.context))
+            first = ops.compare("EQ", counter, ops.scalar(0, counter))
             # What the first step writes into a stack is written over by the second, or behind the loop.
             reduced_ = len(following) - len(kept)
             chosen = zip(extra[:reduced_], following[:reduced_], strict=True)
             following[:reduced_] = [stablehlo.select(_for_all(first, y), x, y) for x, y in chosen]
             following += [written[value]() for value in late]
         if not counting:
-            following.append(stablehlo.add(counter, scalar(1, counter)))
+            following.append(stablehlo.add(counter, ops.scalar(1, counter)))
         return following
 
     with op.location, ir.InsertionPoint(op):
@@ -108,11 +108,11 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         after = list(op.block.operations)
         place = next(number for number, operation in enumerate(after) if operation.operation == new) + 1
         with ir.InsertionPoint(after[place]), op.location:
-            last = loop.sizes.emit(loop.trip_count - 1, _int32(op.context))
+            last = loop.sizes.emit(loop.trip_count - 1, ops.tensor_type(np.int32, []))
             rows_of_last = {value: partial(_itself, row) for value, row in zip(late, held, strict=False)}
             advanced = advance(finals, rows_of_last, last)
             if loop.is_live:  # it may run no step
-                any_ = stablehlo.compare(last, scalar(0, last), direction("GE", op.context))
+                any_ = ops.compare("GE", last, ops.scalar(0, last))
                 pairs = zip(advanced, finals, strict=False)
                 advanced = [stablehlo.select(_for_all(any_, x), x, y) for x, y in pairs]
             finals = advanced
@@ -125,7 +125,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
                 old.replace_all_uses_with(value)
     for value in kept:
         value.replace_all_uses_with(_with_pieces(region, value, next(results), rows))
-    return [op, *ops]
+    return [op, *done]
 
 
 # What XLA:CPU computes again in each fusion that uses it, at several nanoseconds an element.
@@ -160,7 +160,7 @@ def _itself(value: ir.Value) -> ir.Value:
 
 def _for_all(flag: ir.Value, like: ir.Value) -> ir.Value:
     """A scalar condition for every element of an array."""
-    return spread(flag, static_shape(like))
+    return ops.broadcast_in_dim(flag, static_shape(like))
 
 
 def _advance(
@@ -197,9 +197,9 @@ def _advance(
     for value in kept:
         lifted = replace(region.lifted[value], offset=0)
         start_ = place(lifted)
-        zero = scalar(0, start_)
+        zero = ops.scalar(0, start_)
         indices = [start_ if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
-        following.append(stablehlo.dynamic_update_slice(next(given), part.of(value), indices))
+        following.append(ops.dynamic_update_slice(next(given), part.of(value), indices))
     return following
 
 
@@ -221,10 +221,9 @@ def _below(region: Region, values: Sequence[ir.Value]) -> list[Node]:
 
 def _empty(value: ir.Value, size: int, lifted: Lifted) -> ir.Value:
     """Zeros for so much of a stack."""
-    zero = constant(np.zeros((), dtype_of(value)), value.type.context)
     shape = list(static_shape(value))
     shape[lifted.axis] = size
-    return spread(zero, shape)
+    return ops.filled(value, 0, shape)
 
 
 def _without_steps(region: Region, value: ir.Value) -> ir.Value:
@@ -237,14 +236,9 @@ def _without_steps(region: Region, value: ir.Value) -> ir.Value:
     return made[value]
 
 
-def _int32(context: ir.Context) -> ir.Type:
-    return ir.RankedTensorType.get([], ir.IntegerType.get_signless(32, context))
-
-
 def _written(stack: Stack, known: dict[ir.Value, ir.Value]) -> Callable[[], ir.Value]:
     def part() -> ir.Value:
-        values = [known.get(write.value, write.value) for write in stack.writes]
-        return values[0] if len(values) == 1 else stablehlo.concatenate(values, stack.axis)
+        return ops.concatenate([known.get(write.value, write.value) for write in stack.writes], stack.axis)
 
     return part
 
@@ -267,9 +261,9 @@ def _place(
         if falls:
             place = stablehlo.subtract(loop.sizes.emit(loop.trip_count - 1, number.type), number)
         if lifted.width != 1:
-            place = stablehlo.multiply(place, scalar(lifted.width, number))
+            place = stablehlo.multiply(place, ops.scalar(lifted.width, number))
         if lifted.offset:
-            place = stablehlo.add(place, scalar(lifted.offset, number))
+            place = stablehlo.add(place, ops.scalar(lifted.offset, number))
         places[key] = place
     return places[key]
 
@@ -278,9 +272,8 @@ def _before(reduction: Accumulation, part: Part, number: ir.Value) -> ir.Value:
     """How many elements of each result have been seen before this step."""
     x = part.operands(reduction.node)[0]
     count = prod(static_shape(x)[axis] for axis in integers(reduction.op, "dimensions"))
-    element = element_type(wider(dtype_of(reduction.op.results[0])), number.type.context)
-    steps = stablehlo.convert(ir.RankedTensorType.get([], element), number)
-    return stablehlo.multiply(steps, scalar(count, steps))
+    steps = ops.convert(number, wider(dtype_of(reduction.op.results[0])))
+    return stablehlo.multiply(steps, ops.scalar(count, steps))
 
 
 def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], rows: Rows) -> list[ir.Value]:
@@ -298,7 +291,7 @@ def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], ro
         before = None
         if reduction.counts:
             count = np.array(seen * (others // sum(sizes)), wider(dtype_of(reduction.op.results[0])))
-            before = constant(count, reduction.op.context)
+            before = ops.constant(count)
         carries = reduction.update(carries, Progress(part, before, piece < steps))
         seen += sizes[piece]
     return carries
@@ -306,10 +299,9 @@ def _beside(region: Region, reduction: Accumulation, carries: list[ir.Value], ro
 
 def _piece(region: Region, rows: Rows, sizes: Sequence[int], width: int, piece: int) -> Part:
     """One piece of the axis that is no step's; it grows with merged axes as a step's part does."""
-    context = region.loop.op.context
 
     def start(lifted: Lifted) -> ir.Value:
-        return constant(np.array(sum(sizes[:piece]) * lifted.width // width, np.int32), context)
+        return ops.index(sum(sizes[:piece]) * lifted.width // width)
 
     def size(lifted: Lifted) -> int:
         return sizes[piece] * lifted.width // width
@@ -328,4 +320,4 @@ def _with_pieces(region: Region, value: ir.Value, steps_part: ir.Value, rows: Ro
             steps_part if piece == steps else _piece(region, rows, sizes, width, piece).of(value)
             for piece in range(len(sizes))
         ]
-        return stablehlo.concatenate(parts, lifted.axis)
+        return ops.concatenate(parts, lifted.axis)

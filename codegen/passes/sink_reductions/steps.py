@@ -9,16 +9,15 @@ wants (`apart`, `Rows`), so that they need not be in memory as a whole; the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import numpy as np
-
-from ...ir.attributes import dense_attr, integers
-from ...ir.bindings import ir, stablehlo
-from ...ir.types import numpy_dtype
+from ...ir import ops
+from ...ir.attributes import integers
+from ...ir.bindings import ir
+from ...ir.clone import clone
+from ...ir.kinds import is_elementwise
+from ...ir.rows import Rows, separable
 from ...ir.values import owner, static_shape
-from .lift import Lifted, Node, elementwise, joins_steps
-from .reads_rows import Rows, separable
+from .lift import Lifted, Node, joins_steps
 
 
 class Part:
@@ -88,40 +87,20 @@ class Part:
         if joins_steps(node):
             return op.operands[self._piece] if self._piece is not None else self._made[self._sources(node)[0]]
         operands = self.operands(node)
-        copy = op.clone(ip=ir.InsertionPoint.current)
-        for place, value in enumerate(operands):
-            copy.operands[place] = value
         shape = list(static_shape(result))
         shape[node.lifted.axis] = self._size(node.lifted)
-        if op.name == "stablehlo.slice":
-            limits = list(integers(op, "limit_indices"))
-            limits[node.lifted.axis] = self._size(node.lifted)
-            copy.attributes["limit_indices"] = ir.DenseI64ArrayAttr.get(limits)
-        copy.results[0].set_type(ir.RankedTensorType.get(shape, ir.RankedTensorType(result.type).element_type))
-        return copy.results[0]
+        if op.name != "stablehlo.slice":
+            return clone(op, operands, shape).results[0]
+        limits = list(integers(op, "limit_indices"))
+        limits[node.lifted.axis] = self._size(node.lifted)
+        return clone(op, operands, shape, limit_indices=ops.integer_list(limits)).results[0]
 
     def _outside(self, value: ir.Value, lifted: Lifted) -> ir.Value:
         start = self._start(lifted)
         shape = list(static_shape(value))
         shape[lifted.axis] = self._size(lifted)
-        zero = scalar(0, start)
+        zero = ops.scalar(0, start)
         return self._rows.take(value, [start if axis == lifted.axis else zero for axis in range(len(shape))], shape)
-
-
-def scalar(number: float, like: ir.Value) -> ir.Value:
-    """A scalar constant of the dtype of another value."""
-    return constant(np.array(number, numpy_dtype(ir.RankedTensorType(like.type).element_type)), like.type.context)
-
-
-def constant(array: np.ndarray[Any, Any], context: ir.Context) -> ir.Value:
-    """A constant."""
-    return stablehlo.constant(dense_attr(array, context))
-
-
-def spread(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A scalar in every element of an array."""
-    type_ = ir.RankedTensorType.get(list(shape), ir.RankedTensorType(value.type).element_type)
-    return value if not shape else stablehlo.broadcast_in_dim(type_, value, [])
 
 
 def apart(values: Sequence[ir.Value], block: ir.Block, region: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -142,7 +121,7 @@ def apart(values: Sequence[ir.Value], block: ir.Block, region: Sequence[ir.Opera
         light = op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim")
         if not light:
             alone = all(use.owner.operation in inside for use in op.results[0].uses)
-            if not alone or not (elementwise(op) or op.name == "stablehlo.transpose"):
+            if not alone or not (is_elementwise(op) or op.name == "stablehlo.transpose"):
                 continue
         inside.add(op)
         moved.append(op)

@@ -1,4 +1,4 @@
-"""expand-linalg: factorizations as loops, against NumPy, on the module's text and through XLA and the interpreter."""
+"""expand_linalg: factorizations as loops, against NumPy, on the module's text and through XLA and the interpreter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def module(op: str, *arrays: np.ndarray) -> hlograph.Program:
 def run(op: str, *arrays: np.ndarray) -> list[np.ndarray]:
     """The expanded module through XLA, and through the reference interpreter, which expands it itself."""
     before = module(op, *arrays)
-    after = before.run_passes(["expand-linalg"])
+    after = before.run_passes(["expand_linalg"])
     assert not {"stablehlo.cholesky", "stablehlo.triangular_solve"} & after.op_counts().keys()
     return [np.asarray(after.compile()(*arrays)), before.interpret(*arrays)[0]]
 
@@ -110,14 +110,14 @@ def test_open_sizes_are_refused() -> None:
         "  %r = stablehlo.cholesky %a, lower = true : tensor<?x?xf64>\n  return %r : tensor<?x?xf64>\n}"
     )
     with pytest.raises(errors.PassError, match="needs static shapes; specialize first"):
-        program.run_passes(["expand-linalg"])
+        program.run_passes(["expand_linalg"])
 
 
 def test_options_are_refused() -> None:
     with pytest.raises(errors.PassError, match="takes no options"):
-        module("stablehlo.negate %a0 : {0}", np.eye(2)).run_passes(["expand-linalg{fast=1}"])
+        module("stablehlo.negate %a0 : {0}", np.eye(2)).run_passes(["expand_linalg{fast=1}"])
 
 
 def test_a_module_without_factorizations_stays() -> None:
     before = module("stablehlo.negate %a0 : {0}", np.eye(2))
-    assert before.run_passes(["expand-linalg"]).text == before.text
+    assert before.run_passes(["expand_linalg"]).text == before.text

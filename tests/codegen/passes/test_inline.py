@@ -17,7 +17,7 @@ from hlograph.errors import PassError
 
 def inlined(program: Program) -> Program:
     module = program.copy_module()
-    inline.run(module, {}, Report("inline"))
+    inline.run(module, Report("inline"))
     verify(module, "what was inlined")
     return Program.parse(str(module))
 
@@ -50,7 +50,7 @@ def test_what_is_in_calls_is_simplified():
 
 def test_options():
     with pytest.raises(PassError, match="pass 'inline' takes no options"):
-        inline.run(parse_module("module {}", new_context()), {"a": "1"}, Report("inline"))
+        run(parse_module("module {}", new_context()), "inline{a=1}")
 
 
 def test_functions_marked_as_not_to_be_inlined_stay():

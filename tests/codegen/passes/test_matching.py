@@ -10,7 +10,7 @@ from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.clone import clone, clone_block
 from hlograph.codegen.ir.kinds import reduction
 from hlograph.codegen.ir.modules import parse_module
-from hlograph.codegen.ir.ops import full_like, reduce_with
+from hlograph.codegen.ir.ops import full_like, reduce
 from hlograph.codegen.ir.refused import Refused
 from hlograph.codegen.ir.values import (
     ancestors,
@@ -146,7 +146,7 @@ def test_new_constants_and_reductions(kind):
     with ir.InsertionPoint(last), last.location:
         ones = full_like(block.arguments[0], 1)
         zero = full_like(block.arguments[0], 0, ())
-        total = reduce_with("stablehlo.add", stablehlo.add(ones, block.arguments[0]), zero, [0])
+        total = reduce("stablehlo.add", stablehlo.add(ones, block.arguments[0]), zero, [0])
     assert is_constant(ones, 1)
     assert reduction(owner(total)) == "stablehlo.add"
     last.operands[0] = total

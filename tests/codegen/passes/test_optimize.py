@@ -7,7 +7,8 @@ import pytest
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.passes.optimize import DEFAULT, may_apply, resolve
+from hlograph.codegen.passes.driver import steps
+from hlograph.codegen.passes.optimize import DEFAULT, resolve
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import ir, is_constant, require, rewrite
 
@@ -48,7 +49,15 @@ def test_default_and_none():
 
 
 def test_without_reassociation_every_pass_that_can_is_told():
-    assert resolve("default", reassociate=False) == tuple(f"{name}{{reassociate=false}}" for name in DEFAULT)
+    assert resolve("default", reassociate=False) == (
+        "roll_loops{reassociate=false}",
+        "simplify{reassociate=false}",
+        "loop_writes",
+        "work_into_loops",
+        "recompute_saved{reassociate=false}",
+        "sink_reductions{reassociate=false}",
+        "recompute_saved{after=sink_reductions,reassociate=false}",
+    )
     assert resolve(["cse", "sink_reductions{reassociate=true}"], reassociate=False) == (
         "cse",
         "sink_reductions{reassociate=true}",
@@ -62,6 +71,12 @@ def test_without_reassociation_every_pass_that_can_is_told():
         ("cse", r"did you mean \['cse'\]"),
         (["sink_reduction"], "did you mean 'sink_reductions'"),
         (["cse{x}"], "malformed option"),
+        (["cse{fast=1}"], "pass 'cse' takes no options"),
+        (["cpu_math{element=3}"], r"no option 'element'; did you mean 'elements'\? it takes elements \(an integer\)"),
+        (["sink_reductions{reassociate=maybe}"], "reassociate is true or false, not 'maybe'"),
+        (["recompute_saved{after=cse}"], "after is nothing or sink_reductions, not 'cse'"),
+        (["cse", "none"], '"none" stands alone'),
+        (["default{reassociate=false}"], "unknown pass 'default'"),
     ],
 )
 def test_what_is_no_choice_is_said(optimize, message):
@@ -80,13 +95,35 @@ def test_users_rewrites_are_default_when_they_ask_for_it():
     assert resolve("default") == (*DEFAULT, "mine")
 
 
+def test_default_stands_for_its_passes_in_a_list():
+    @rewrite("stablehlo.add", name="mine", default=True)
+    def function(op):
+        """Nothing."""
+        return None
+
+    assert resolve(["inline", "default", "cse"]) == ("inline", *DEFAULT, "mine", "cse")
+    assert resolve(["default"], reassociate=False) == resolve("default", reassociate=False)
+
+
+def test_older_names_of_passes_are_taken():
+    assert resolve(["cpu-forms", "device-linalg{platform=cpu}"]) == ("cpu_forms", "device_linalg{platform=cpu}")
+    program = hlograph.Program.parse(ADDS)
+    assert program.run_passes(["expand-linalg"]).text == program.text
+    with pytest.raises(errors.PassError, match="a pass 'cpu-forms' exists already"):
+        rewrite("stablehlo.add", name="cpu-forms")(lambda op: None)
+
+
+def started(program, spec):
+    (step,) = steps(program.copy_module(), [spec], promising=True)
+    return step.report is not None
+
+
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [("cse", True), ("add_zero", True), ("sink_reductions", False), ("roll_loops{reassociate=false}", False)],
 )
 def test_passes_without_anything_to_match_are_not_started(add_zero, spec, wanted):
-    module = hlograph.Program.parse(ADDS).copy_module()
-    assert may_apply(module, spec) is wanted
+    assert started(hlograph.Program.parse(ADDS), spec) is wanted
 
 
 def test_passes_with_something_to_match_are_started():
@@ -95,7 +132,7 @@ def test_passes_with_something_to_match_are_started():
     module @long {{ func.func @main(%0: tensor<f32>) -> tensor<f32> {{
     {body}
     return %300 : tensor<f32> }} }}"""
-    assert may_apply(hlograph.Program.parse(text).copy_module(), "roll_loops")
+    assert started(hlograph.Program.parse(text), "roll_loops")
     loop = """
     module @loop { func.func @main(%a: tensor<i1>) -> tensor<i1> {
       %0 = stablehlo.while(%i = %a) : tensor<i1>
@@ -103,7 +140,7 @@ def test_passes_with_something_to_match_are_started():
         do { %1 = stablehlo.not %i : tensor<i1>
              stablehlo.return %1 : tensor<i1> }
       return %0 : tensor<i1> } }"""
-    assert may_apply(hlograph.Program.parse(loop).copy_module(), "sink_reductions")
+    assert started(hlograph.Program.parse(loop), "sink_reductions")
 
 
 def test_a_rewrite_by_name(add_zero):

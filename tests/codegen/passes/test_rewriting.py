@@ -341,7 +341,7 @@ def test_what_is_remembered_is_of_one_run():
 
     @rewrite("stablehlo.negate")
     def counts_ops(op):
-        seen = rewriting.remembered("seen", list)
+        seen = driver_module.remembered("seen", list)
         seen.append(None)
         counts.append(len(seen))
         return None

@@ -53,7 +53,7 @@ def test_as_numpy_sorts(size, other, places, kind, seed):
         x[rng.random(shape) < 0.2] = np.nan
         x[rng.random(shape) < 0.2] = -0.0
         x[rng.random(shape) < 0.1] = -np.inf
-    after = rewritten(module(shape, NAN_LAST.format(t=kind), kind, axis, places), ["cpu-forms"])
+    after = rewritten(module(shape, NAN_LAST.format(t=kind), kind, axis, places), ["cpu_forms"])
     assert after.applied == {"rank_sort": 1}
     found = as_arrays(after.program.interpret(x))
     order = np.argsort(x, axis=axis, kind="stable")
@@ -73,7 +73,7 @@ def test_as_numpy_sorts(size, other, places, kind, seed):
 )
 def test_orders(comparator, kind):
     x = np.array([3, 0, 2, 2, 5, 1, 0, 4]).astype({"f64": "f8", "f32": "f4", "i32": "i4", "ui8": "u1"}[kind])
-    after = check(module((8,), comparator, kind), [x], ["cpu-forms"])
+    after = check(module((8,), comparator, kind), [x], ["cpu_forms"])
     assert after.applied == {"rank_sort": 1}
     assert "stablehlo.sort" not in after.program.text
 
@@ -85,7 +85,7 @@ def on_device(text, x) -> list[np.ndarray]:
 
 def test_the_total_order():
     x = np.array([1.0, np.nan, 0.0, -np.inf, -0.0, np.inf, -np.nan, -1.0])
-    after = rewritten(module((8,), LESS.format(kind="TOTALORDER", t="f64")), ["cpu-forms"])
+    after = rewritten(module((8,), LESS.format(kind="TOTALORDER", t="f64")), ["cpu_forms"])
     assert after.applied == {"rank_sort": 1}
     same_bits(on_device(after.program.text, x)[0], x[[6, 3, 7, 4, 2, 0, 5, 1]])
 
@@ -95,7 +95,7 @@ def test_what_jax_sorts_with():
 
     x = np.array([0.5, np.nan, -0.0, 0.0, -np.inf, 0.5, -1.0], np.float32)
     text = jax.jit(lambda x: jax.numpy.argsort(x)).lower(x).as_text()
-    after = rewritten(text, ["inline", "canonicalize", "cpu-forms"])
+    after = rewritten(text, ["inline", "canonicalize", "cpu_forms"])
     assert after.applied == {"rank_sort": 1}
     np.testing.assert_array_equal(on_device(after.program.text, x)[0], np.argsort(x, stable=True))
 
@@ -128,6 +128,6 @@ NEAR = """%c = stablehlo.constant dense<3.0> : tensor<f64>
     ],
 )
 def test_refusals(text, reason):
-    after = rewritten(text, ["cpu-forms"])
+    after = rewritten(text, ["cpu_forms"])
     assert not after.applied
     assert reason in after.text

@@ -1,4 +1,4 @@
-"""What the tests of `cpu-math` share: modules that apply one op, and mpmath's values."""
+"""What the tests of `cpu_math` share: modules that apply one op, and mpmath's values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def module(name: str, size: str = "4", known: str = "", dtype: str = "f64") -> s
 
 def own(name: str, size: int, known: str = "", options: str = "elements=1") -> hlograph.Program:
     """A program in which the op is replaced."""
-    program = hlograph.Program.parse(module(name, str(size), known)).run_passes([f"cpu-math{{{options}}}"])
+    program = hlograph.Program.parse(module(name, str(size), known)).run_passes([f"cpu_math{{{options}}}"])
     assert OPS[name] not in program.op_counts()
     return program
 

@@ -155,7 +155,7 @@ def test_as_a_function_and_in_more_axes(name):
     from .formulas import module
 
     x = np.random.default_rng(5).uniform(-3 if name != "log" else 0.1, 9, (3, 5))
-    program = Program.parse(module(name, "3x5")).run_passes(["cpu-math{elements=1,inline=0}"])
+    program = Program.parse(module(name, "3x5")).run_passes(["cpu_math{elements=1,inline=0}"])
     assert program.op_counts()["func.call"] == 1
     scipy = {"log": np.log, "lgamma": special.gammaln, "digamma": special.digamma}
     expected = scipy.get(name, lambda x: special.polygamma(1, np.abs(x)))(x)

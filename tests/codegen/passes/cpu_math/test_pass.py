@@ -1,4 +1,4 @@
-"""cpu-math: which ops it replaces and which it leaves alone, and that whole models keep their results."""
+"""cpu_math: which ops it replaces and which it leaves alone, and that whole models keep their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RNG = np.random.default_rng(7)
 
 
 def after(program: hlograph.Program, options: str = "") -> hlograph.Program:
-    return program.run_passes([f"cpu-math{{{options}}}" if options else "cpu-math"])
+    return program.run_passes([f"cpu_math{{{options}}}" if options else "cpu_math"])
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -52,10 +52,10 @@ def test_complex_numbers_are_left_alone():
 
 def test_options():
     program = hlograph.Program.parse(module("log", "1000"))
-    with pytest.raises(PassError, match="unknown option 'n'; there are elements and inline"):
+    with pytest.raises(PassError, match="has no option 'n'; it takes elements"):
         after(program, "n=1")
-    with pytest.raises(PassError, match="inline is a number, not '-1'"):
-        after(program, "inline=-1")
+    with pytest.raises(PassError, match="inline is an integer, not 'few'"):
+        after(program, "inline=few")
 
 
 @pytest.mark.parametrize("chained", [INLINE, INLINE + 1])
@@ -75,7 +75,7 @@ def test_a_report_names_what_was_replaced():
 
     copy = clone_bytes(program.to_bytecode())
     with copy.context:
-        assert dict(run(copy, "cpu-math").rewritten) == {"lgamma": 1}
+        assert dict(run(copy, "cpu_math").rewritten) == {"lgamma": 1}
 
 
 ARGUMENTS = {

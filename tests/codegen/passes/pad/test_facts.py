@@ -26,6 +26,7 @@ BINARY = {f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divid
 BITWISE = {f"stablehlo.{name}" for name in ("and", "or", "xor", "not")}
 ELSEWHERE = {
     "stablehlo.clamp",
+    "stablehlo.complex",
     "stablehlo.select",
     "stablehlo.convert",
     "stablehlo.real",
@@ -33,7 +34,7 @@ ELSEWHERE = {
     "chlo.conj",
 }
 OF_FLOATS_ALONE = {"stablehlo.is_finite", "chlo.is_inf"}
-NAMES = sorted((facts._EXACT.keys() | facts._KNOWN.keys() | facts._FINITE | facts._ODD | BINARY) - ELSEWHERE)
+NAMES = sorted((facts._EXACT | facts._KNOWN.keys() | facts._FINITE | facts._ZERO | BINARY) - ELSEWHERE)
 DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 
 

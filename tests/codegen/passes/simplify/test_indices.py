@@ -10,7 +10,6 @@ from hlograph.codegen.analysis.integers import known
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import parse_module
 from hlograph.codegen.ir.values import constant
-from hlograph.codegen.passes.rewriting import _MEMORY
 
 
 def gather(shape, indices, sizes, result, offset=(), collapsed=(), mapped=(0,), vector=1, rank=None) -> str:
@@ -145,11 +144,7 @@ def evaluate(lines: str) -> np.ndarray | None:
     text = f"func.func @main(%arg: tensor<3xi32>, %f: tensor<3xf32>) {{\n{lines}\nreturn\n}}\n"
     module = parse_module(text, new_context())
     block = module.body.operations[0].regions[0].blocks[0]
-    token = _MEMORY.set({"reassociate": True})
-    try:
-        return known(list(block.operations)[-2].results[0])
-    finally:
-        _MEMORY.reset(token)
+    return known(list(block.operations)[-2].results[0])
 
 
 KNOWN = {

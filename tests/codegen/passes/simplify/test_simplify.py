@@ -14,9 +14,9 @@ from hlograph.errors import PassError
 
 
 def test_every_rewrite_is_a_pass():
-    assert set(simplify.NAMES) <= available().keys()
-    assert len(set(simplify.NAMES)) == len(simplify.NAMES)
-    for name in simplify.NAMES:
+    assert set(simplify.PARTS) <= available().keys()
+    assert len(set(simplify.PARTS)) == len(simplify.PARTS)
+    for name in simplify.PARTS:
         assert available()[name]
 
 

@@ -299,8 +299,8 @@ def test_what_stays_and_why(name: str) -> None:
     program = emitted(function, DIMS[0])
     reports: list[Report] = []
     padded = program.pad({"t": 6})
-    after = padded.optimize(["sink_reductions"], reports=reports)
-    assert reason in reports[0].text
+    after = padded.optimize(["loop_writes", "sink_reductions"], reports=reports)
+    assert any(reason in report.text for report in reports)
     assert stacks(after) == stacks(padded) == 1
     check(program, {"t": 6})
 

@@ -1,0 +1,253 @@
+"""The passes by name, and how a pass is written: `name` or `name{option=value, ...}`.
+
+In: text. Out: a `Pass`, and its options as values. A pass of ours is one file (or package) in this folder with a
+function `run`, and one line in `_TABLE`. What `run` takes by keyword are the pass's options, with their types and
+defaults; the file may also say without what there is nothing to do (`TRIGGERS`). Decision to know: a file is imported
+when its pass is first needed, so that to look up names costs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, get_args, get_origin
+
+from ..errors import PassError
+from ..ir.bindings import ir, run_pipeline
+from .report import Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """StableHLO to StableHLO.
+
+    Attributes:
+        name: for `--pass`, `--explain` and `optimize=`; of a pass of ours also the name of its file or package.
+        line: what it does.
+        pipeline: the passes of MLIR that it consists of; "" for a pass of ours.
+        on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `driver.py`.
+        default: whether `optimize="default"` runs it behind its own passes.
+    """
+
+    name: str
+    line: str
+    pipeline: str = ""
+    on_loops: bool = False
+    default: bool = False
+
+    @property
+    def run(self) -> Callable[..., None]:
+        """What changes a module in place: `run(module, report, **options)`."""
+
+        def pipeline(module: ir.Module, _report: Report) -> None:
+            run_pipeline(module, self.pipeline, name=self.name)
+
+        found: Callable[..., None] = pipeline if self.pipeline else self._file.run
+        return found
+
+    @property
+    def triggers(self) -> Collection[str] | int | None:
+        """Without what there is nothing to do.
+
+        Returns:
+            Names of ops, one of which must be in the module; or the least number of ops; or None: nothing is needed.
+        """
+        found: Collection[str] | int | None = None if self.pipeline else getattr(self._file, "TRIGGERS", None)
+        return found
+
+    @property
+    def parts(self) -> Collection[str]:
+        """The rewrites that the pass consists of, which are passes by their own names too."""
+        found: Collection[str] = () if self.pipeline else getattr(self._file, "PARTS", ())
+        return found
+
+    @property
+    def reassociates(self) -> bool:
+        """Whether it may change rounding, unless it is told not to: whether it has the option `reassociate`."""
+        return any(option.name == "reassociate" for option in _options(self))
+
+    def parse(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Options as `run` takes them.
+
+        Raises:
+            PassError: there is no such option, or it is of another type.
+        """
+        if not given:
+            return {}
+        named = {option.name: option for option in _options(self) if option.kind is option.KEYWORD_ONLY}
+        others = [option for option in _options(self) if option.kind is option.VAR_KEYWORD]
+        found = {}
+        for name, text in given.items():
+            if name not in named and not others:
+                raise PassError(self._no_option(name, named))
+            kind = (named.get(name) or others[0]).annotation
+            value = _value(kind, text)
+            if value is None:
+                raise PassError(f"pass {self.name!r}: {name} is {_expected(kind)}, not {text!r}")
+            found[name] = value
+        return found
+
+    @property
+    def _file(self) -> Any:
+        return import_module(f".{self.name}", __package__)
+
+    def _no_option(self, name: str, named: Mapping[str, inspect.Parameter]) -> str:
+        if not named:
+            return f"pass {self.name!r} takes no options"
+        close = difflib.get_close_matches(name, named, 1)
+        hint = f" did you mean {close[0]!r}?" if close else ""
+        takes = ", ".join(f"{each} ({_expected(option.annotation)})" for each, option in named.items())
+        return f"pass {self.name!r} has no option {name!r};{hint} it takes {takes}"
+
+
+@cache
+def _options(found: Pass) -> list[inspect.Parameter]:
+    """What a pass's function takes by keyword."""
+    parameters = inspect.signature(found.run, eval_str=True).parameters.values()
+    return [each for each in parameters if each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
+
+
+def _value(kind: Any, text: str) -> Any:
+    """An option's value; None where the text says no such thing."""
+    if get_origin(kind) is Literal:
+        return text if text in get_args(kind) else None
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower())
+    assert kind is int, f"an option of type {kind}"
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+
+
+def _expected(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        *names, last = get_args(kind)
+        return f"{', '.join(names)} or {last}" if names else last
+    return "true or false" if kind is bool else "an integer"
+
+
+def _ours(name: str, line: str) -> Pass:
+    return Pass(name=name, line=line)
+
+
+def _on_loops(name: str, line: str) -> Pass:
+    return Pass(name=name, line=line, on_loops=True)
+
+
+def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
+    return Pass(name=name, line=line, pipeline=pipeline or name)
+
+
+_TABLE = (
+    _ours("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
+    _ours("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
+    _ours("inline", "inline calls, drop functions without a use"),
+    _ours("roll_loops", "straight-line code that repeats a block becomes a loop"),
+    _ours("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
+    _on_loops("loop_writes", "a scatter of one row in a loop becomes an update of that row"),
+    _on_loops("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop"),
+    _on_loops("recompute_saved", "what a loop saves for a later one is computed again there, where that is cheaper"),
+    _on_loops("sink_reductions", "reductions of a loop's stacked outputs move into the loop"),
+    _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
+    _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
+    _ours("cpu_forms", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
+    _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
+    _ours("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
+    _ours("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
+    _ours("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
+    _ours("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
+    _mlir("canonicalize", "MLIR: fold, simplify, remove dead code"),
+    _mlir("cse", "MLIR: common subexpression elimination"),
+    _mlir("sccp", "MLIR: sparse conditional constant propagation"),
+    _mlir("symbol-dce", "MLIR: drop private functions without a use"),
+    _mlir(
+        "chlo-legalize-to-stablehlo",
+        "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops",
+        # On `?` types the first writes shape ops, the second their casts, which canonicalize folds.
+        "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo),canonicalize,cse",
+    ),
+    _mlir("stablehlo-refine-shapes", "StableHLO: propagate sizes from the arguments"),
+    _mlir(
+        "stablehlo-canonicalize-dynamism",
+        "StableHLO: dynamic ops with constant sizes become static ones",
+        "func.func(stablehlo-canonicalize-dynamism)",
+    ),
+)
+PASSES: Mapping[str, Pass] = {each.name: each for each in _TABLE}
+
+# Rewrites (`rewriting.py`), hlograph's and users', are passes too.
+REWRITES: dict[str, Any] = {}
+
+
+def canonical(name: str) -> str:
+    """A pass's name; older ones have `-` where it has `_` (`cpu_forms`)."""
+    new = name.replace("-", "_")
+    return new if new in PASSES else name
+
+
+def find(name: str) -> Pass:
+    """The pass of a name.
+
+    Raises:
+        PassError: there is none; the message has a name that is like it, or all there are.
+    """
+    wanted = canonical(name)
+    if wanted not in PASSES:
+        _load_rewrites()
+    found: Pass | None = PASSES.get(wanted) or REWRITES.get(wanted)
+    if found is None:
+        close = difflib.get_close_matches(name, available(), 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(sorted(available()))}"
+        raise PassError(f"unknown pass {name!r}; {hint}")
+    return found
+
+
+def available() -> dict[str, str]:
+    """Pass name -> one line on what it does."""
+    _load_rewrites()
+    return {each.name: each.line for each in (*PASSES.values(), *REWRITES.values())}
+
+
+def check_free(name: str) -> None:
+    """Refuses a name for a rewrite that is a pass already.
+
+    Raises:
+        PassError: it is, or it is no name that can be written in `--pass`.
+    """
+    if canonical(name) in PASSES:
+        raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")
+
+
+def _load_rewrites() -> None:
+    """hlograph's own rewrites are registered where they are defined."""
+    import_module(".simplify", __package__)
+
+
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Splits `name{a=1,b=2}` into the pass's name and its options.
+
+    Raises:
+        PassError: it is written in another way.
+    """
+    match = re.fullmatch(r"\s*([\w.-]+)\s*(?:\{(.*)\})?\s*", spec, re.DOTALL)
+    if match is None:
+        raise PassError(f"malformed pass {spec!r}: expected name or name{{option=value,...}}")
+    options: dict[str, str] = {}
+    for part in (match[2] or "").split(","):
+        if not part.strip():
+            continue
+        key, separator, value = part.partition("=")
+        if not separator or not key.strip() or not value.strip():
+            raise PassError(f"malformed option {part.strip()!r} in pass {spec!r}: expected option=value")
+        options[key.strip()] = value.strip()
+    return canonical(match[1]), options
+
+
+def write_spec(name: str, options: Mapping[str, str]) -> str:
+    """The inverse of `parse_spec`."""
+    return f"{name}{{{','.join(f'{key}={value}' for key, value in options.items())}}}" if options else name

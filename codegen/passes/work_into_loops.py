@@ -1,0 +1,250 @@
+"""work_into_loops: elementwise work on an array that a loop reads step by step moves into the loop.
+
+    %y = subtract %ys, %data                                        while(%i, %g)
+    %ct = multiply %two, %y : tensor<512x64x256xf32>                  do: %a = dynamic_slice %ys, %i1, ...
+    while(%i, %g, %c = %ct)                                   ->          %b = dynamic_slice %data, %i1, ...
+      do: %s = dynamic_slice %c, %i1, ... : tensor<1x64x256xf32>          %y = subtract %a, %b : tensor<1x64x256xf32>
+          %g1 = add %g, %s                                                %s = multiply %two_row, %y
+
+In a gradient this is the cotangent of what a loop has stacked: `ct` is not stored any more, and where it is one value
+broadcast along time, it is an invariant.
+
+Preconditions: the array is only read by slices, in the bodies of loops with a known number of steps, and by
+elementwise work and reductions, into which XLA fuses what makes it; it is made by elementwise work, broadcasts,
+transposes, constants and iotas; what that work reads is there anyway (arguments, results of loops) or takes less
+memory than the array; no expensive work is done more often than before (as it would where its results are used
+elsewhere too, or are read twice), nor work that costs more than storing its result. Slices need not be at affine
+places: a slice of elementwise work is elementwise work on slices.
+
+Rounding: none changes. Each element comes from the same operations on the same operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..analysis.cost import cost, store
+from ..analysis.loops import Loop
+from ..ir.bindings import ir
+from ..ir.kinds import STABLEHLO
+from ..ir.refused import Refused, require
+from ..ir.rows import Rows, separable
+from ..ir.types import elements_of, static_bytes
+from ..ir.values import owner, static_shape, users
+from ..ir.walk import loops_by_depth, returned_by
+from ..ir.while_ops import drop_dead_carries
+from .report import Report
+
+_MOST = 64  # ops that are moved for one array
+
+# Without a loop there is nothing to do.
+TRIGGERS = frozenset({"stablehlo.while"})
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What moves into loops.
+
+    Attributes:
+        moved: the ops that make the array, and that are taken apart.
+        slices: the ops that read it.
+        loops: the loops they are in.
+    """
+
+    moved: Sequence[ir.Operation]
+    slices: Sequence[ir.Operation]
+    loops: Sequence[ir.Operation]
+
+
+def run(module: ir.Module, report: Report) -> None:
+    """Moves elementwise work into the loops that read its results step by step.
+
+    Args:
+        module: is changed, in place; calls in loops should have been inlined.
+        report: takes note of each array.
+    """
+    loops = loops_by_depth(module)
+    seen: set[ir.Value] = set()
+    changed: list[ir.Operation] = []
+    for loop in loops:
+        for source in _sources(loop):
+            definer = owner(source)
+            if source in seen or definer is None:
+                continue
+            seen.add(source)
+            try:
+                if definer.name == "stablehlo.constant" or not separable(definer):
+                    continue
+                work = _plan(definer)
+            except Refused as refusal:
+                report.refused(definer, str(refusal))
+                continue
+            report.applied(definer, result="computed step by step in the loop that reads it")
+            _move(work, source)
+            changed += [loop for loop in work.loops if loop not in changed]
+    for loop in [loop for loop in loops if loop in changed]:
+        drop_dead_carries(loop)
+
+
+def _sources(loop: ir.Operation) -> list[ir.Value]:
+    """The values from outside that a loop's body takes slices of."""
+    body = loop.regions[1].blocks[0]
+    returned = returned_by(body)
+    found: dict[ir.Value, None] = {}
+    for operation in body.operations:
+        op = operation.operation
+        if op.name == "stablehlo.dynamic_slice":
+            value = op.operands[0]
+            if isinstance(value.owner, ir.Block):
+                place = ir.BlockArgument(value).arg_number
+                if value.owner == body and returned[place] == value:
+                    found[loop.operands[place]] = None
+            elif value.owner.operation.block != body:
+                found[value] = None
+    return list(found)
+
+
+def _plan(definer: ir.Operation) -> _Work:
+    """Checks all preconditions for the array that an op makes.
+
+    Raises:
+        Refused: one fails.
+    """
+    source = definer.results[0]
+    static_shape(source)
+    slices, loops, others = _readers(definer)
+    require(not any(len(loop.attributes) for loop in loops), "the loop has attributes, which fit its carries")
+    reads = sum(Loop.of(op.parent.operation).most * elements_of(op.results[0].type) for op in slices if op.parent)
+    size = elements_of(source.type)
+    require(size > 0, "it has no elements")
+    often = reads / size
+    moved, leaves = _take_apart(definer)
+    inside = {op.results[0] for op in moved}
+    once, again = 0.0, 0.0
+    for op in moved:
+        price = cost(op) or 0
+        shared = others if op is definer else _used_elsewhere(op, inside)
+        once += price
+        again += price * (often if shared else max(often - 1.0, 0.0))
+    bytes_ = static_bytes(source.type) or 0
+    require(once <= store(bytes_), "what makes it costs more than storing it, and is better done for all steps at once")
+    require(
+        again <= 0.5 * store(bytes_),
+        "what makes it is used elsewhere too, or is read more than once, and is expensive to do again",
+    )
+    kept = sum(static_bytes(leaf.type) or 0 for leaf in leaves if not _there_anyway(leaf))
+    require(
+        kept < (1 if others else bytes_),
+        f"what it is made from is not kept otherwise and takes as much memory ({kept} bytes)",
+    )
+    return _Work(moved, slices, loops)
+
+
+def _readers(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation], bool]:
+    """The slices of an op's result in loops, and those loops; and whether other elementwise work or sums use it too.
+
+    XLA fuses cheap work into these, so that they do not need the array in memory.
+
+    Raises:
+        Refused: it is used in another way.
+    """
+    others = False
+    source = definer.results[0]
+    slices: list[ir.Operation] = []
+    loops: list[ir.Operation] = []
+    whole = "the whole array is used by {}, so that it has to be stored anyway"
+    for use in source.uses:
+        op = use.owner.operation
+        if op.name == "stablehlo.while" and op.block == definer.block:
+            place = use.operand_number
+            argument = op.regions[1].blocks[0].arguments[place]
+            require(
+                returned_by(op.regions[1].blocks[0])[place] == argument
+                and not users(op.results[place])
+                and not users(op.regions[0].blocks[0].arguments[place]),
+                whole.format("a loop that changes it or returns it"),
+            )
+            for user in argument.uses:
+                inner = user.owner.operation
+                if inner.name == "stablehlo.return" and inner.block == argument.owner:
+                    require(user.operand_number == place, whole.format("a loop that changes it or returns it"))
+                    continue
+                reads = inner.name == "stablehlo.dynamic_slice" and inner.block == argument.owner
+                require(reads and user.operand_number == 0, whole.format(f"{inner.name} in a loop"))
+                slices.append(inner)
+            loops.append(op)
+            continue
+        if op.block == definer.block and (op.name in STABLEHLO or op.name == "stablehlo.reduce"):
+            others = True
+            continue
+        parent = op.parent.operation if op.parent is not None else None
+        require(
+            op.name == "stablehlo.dynamic_slice"
+            and parent is not None
+            and parent.name == "stablehlo.while"
+            and parent.block == definer.block
+            and op.block == parent.regions[1].blocks[0],
+            whole.format(op.name),
+        )
+        assert parent is not None
+        slices.append(op)
+        if parent not in loops:
+            loops.append(parent)
+    return slices, loops, others
+
+
+def _take_apart(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """The ops that make an array, as far as slices of them can be computed; and the values that those read.
+
+    Raises:
+        Refused: there are very many.
+    """
+    moved: list[ir.Operation] = []
+    leaves: dict[ir.Value, None] = {}
+    pending, results = [definer], {definer.results[0]}
+    while pending:
+        op = pending.pop()
+        moved.append(op)
+        require(len(moved) <= _MOST, f"it is made by more than {_MOST} ops")
+        for operand in op.operands:
+            source = owner(operand)
+            if operand in results:
+                continue
+            if source is not None and source.block == definer.block and separable(source) and _worth(source, results):
+                leaves.pop(operand, None)
+                results.add(operand)
+                pending.append(source)
+            else:
+                leaves[operand] = None
+    return moved, list(leaves)
+
+
+def _worth(op: ir.Operation, results: Collection[ir.Value]) -> bool:
+    """Whether an op on the way is done in the loop; an expensive one whose result is also used elsewhere is not."""
+    if op.name == "stablehlo.constant":
+        return True
+    size = static_bytes(op.results[0].type)
+    price = cost(op)
+    if price is None or size is None:
+        return False
+    return price <= 0.2 * store(size) or not _used_elsewhere(op, results)
+
+
+def _used_elsewhere(op: ir.Operation, results: Collection[ir.Value]) -> bool:
+    """Whether an op's result is used by other ops than those that have these results."""
+    return any(not user.results or user.results[0] not in results for user in users(op.results[0]))
+
+
+def _there_anyway(leaf: ir.Value) -> bool:
+    """Whether a value is in memory while the loop runs, whatever becomes of the array."""
+    op = owner(leaf)
+    return op is None or op.name in ("stablehlo.constant", "stablehlo.while")
+
+
+def _move(work: _Work, source: ir.Value) -> None:
+    for reader in work.slices:
+        with ir.InsertionPoint(reader), reader.location:
+            row = Rows(work.moved).take(source, list(reader.operands)[1:], static_shape(reader.results[0]))
+        reader.results[0].replace_all_uses_with(row)
+        reader.erase()

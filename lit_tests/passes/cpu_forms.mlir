@@ -1,0 +1,116 @@
+// Forms that XLA:CPU is fast at. Each refusal says why.
+//
+// RUN: %hlograph opt %s --split-input-file --pass cpu_forms --explain cpu_forms 2>&1 | filecheck %s
+
+// CHECK: sum_to_dot: {{.*}}: rewritten
+// CHECK: sum_to_dot: {{.*}}: left alone: tensor<?x6xf64> has a dynamic dimension
+// CHECK: small_triangular_solve: {{.*}}: left alone: a matrix of 16 x 16 is for LAPACK
+// CHECK: small_cholesky: {{.*}}: left alone: a matrix of 16 x 16 is for LAPACK
+
+// A column sum is a product with ones.
+module @column_sum {
+  func.func @main(%x: tensor<40x6xf64>) -> tensor<6xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<40x6xf64>, tensor<f64>) -> tensor<6xf64>
+    return %s : tensor<6xf64>
+  }
+}
+// CHECK-LABEL: module @column_sum
+// CHECK: [[ONES:%[^ ]+]] = stablehlo.constant dense<1.000000e+00> : tensor<40xf64>
+// CHECK: stablehlo.dot_general [[ONES]], %arg0, contracting_dims = [0] x [0] : (tensor<40xf64>, tensor<40x6xf64>) -> tensor<6xf64>
+
+// -----
+
+// A sum of products is a product of a matrix and a vector.
+module @row_sum {
+  func.func @main(%x: tensor<40x6xf64>, %w: tensor<6xf64>) -> tensor<40xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %b = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<6xf64>) -> tensor<40x6xf64>
+    %p = stablehlo.multiply %x, %b : tensor<40x6xf64>
+    %s = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [1] : (tensor<40x6xf64>, tensor<f64>) -> tensor<40xf64>
+    return %s : tensor<40xf64>
+  }
+}
+// CHECK-LABEL: module @row_sum
+// CHECK-NOT: stablehlo.multiply
+// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+
+// -----
+
+// Without a known size nothing is done.
+module @dynamic_sum {
+  func.func @main(%x: tensor<?x6xf64>) -> tensor<6xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<?x6xf64>, tensor<f64>) -> tensor<6xf64>
+    return %s : tensor<6xf64>
+  }
+}
+// CHECK-LABEL: module @dynamic_sum
+// CHECK: stablehlo.reduce(%arg0
+
+// -----
+
+// A running sum is a loop, eight steps in a turn.
+module @running {
+  func.func @main(%x: tensor<80xf64>) -> tensor<80xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 80>, padding = dense<[[79, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+      %n = stablehlo.add %a, %b : tensor<f64>
+      stablehlo.return %n : tensor<f64>
+    }) : (tensor<80xf64>, tensor<f64>) -> tensor<80xf64>
+    return %s : tensor<80xf64>
+  }
+}
+// CHECK-LABEL: module @running
+// CHECK: stablehlo.while
+// CHECK-COUNT-8: stablehlo.dynamic_update_slice
+// CHECK-NOT: stablehlo.reduce_window
+
+// -----
+
+// A small Cholesky factor is written out.
+module @cholesky {
+  func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+    %l = stablehlo.cholesky %a, lower = true : tensor<2x2xf64>
+    return %l : tensor<2x2xf64>
+  }
+}
+// CHECK-LABEL: module @cholesky
+// CHECK: [[FIRST:%[^ ]+]] = stablehlo.sqrt
+// CHECK: stablehlo.divide {{%[^ ]+}}, [[FIRST]]
+// CHECK: stablehlo.sqrt
+// CHECK: stablehlo.concatenate
+// CHECK: stablehlo.select
+
+// -----
+
+// A medium one is LAPACK's.
+module @medium {
+  func.func @main(%a: tensor<16x16xf64>, %b: tensor<16x1xf64>) -> tensor<16x1xf64> {
+    %l = stablehlo.cholesky %a, lower = true : tensor<16x16xf64>
+    %x = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<16x16xf64>, tensor<16x1xf64>) -> tensor<16x1xf64>
+    return %x : tensor<16x1xf64>
+  }
+}
+// CHECK-LABEL: module @medium
+// CHECK: stablehlo.cholesky
+// CHECK: stablehlo.triangular_solve
+
+// -----
+
+// A short sort counts.
+module @sort {
+  func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
+    %s = "stablehlo.sort"(%x) <{dimension = 0, is_stable = true}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %r = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    }) : (tensor<8xi32>) -> tensor<8xi32>
+    return %s : tensor<8xi32>
+  }
+}
+// CHECK-LABEL: module @sort
+// CHECK: stablehlo.reduce
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.sort

@@ -1,0 +1,86 @@
+// Factorizations become calls of the platform's library; what JAX has no library for stays as it is.
+//
+// RUN: not %hlograph opt %s --split-input-file --pass device_linalg 2> %t.err | filecheck %s --check-prefixes=CHECK,CPU
+// RUN: filecheck %s --check-prefix=ERROR < %t.err
+// RUN: not %hlograph opt %s --split-input-file --pass 'device_linalg{platform=cuda}' 2> /dev/null | filecheck %s --check-prefixes=CHECK,CUDA
+// RUN: not %hlograph opt %s --split-input-file --pass 'device_linalg{platform=abacus}' 2>&1 | filecheck %s --check-prefix=PLATFORM
+// RUN: not %hlograph opt %s --split-input-file --pass 'device_linalg{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
+
+// ERROR: hlograph: error: device_linalg needs static shapes; specialize first
+// PLATFORM: hlograph: error: pass 'device_linalg': platform is cpu, cuda, gpu, rocm or tpu, not 'abacus'
+// OPTION: hlograph: error: pass 'device_linalg' has no option 'speed'; it takes platform (cpu, cuda, gpu, rocm or tpu)
+
+// One function for equal calls, its result type the op's.
+// CHECK-LABEL: module @cholesky
+// CPU: [[L:%[^ ]+]] = call @cholesky_cpu(%arg0) : (tensor<8x8xf64>) -> tensor<8x8xf64>
+// CPU-NEXT: [[M:%[^ ]+]] = call @cholesky_cpu([[L]]) : (tensor<8x8xf64>) -> tensor<8x8xf64>
+// CPU-NEXT: return [[M]]
+// CPU: func.func private @cholesky_cpu(%arg0: tensor<8x8xf64>) -> tensor<8x8xf64>
+// CPU: stablehlo.custom_call @lapack_dpotrf_ffi(%arg0) {{.*}}uplo = 76
+// CPU-NOT: func.func
+// CUDA: call @cholesky_cuda(%arg0) : (tensor<8x8xf64>) -> tensor<8x8xf64>
+// CUDA: stablehlo.custom_call @cusolver_potrf_ffi(%arg0) {{.*}}lower = true
+module @cholesky {
+  func.func @main(%arg0: tensor<8x8xf64>) -> tensor<8x8xf64> {
+    %0 = stablehlo.cholesky %arg0, lower = true : tensor<8x8xf64>
+    %1 = stablehlo.cholesky %0, lower = true : tensor<8x8xf64>
+    return %1 : tensor<8x8xf64>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @triangular_solve
+// CPU: call @triangular_solve_cpu(%arg0, %arg1) : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+// CPU: stablehlo.custom_call @lapack_strsm_ffi(%arg0, %arg1) {{.*}}diag = 85 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 76
+// CUDA: "stablehlo.triangular_solve"(%arg0, %arg1)
+// CUDA-SAME: transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = true
+module @triangular_solve {
+  func.func @main(%arg0: tensor<8x8xf32>, %arg1: tensor<8x2xf32>) -> tensor<8x2xf32> {
+    %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = true}> : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    return %0 : tensor<8x2xf32>
+  }
+}
+
+// -----
+
+// A call of a function that is marked as LU; the portable function goes.
+// CHECK-LABEL: module @lu
+// CPU: call @lu_cpu(%arg0) : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>)
+// CPU-NOT: @portable
+// CPU: stablehlo.custom_call @lapack_dgetrf_ffi(%arg0)
+// CUDA: call @lu_cuda(%arg0) : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>)
+// CUDA-NOT: @portable
+// CUDA: stablehlo.custom_call @cusolver_getrf_ffi(%arg0)
+module @lu {
+  func.func @main(%arg0: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) {
+    %0:2 = call @portable(%arg0) : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>)
+    return %0#0, %0#1 : tensor<3x3xf64>, tensor<3xi32>
+  }
+  func.func private @portable(%arg0: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) attributes {hlograph.implements = "lu"} {
+    %0 = stablehlo.iota dim = 0 : tensor<3xi32>
+    return %arg0, %0 : tensor<3x3xf64>, tensor<3xi32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @nothing
+// CHECK: %0 = stablehlo.add %arg0, %arg0 : tensor<3xf64>
+// CHECK-NOT: custom_call
+module @nothing {
+  func.func @main(%arg0: tensor<3xf64>) -> tensor<3xf64> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<3xf64>
+    return %0 : tensor<3xf64>
+  }
+}
+
+// -----
+
+// The sizes are not known yet: an error (above).
+module @dynamic {
+  func.func @main(%arg0: tensor<?x?xf64>) -> tensor<?x?xf64> {
+    %0 = stablehlo.cholesky %arg0, lower = true : tensor<?x?xf64>
+    return %0 : tensor<?x?xf64>
+  }
+}

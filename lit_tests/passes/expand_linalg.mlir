@@ -1,0 +1,80 @@
+// Factorizations as loops, one column or row a step, for the reference interpreter.
+//
+// RUN: not %hlograph opt %s --split-input-file --pass expand_linalg 2> %t.err | filecheck %s
+// RUN: filecheck %s --check-prefix=ERROR < %t.err
+// RUN: not %hlograph opt %s --split-input-file --pass 'expand_linalg{n=1}' 2>&1 | filecheck %s --check-prefix=OPTION
+
+// ERROR: hlograph: error: expand_linalg needs static shapes; specialize first
+// OPTION: hlograph: error: pass 'expand_linalg' takes no options
+
+// CHECK-LABEL: module @cholesky
+// CHECK: call @cholesky_expanded(%arg0) : (tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK: func.func private @cholesky_expanded(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK: [[END:%[^ ]+]] = stablehlo.constant dense<3> : tensor<i64>
+// CHECK: stablehlo.while({{.*}}) : tensor<i64>, tensor<3x3xf64>, tensor<3x3xf64>
+// CHECK: stablehlo.compare LT, %iterArg{{.*}}, [[END]]
+// CHECK: stablehlo.sqrt {{.*}} : tensor<3x3xf64>
+// CHECK-NOT: stablehlo.cholesky
+module @cholesky {
+  func.func @main(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64> {
+    %0 = stablehlo.cholesky %arg0, lower = true : tensor<3x3xf64>
+    return %0 : tensor<3x3xf64>
+  }
+}
+
+// -----
+
+// The upper factor: the transpose of the lower one of the transpose.
+// CHECK-LABEL: module @upper
+// CHECK: func.func private @cholesky_expanded(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK: stablehlo.transpose %arg0, dims = [1, 0]
+// CHECK: [[LOOP:%[^ :]+]]:3 = stablehlo.while
+// CHECK: [[RESULT:%[^ ]+]] = stablehlo.transpose [[LOOP]]#2, dims = [1, 0]
+// CHECK-NEXT: return [[RESULT]]
+module @upper {
+  func.func @main(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64> {
+    %0 = stablehlo.cholesky %arg0 : tensor<3x3xf64>
+    return %0 : tensor<3x3xf64>
+  }
+}
+
+// -----
+
+// Batch axes stay in front.
+// CHECK-LABEL: module @solve
+// CHECK: call @triangular_solve_expanded(%arg0, %arg1) : (tensor<5x3x3xf64>, tensor<5x3x2xf64>) -> tensor<5x3x2xf64>
+// CHECK: stablehlo.while({{.*}}) : tensor<i64>, tensor<5x3x2xf64>
+// CHECK: stablehlo.dot_general {{.*}}, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+// CHECK: stablehlo.divide {{.*}} : tensor<5x3x2xf64>
+// CHECK-NOT: stablehlo.triangular_solve
+module @solve {
+  func.func @main(%arg0: tensor<5x3x3xf64>, %arg1: tensor<5x3x2xf64>) -> tensor<5x3x2xf64> {
+    %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<5x3x3xf64>, tensor<5x3x2xf64>) -> tensor<5x3x2xf64>
+    return %0 : tensor<5x3x2xf64>
+  }
+}
+
+// -----
+
+// From the right: x a = b through the transposes.
+// CHECK-LABEL: module @right
+// CHECK: func.func private @triangular_solve_expanded(%arg0: tensor<3x3xf64>, %arg1: tensor<2x3xf64>) -> tensor<2x3xf64>
+// CHECK: stablehlo.transpose %arg1, dims = [1, 0] : (tensor<2x3xf64>) -> tensor<3x2xf64>
+// CHECK: stablehlo.while({{.*}}) : tensor<i64>, tensor<3x2xf64>
+// CHECK: stablehlo.transpose {{.*}}, dims = [1, 0] : (tensor<3x2xf64>) -> tensor<2x3xf64>
+module @right {
+  func.func @main(%arg0: tensor<3x3xf64>, %arg1: tensor<2x3xf64>) -> tensor<2x3xf64> {
+    %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = true}> : (tensor<3x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
+    return %0 : tensor<2x3xf64>
+  }
+}
+
+// -----
+
+// The sizes are not known yet: an error (above).
+module @dynamic {
+  func.func @main(%arg0: tensor<?x?xf64>) -> tensor<?x?xf64> {
+    %0 = stablehlo.cholesky %arg0, lower = true : tensor<?x?xf64>
+    return %0 : tensor<?x?xf64>
+  }
+}

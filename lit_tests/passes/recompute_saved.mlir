@@ -1,0 +1,380 @@
+// What a loop saves for a later loop is computed again there, where that is cheaper than to store it.
+//
+// RUN: %hlograph opt %s --split-input-file --pass recompute_saved | filecheck %s
+
+// y = sin(h) w + cos(h) is computed again from the sine and the cosine, which are kept.
+// CHECK-LABEL: module @cheap
+// CHECK: [[F:%[^:]+]]:4 = stablehlo.while
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK-DAG: [[S:%[^ ]+]] = stablehlo.dynamic_slice [[F]]#{{.*}} -> tensor<1x8xf32>
+// CHECK-DAG: [[C:%[^ ]+]] = stablehlo.dynamic_slice [[F]]#{{.*}} -> tensor<1x8xf32>
+// CHECK: [[P:%[^ ]+]] = stablehlo.multiply {{%[^ ]+}}, %arg1 : tensor<1x8xf32>
+// CHECK: [[Y:%[^ ]+]] = stablehlo.add [[P]], {{%[^ ]+}} : tensor<1x8xf32>
+module @cheap {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:5 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros, %s2 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %s = stablehlo.sine %h : tensor<1x8xf32>
+      %c = stablehlo.cosine %h : tensor<1x8xf32>
+      %p = stablehlo.multiply %s, %w : tensor<1x8xf32>
+      %h1 = stablehlo.add %p, %c : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %h1, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %s, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w2 = stablehlo.dynamic_update_slice %s2, %c, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1, %w2 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l2 = stablehlo.dynamic_slice %f#4, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %e = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
+      %n = stablehlo.multiply %e, %l2 : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// Two stacks of one value are one.
+// CHECK-LABEL: module @duplicate
+// CHECK: [[F:%[^:]+]]:3 = stablehlo.while
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK: [[S:%[^ ]+]] = stablehlo.dynamic_slice [[F]]#2
+// CHECK-NOT: dynamic_slice
+module @duplicate {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:4 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %s = stablehlo.sine %h : tensor<1x8xf32>
+      %h1 = stablehlo.add %s, %w : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %s, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %s, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %n = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// What is cheap work on what the body reads is computed from there: nothing is saved.
+// CHECK-LABEL: module @from_arrays
+// CHECK: [[F:%[^:]+]]:2 = stablehlo.while
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK: [[ROW:%[^ ]+]] = stablehlo.subtract %{{[^ ]+}}, %iterArg{{[^ ]*}} : tensor<i32>
+// CHECK: [[X:%[^ ]+]] = stablehlo.dynamic_slice %arg2, [[ROW]]
+// CHECK: [[E:%[^ ]+]] = stablehlo.negate [[X]] : tensor<1x8xf32>
+// CHECK: stablehlo.multiply [[E]], %arg1 : tensor<1x8xf32>
+module @from_arrays {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>, %xs: tensor<4x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:3 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %x = stablehlo.dynamic_slice %xs, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %e = stablehlo.negate %x : tensor<1x8xf32>
+      %q = stablehlo.multiply %e, %w : tensor<1x8xf32>
+      %h1 = stablehlo.add %h, %q : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %q, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %n = stablehlo.sine %a : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// Two stacks that are cheap work on one value that was not saved: a stack of that one.
+// CHECK-LABEL: module @new_stack
+// CHECK: [[F:%[^:]+]]:3 = stablehlo.while
+// CHECK: [[S:%[^ ]+]] = stablehlo.sine
+// CHECK: stablehlo.reshape [[S]] : (tensor<1x8xf32>) -> tensor<1x1x8xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK: stablehlo.dynamic_slice [[F]]#2, {{.*}} -> tensor<1x1x8xf32>
+// CHECK-DAG: stablehlo.add {{%[^ ]+}}, %arg1 : tensor<1x8xf32>
+// CHECK-DAG: stablehlo.negate {{%[^ ]+}} : tensor<1x8xf32>
+module @new_stack {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:4 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %s = stablehlo.sine %h : tensor<1x8xf32>
+      %a = stablehlo.add %s, %w : tensor<1x8xf32>
+      %e = stablehlo.negate %s : tensor<1x8xf32>
+      %h1 = stablehlo.multiply %a, %e : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %a, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %e, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %n = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// A carry saved as it comes in and as it leaves: one stack with a row more, of which each step reads two.
+// CHECK-LABEL: module @shifted
+// CHECK: [[INIT:%[^ ]+]] = stablehlo.dynamic_update_slice {{.*}} : (tensor<5x1x8xf32>, tensor<1x1x8xf32>
+// CHECK: [[F:%[^:]+]]:3 = stablehlo.while({{.*}} = [[INIT]]) : tensor<i32>, tensor<1x8xf32>, tensor<5x1x8xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK-DAG: stablehlo.subtract %c_{{.*}} : tensor<i32>
+// CHECK: stablehlo.dynamic_slice [[F]]#2, {{.*}} -> tensor<1x1x8xf32>
+// CHECK: stablehlo.dynamic_slice [[F]]#2, {{.*}} -> tensor<1x1x8xf32>
+module @shifted {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:4 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %s = stablehlo.sine %h : tensor<1x8xf32>
+      %h1 = stablehlo.add %s, %w : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %h, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %h1, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %n = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// The same where the stack of the new values is wanted whole: the first row comes from the initial value.
+// CHECK-LABEL: module @shifted_whole
+// CHECK: [[F:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK: [[FIRST:%[^ ]+]] = stablehlo.compare EQ
+// CHECK: stablehlo.select [[FIRST]], %arg0, {{%[^ ]+}} : tensor<i1>, tensor<1x8xf32>
+// CHECK: return {{.*}}, [[F]]#2
+module @shifted_whole {
+  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %f:4 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %s = stablehlo.sine %h : tensor<1x8xf32>
+      %h1 = stablehlo.add %s, %w : tensor<1x8xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %h, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %h1, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
+      %n = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %b#1, %f#1, %f#3 : tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// In an array that leaves the cache an exponential costs less than its stack; a sine does not. Only the carry's stack and
+// the sine's are left.
+// CHECK-LABEL: module @exponential
+// CHECK: [[F:%[^:]+]]:4 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x64x256xf32>
+// CHECK: do {
+// CHECK: stablehlo.exponential
+module @exponential {
+  func.func @main(%h0: tensor<1x64x256xf32>, %w: tensor<1x64x256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64x256xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<511> : tensor<i32>
+    %c4 = stablehlo.constant dense<512> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<512x64x256xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x64x256xf32>
+    %f:5 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros, %s2 = %zeros) : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %e = stablehlo.exponential %h : tensor<1x64x256xf32>
+      %s = stablehlo.sine %h : tensor<1x64x256xf32>
+      %h1 = stablehlo.add %e, %s : tensor<1x64x256xf32>
+      %w0 = stablehlo.dynamic_update_slice %s0, %h, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
+      %w1 = stablehlo.dynamic_update_slice %s1, %e, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
+      %w2 = stablehlo.dynamic_update_slice %s2, %s, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w0, %w1, %w2 : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x64x256xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.subtract %c3, %j : tensor<i32>
+      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
+      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
+      %l2 = stablehlo.dynamic_slice %f#4, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
+      %a = stablehlo.add %g, %l0 : tensor<1x64x256xf32>
+      %b = stablehlo.multiply %a, %l1 : tensor<1x64x256xf32>
+      %n = stablehlo.multiply %b, %l2 : tensor<1x64x256xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x64x256xf32>
+    }
+    return %b#1, %f#1 : tensor<1x64x256xf32>, tensor<1x64x256xf32>
+  }
+}
+
+// -----
+
+// Nothing is done where sizes are not known.
+// CHECK-LABEL: module @dynamic
+// CHECK: [[F:%[^:]+]]:3 = stablehlo.while
+// CHECK: stablehlo.dynamic_slice [[F]]#2
+module @dynamic {
+  func.func @main(%h0: tensor<1x?xf32>, %zeros: tensor<4x?xf32>) -> (tensor<1x1xf32>, tensor<1x?xf32>) {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<1x1xf32>
+    %f:3 = stablehlo.while(%i = %c0, %h = %h0, %s = %zeros) : tensor<i32>, tensor<1x?xf32>, tensor<4x?xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %h1 = stablehlo.negate %h : tensor<1x?xf32>
+      %w = stablehlo.dynamic_update_slice %s, %h1, %i, %c0 : (tensor<4x?xf32>, tensor<1x?xf32>, tensor<i32>, tensor<i32>) -> tensor<4x?xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h1, %w : tensor<i32>, tensor<1x?xf32>, tensor<4x?xf32>
+    }
+    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x1xf32>
+    cond {
+      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %l = stablehlo.dynamic_slice %f#2, %j, %c0, sizes = [1, 1] : (tensor<4x?xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+      %n = stablehlo.add %g, %l : tensor<1x1xf32>
+      %k = stablehlo.add %j, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x1xf32>
+    }
+    return %b#1, %f#1 : tensor<1x1xf32>, tensor<1x?xf32>
+  }
+}

@@ -1,0 +1,131 @@
+// Elementwise work on an array that a loop reads step by step moves into the loop.
+//
+// RUN: %hlograph opt %s --split-input-file --pass work_into_loops | filecheck %s
+
+// The cotangent of a squared error: no array of four rows is made.
+// CHECK-LABEL: module @cotangent
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK-DAG: [[Y:%[^ ]+]] = stablehlo.dynamic_slice %arg0, [[ROW:%[^ ]+]], {{.*}} -> tensor<1x8xf32>
+// CHECK-DAG: [[DATA:%[^ ]+]] = stablehlo.dynamic_slice %arg1, [[ROW]], {{.*}} -> tensor<1x8xf32>
+// CHECK: [[D:%[^ ]+]] = stablehlo.subtract [[Y]], [[DATA]] : tensor<1x8xf32>
+// CHECK: [[CT:%[^ ]+]] = stablehlo.multiply {{%[^ ]+}}, [[D]] : tensor<1x8xf32>
+// CHECK: stablehlo.add {{%[^ ]+}}, [[CT]] : tensor<1x8xf32>
+module @cotangent {
+  func.func @main(%ys: tensor<4x8xf32>, %data: tensor<4x8xf32>, %scale: tensor<f32>) -> tensor<1x8xf32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c3 = stablehlo.constant dense<3> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %d = stablehlo.subtract %ys, %data : tensor<4x8xf32>
+    %s = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    %ct = stablehlo.multiply %s, %d : tensor<4x8xf32>
+    %0:3 = stablehlo.while(%i = %c0, %g = %zeros, %a = %ct) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %j = stablehlo.subtract %c3, %i : tensor<i32>
+      %r = stablehlo.dynamic_slice %a, %j, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %h = stablehlo.add %g, %r : tensor<1x8xf32>
+      %n = stablehlo.sine %h : tensor<1x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %n, %a : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>
+    }
+    return %0#1 : tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// One value along time is an invariant; what is broadcast along another axis is read as it is.
+// CHECK-LABEL: module @broadcast
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
+// CHECK: do {
+// CHECK-DAG: stablehlo.dynamic_slice %arg1, %iterArg{{[^ ]*}}, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+// CHECK-DAG: stablehlo.broadcast_in_dim %arg0, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+module @broadcast {
+  func.func @main(%v: tensor<8xf32>, %w: tensor<4xf32>) -> tensor<1x8xf32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %x = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+    %y = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+    %0:2 = stablehlo.while(%i = %c0, %g = %zeros) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %r = stablehlo.dynamic_slice %x, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %s = stablehlo.dynamic_slice %y, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %h = stablehlo.multiply %g, %r : tensor<1x8xf32>
+      %n = stablehlo.subtract %h, %s : tensor<1x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
+    }
+    return %0#1 : tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// Iotas, transposes, and scalars of select and clamp; a start that may leave the array (%j is an argument) is clamped
+// as the slice was.
+// CHECK-LABEL: module @places
+// CHECK: stablehlo.while
+// CHECK: do {
+// CHECK-DAG: stablehlo.dynamic_slice %arg0, %{{[^ ,]+}}, %arg2, sizes = [8, 1] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x1xf32>
+// CHECK-DAG: [[START:%[^ ]+]] = stablehlo.clamp %{{[^ ]+}}, %arg2, %{{[^ ]+}} : tensor<i32>
+// CHECK-DAG: stablehlo.broadcast_in_dim [[START]], dims = [] : (tensor<i32>) -> tensor<1x8xi32>
+// CHECK: stablehlo.select %arg1, {{.*}} : tensor<i1>, tensor<1x8xf32>
+module @places {
+  func.func @main(%x: tensor<8x4xf32>, %p: tensor<i1>, %j: tensor<i32>) -> tensor<1x8xf32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<1x8xf32>
+    %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %n = stablehlo.iota dim = 0 : tensor<4x8xf32>
+    %s = stablehlo.select %p, %t, %n : tensor<i1>, tensor<4x8xf32>
+    %0:2 = stablehlo.while(%i = %c0, %g = %zeros) : tensor<i32>, tensor<1x8xf32>
+    cond {
+      %q = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %r = stablehlo.dynamic_slice %s, %j, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+      %h = stablehlo.multiply %g, %r : tensor<1x8xf32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h : tensor<i32>, tensor<1x8xf32>
+    }
+    return %0#1 : tensor<1x8xf32>
+  }
+}
+
+// -----
+
+// Nothing is done where sizes are not known.
+// CHECK-LABEL: module @dynamic
+// CHECK: stablehlo.negate %arg0 : tensor<4x?xf32>
+// CHECK: stablehlo.while
+module @dynamic {
+  func.func @main(%x: tensor<4x?xf32>, %z: tensor<f32>) -> tensor<f32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c4 = stablehlo.constant dense<4> : tensor<i32>
+    %d = stablehlo.negate %x : tensor<4x?xf32>
+    %0:2 = stablehlo.while(%i = %c0, %g = %z) : tensor<i32>, tensor<f32>
+    cond {
+      %q = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %r = stablehlo.dynamic_slice %d, %i, %c0, sizes = [1, 1] : (tensor<4x?xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+      %s = stablehlo.reshape %r : (tensor<1x1xf32>) -> tensor<f32>
+      %h = stablehlo.multiply %g, %s : tensor<f32>
+      %k = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %k, %h : tensor<i32>, tensor<f32>
+    }
+    return %0#1 : tensor<f32>
+  }
+}

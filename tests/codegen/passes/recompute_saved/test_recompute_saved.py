@@ -1,0 +1,338 @@
+"""What loops save for later loops: fewer stacks, the same numbers.
+
+Expected values are those of the program before the pass: bit for bit in the reference interpreter, which computes op by
+op; within a few roundings on PJRT, where XLA fuses what it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from rewritten_runs import with_less_saved, within_roundings
+
+from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.walk import walk
+from hlograph.codegen.passes import recompute_saved, work_into_loops
+from hlograph.codegen.passes.optimize import ON_LOOPS
+from hlograph.codegen.passes.report import Report
+from hlograph.codegen.program import Program
+
+STEPS, ROWS, COLUMNS = 5, 2, 3
+
+
+def lowered(function: Callable[..., Any], *arrays: Any) -> Program:
+    with jax.enable_x64(True):
+        return Program.parse(jax.jit(function, keep_unused=True).lower(*arrays).as_text())
+
+
+def check(program: Program, *arrays: Any, pjrt: bool = False) -> tuple[Program, Report]:
+    """The program after the passes, which gives the same numbers."""
+    before, after, report = with_less_saved(program)
+    for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
+        np.testing.assert_array_equal(a, b)
+    if pjrt:
+        results = [p.compile(optimize="none")(*arrays) for p in (after, before)]
+        for a, b in zip(*([np.asarray(leaf) for leaf in jax.tree.leaves(result)] for result in results), strict=True):
+            assert within_roundings(a, b)
+    return after, report
+
+
+def stacks(program: Program, steps: int = STEPS) -> list[tuple[int, ...]]:
+    """The shapes of the arrays along time that loops carry and write."""
+    found = []
+    module = program.copy_module()  # which must outlive the handles of its operations
+    for op in walk(module):
+        if op.name == "stablehlo.while":
+            for result in op.results:
+                shape = tuple(ir.RankedTensorType(result.type).shape)
+                if len(shape) > 1 and shape[0] in (steps, steps + 1) and list(result.uses):
+                    found.append(shape)
+    return found
+
+
+def arrays_of(dtype: str = "float64", steps: int = STEPS, seed: int = 0) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    shapes = {
+        "h": (ROWS, COLUMNS),
+        "w": (COLUMNS, 4 * COLUMNS),
+        "u": (COLUMNS, 4 * COLUMNS),
+        "b": (4 * COLUMNS,),
+        "xs": (steps, ROWS, COLUMNS),
+        "data": (steps, ROWS, COLUMNS),
+    }
+    return {name: random.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+
+
+def sine(h: Any, x: Any, p: Any) -> Any:
+    return jnp.sin(h) * p["b"][:COLUMNS] + jnp.cos(h)
+
+
+def cheap(h: Any, x: Any, p: Any) -> Any:
+    return h * p["b"][:COLUMNS] + 0.1
+
+
+def rnn(h: Any, x: Any, p: Any) -> Any:
+    return jnp.tanh(x @ p["w"][:, :COLUMNS] + h @ p["u"][:, :COLUMNS] + p["b"][:COLUMNS])
+
+
+def gru(h: Any, x: Any, p: Any) -> Any:
+    n = COLUMNS
+    gates = jax.nn.sigmoid(x @ p["w"][:, : 2 * n] + h @ p["u"][:, : 2 * n] + p["b"][: 2 * n])
+    z, r = gates[:, :n], gates[:, n:]
+    c = jnp.tanh(x @ p["w"][:, 2 * n : 3 * n] + (r * h) @ p["u"][:, 2 * n : 3 * n])
+    return (1 - z) * h + z * c
+
+
+def lstm(hc: Any, x: Any, p: Any) -> Any:
+    h, c = hc
+    i, f, g, o = jnp.split(x @ p["w"] + h @ p["u"] + p["b"], 4, axis=1)
+    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+
+def training(cell: Callable[..., Any], **scan: Any) -> Callable[..., Any]:
+    """Value and gradient of the squared error of a scan, with regard to its parameters."""
+
+    def loss(weights: Any, p: Any) -> Any:
+        p = {**p, **weights}
+        start = (p["h"], p["h"]) if cell is lstm else p["h"]
+
+        def body(h: Any, x: Any) -> Any:
+            h = cell(h, x, p)
+            return h, h[0] if cell is lstm else h
+
+        ys = lax.scan(body, start, p["xs"], **scan)[1]
+        return jnp.mean((ys - p["data"]) ** 2)
+
+    return lambda p: jax.value_and_grad(loss)({name: p[name] for name in "bhuw"}, p)
+
+
+# How many arrays along time the forward loop writes, after. The loss reads `ys`, and it stays.
+#   sine: ys; the sine, the cosine.        cheap: ys, from whose rows the carry is read too.       rnn: the same.
+#   gru: ys; z and r in one array, c.      lstm: ys; the four gates, the cell and its tanh.
+CELLS = {"sine": (sine, 3), "cheap": (cheap, 1), "rnn": (rnn, 1), "gru": (gru, 3), "lstm": (lstm, 7)}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CELLS)
+def test_a_training_step(name: str, dtype: str):
+    cell, most = CELLS[name]
+    p = arrays_of(dtype)
+    program = lowered(training(cell), p)
+    arrays = jax.tree.leaves(p)
+    after, report = check(program, *arrays, pjrt=True)
+    assert report.rewritten
+    assert len(stacks(after)) == most < len(stacks(with_less_saved(program)[0]))
+
+
+# The same when the loss's sum has moved into the loop too, which leaves no `ys`; rnn, gru and lstm keep their state.
+SUNK = {"sine": 2, "cheap": 1, "rnn": 1, "gru": 3, "lstm": 7}
+
+
+@pytest.mark.parametrize("name", SUNK)
+def test_a_training_step_with_its_sum_in_the_loop(name: str):
+    p = arrays_of()
+    program = lowered(training(CELLS[name][0]), p)
+    after = program.run_passes(ON_LOOPS)
+    assert len(stacks(after)) == SUNK[name]
+    before = with_less_saved(program)[0]
+    for a, b in zip(after.interpret(*jax.tree.leaves(p)), before.interpret(*jax.tree.leaves(p)), strict=True):
+        assert within_roundings(a, b)
+
+
+@pytest.mark.parametrize(
+    "scan", [{"reverse": True}, {"unroll": 5}, {"unroll": 2}, {"reverse": True, "unroll": 2}], ids=str
+)
+@pytest.mark.parametrize("name", ["rnn", "gru"])
+def test_other_scans(name: str, scan: dict[str, Any]):
+    p = arrays_of()
+    check(lowered(training(CELLS[name][0], **scan), p), *jax.tree.leaves(p))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_few_steps(steps: int):
+    p = arrays_of(steps=steps)
+    check(lowered(training(gru), p), *jax.tree.leaves(p))
+
+
+def test_special_values():
+    """NaN and infinities go where they went."""
+    p = arrays_of("float32")
+    p["xs"][1, 0, 0], p["xs"][2, 1, 1], p["data"][0, 0, 1], p["h"][1, 2] = np.nan, np.inf, -np.inf, np.inf
+    for cell in (sine, gru):
+        check(lowered(training(cell), p), *jax.tree.leaves(p))
+
+
+def test_scans_in_scans():
+    """The loops of one step of another loop."""
+    p = arrays_of()
+
+    def loss(p: Any) -> Any:
+        def outer(total: Any, x: Any) -> Any:
+            ys = lax.scan(lambda h, _: (jnp.sin(h) * x,) * 2, p["h"], None, length=4)[1]
+            value, gradient = jax.value_and_grad(
+                lambda h: jnp.sum(lax.scan(lambda h, _: (jnp.cos(h) * x + h,) * 2, h, None, length=STEPS)[1] ** 2)
+            )(ys[-1])
+            return total + value + gradient.sum(), ys
+
+        total, ys = lax.scan(outer, 0.0, p["xs"])
+        return total + jnp.sum(ys**2)
+
+    check(lowered(loss, p), *jax.tree.leaves(p))
+    check(lowered(jax.grad(loss), p), *jax.tree.leaves(p))
+
+
+def test_the_number_of_the_step():
+    """What is computed from the step's number is computed again from the later loop's counter."""
+    p = arrays_of()
+
+    def loss(p: Any) -> Any:
+        def body(h: Any, i: Any) -> Any:
+            scaled = jnp.sin(h) * (i + 1.0) / jnp.where(i < 2, 2.0, 3.0)
+            return scaled, scaled * i
+
+        return jnp.sum(lax.scan(body, p["h"], jnp.arange(STEPS))[1] * p["data"])
+
+    _, report = check(lowered(jax.value_and_grad(loss), p), *jax.tree.leaves(p))
+    assert report.rewritten
+
+
+def test_masks_and_dropout():
+    p = arrays_of()
+
+    def loss(p: Any, key: Any) -> Any:
+        def body(h: Any, key: Any) -> Any:
+            keep = jax.random.bernoulli(key, 0.7, h.shape)
+            h = jnp.where(keep, jnp.maximum(h @ p["u"][:, :COLUMNS], 0), 0.1 * h)
+            return h, h
+
+        keys = jax.random.split(key, STEPS)
+        return jnp.mean((lax.scan(body, p["h"], keys)[1] - p["data"]) ** 2)
+
+    key = np.array([3, 5], np.uint32)
+    check(lowered(jax.value_and_grad(loss), p, key), *jax.tree.leaves(p), key, pjrt=True)
+
+
+def test_two_later_loops():
+    """Two pullbacks read the same stacks: those stay."""
+    p = arrays_of()
+
+    def both(h: Any, a: Any, b: Any) -> Any:
+        _, pull = jax.vjp(lambda h: lax.scan(lambda h, x: (gru(h, x, p),) * 2, h, p["xs"])[1], h)
+        return pull(a), pull(2 * b)
+
+    check(lowered(both, p["h"], p["data"], p["xs"]), p["h"], p["data"], p["xs"])
+
+
+def test_derivatives_of_derivatives():
+    p = arrays_of("float64", steps=3)
+    function = jax.jit(jax.jvp, static_argnums=0)
+    gradient = jax.grad(lambda h, p: training(gru)({**p, "h": h})[0])
+
+    def second(p: Any) -> Any:
+        return function(lambda h: gradient(h, p), (p["h"],), (p["h"],))
+
+    check(lowered(second, p), *jax.tree.leaves(p))
+
+
+def test_rematerialized():
+    p = arrays_of()
+    check(lowered(training(jax.checkpoint(gru)), p), *jax.tree.leaves(p))
+
+
+TWO_LOOPS = """
+func.func @main(%h0: tensor<1x4xf64>, %w: tensor<1x4xf64>) -> tensor<1x4xf64> {{
+  %first = stablehlo.constant dense<{first}> : tensor<i32>
+  %step = stablehlo.constant dense<{step}> : tensor<i32>
+  %end = stablehlo.constant dense<{end}> : tensor<i32>
+  %begin = stablehlo.constant dense<{begin}> : tensor<i64>
+  %down = stablehlo.constant dense<{down}> : tensor<i64>
+  %stop = stablehlo.constant dense<{stop}> : tensor<i64>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<5x4xf64>
+  %half = stablehlo.constant dense<2> : tensor<i32>
+  %f:4 = stablehlo.while(%i = %first, %h = %h0, %s = %zeros, %t = %zeros)
+    : tensor<i32>, tensor<1x4xf64>, tensor<5x4xf64>, tensor<5x4xf64>
+  cond {{
+    %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }} do {{
+    %a = stablehlo.subtract %i, %first : tensor<i32>
+    %place = {place} : tensor<i32>
+    %sine = stablehlo.sine %h : tensor<1x4xf64>
+    %number = stablehlo.convert %i : (tensor<i32>) -> tensor<f64>
+    %row = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f64>) -> tensor<1x4xf64>
+    %scaled = stablehlo.multiply %sine, %row : tensor<1x4xf64>
+    %next = stablehlo.add %scaled, %w : tensor<1x4xf64>
+    %s1 = stablehlo.dynamic_update_slice %s, %sine, %place, %zero
+      : (tensor<5x4xf64>, tensor<1x4xf64>, tensor<i32>, tensor<i32>) -> tensor<5x4xf64>
+    %t1 = stablehlo.dynamic_update_slice %t, %scaled, %place, %zero
+      : (tensor<5x4xf64>, tensor<1x4xf64>, tensor<i32>, tensor<i32>) -> tensor<5x4xf64>
+    %i1 = stablehlo.add %i, %step : tensor<i32>
+    stablehlo.return %i1, %next, %s1, %t1 : tensor<i32>, tensor<1x4xf64>, tensor<5x4xf64>, tensor<5x4xf64>
+  }}
+  %long = stablehlo.constant dense<0> : tensor<i64>
+  %scale = stablehlo.constant dense<{scale}> : tensor<i64>
+  %b:2 = stablehlo.while(%j = %begin, %g = %h0) : tensor<i64>, tensor<1x4xf64>
+  cond {{
+    %p = stablehlo.compare GT, %j, %stop : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }} do {{
+    %k = stablehlo.subtract %begin, %j : tensor<i64>
+    %place = stablehlo.multiply %k, %scale : tensor<i64>
+    %l = stablehlo.dynamic_slice %f#2, %place, %long, sizes = [1, 4]
+      : (tensor<5x4xf64>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
+    %m = stablehlo.dynamic_slice %f#3, %place, %long, sizes = [1, 4]
+      : (tensor<5x4xf64>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
+    %q = stablehlo.multiply %g, %l : tensor<1x4xf64>
+    %n = stablehlo.add %q, %m : tensor<1x4xf64>
+    %j1 = stablehlo.add %j, %down : tensor<i64>
+    stablehlo.return %j1, %n : tensor<i64>, tensor<1x4xf64>
+  }}
+  return %b#1 : tensor<1x4xf64>
+}}
+"""
+FORWARD, REVERSED = "stablehlo.add %a, %zero", "stablehlo.subtract %half, %a"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "place"),
+    [
+        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, FORWARD),
+        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -2, "stop": 7, "scale": 1}, FORWARD),  # rows 0, 2
+        (
+            {"first": 3, "step": 2, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1},
+            "stablehlo.divide %a, %half",
+        ),
+        (
+            {"first": 3, "step": 2, "end": 12, "begin": 9, "down": -3, "stop": 0, "scale": 1},
+            "stablehlo.divide %a, %half",
+        ),
+    ],
+    ids=["shifted counters", "every other row", "counter by 2", "every third row, counter by 2"],
+)
+def test_counters(numbers: dict[str, int], place: str):
+    """Other counters than JAX's; a place that is a quotient is not understood, and the loops stay."""
+    program = Program.parse(TWO_LOOPS.format(place=place, **numbers))
+    random = np.random.default_rng(1)
+    after, report = check(program, random.normal(size=(1, 4)), random.normal(size=(1, 4)))
+    assert len(stacks(after)) == (1 if place == FORWARD else 2)
+    assert bool(report.rewritten) == (place == FORWARD)
+
+
+def test_what_does_not_match_stays():
+    """The text is the same, and the reason is said."""
+    numbers = {"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}
+    module = Program.parse(TWO_LOOPS.format(place="stablehlo.minimum %a, %half", **numbers)).copy_module()
+    text, report = str(module), Report("recompute_saved", True)
+    work_into_loops.run(module, report)
+    recompute_saved.run(module, report, after="sink_reductions")
+    assert str(module) == text
+    assert [note.reason for note in report.notes] == ["no later loop reads row by row what it saves"]
