@@ -18,7 +18,8 @@ from pathlib import Path
 import pytensor.tensor as pt
 import pytest
 
-from hlograph.codegen.passes import _PIPELINES, available
+from hlograph.codegen.passes import available
+from hlograph.codegen.passes import registry as passes
 from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
 from hlograph.dialects.tensor.scalar import TABLE
@@ -46,7 +47,7 @@ def without_case(names: Iterable[str], text: str) -> list[str]:
 
 def lacks(name: str, folder: Path) -> str | None:
     """What the lit tests of a pass lack."""
-    stem = "mlir_pipelines" if name in _PIPELINES else name
+    stem = "mlir_pipelines" if passes.find(name).pipeline else name
     firsts = [path for path in (folder / f"{stem}.mlir", folder / f"{stem}.py") if path.exists()]
     if not firsts:
         return f"{stem}.mlir does not exist"
