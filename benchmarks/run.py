@@ -45,6 +45,7 @@ BENCHMARKS = (
     "simplify",
     "loops",
     "live_loops",
+    "scans",
     "rounding",
     "unrolled",
     "cpu_math",

@@ -21,6 +21,7 @@ class Lowering:
         branches: for an op that evaluates only some operands, the operand positions of each branch.
         batched: whether the rule takes leading batch axes (so that `Blockwise` can call it as it is).
         inner: whether the op carries an inner graph that is lowered too.
+        loops: whether a batch of it may be lowered as a loop over its elements.
         unsupported: from the op to descriptions of what it wraps that has no lowering.
     """
 
@@ -30,3 +31,4 @@ class Lowering:
     batched: bool = False
     inner: bool = False
     unsupported: Unsupported | None = None
+    loops: bool = False

@@ -25,7 +25,7 @@ LIBRARIES = ("pytensor", "aesara")
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
     *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "index", "linalg", "random", "reduce"),
-    *("shape", "sort"),
+    *("scan", "shape", "sort"),
 )
 
 
@@ -40,6 +40,7 @@ def lowers(
     batched: bool = False,
     inner: bool = False,
     unsupported: Unsupported | None = None,
+    loops: bool = False,
 ) -> Callable[[Rule], Rule]:
     """Registers a lowering rule for ops, by class name (of a supported library) or by class (your own).
 
@@ -49,15 +50,16 @@ def lowers(
         batched: the rule handles leading batch axes.
         inner: the op has an inner graph.
         unsupported: from the op to what it wraps that has no lowering, for the error that lists all of them.
+        loops: a batch of the op may be a loop over its elements, where nothing knows how to compute them together.
     """
 
     def register(rule: Rule) -> Rule:
         for op in ops:
             if isinstance(op, str):
-                _BY_NAME[op] = Lowering(op, rule, branches, batched, inner, unsupported)
+                _BY_NAME[op] = Lowering(op, rule, branches, batched, inner, unsupported, loops)
             else:
                 name = f"{op.__module__}.{op.__qualname__}"
-                _BY_CLASS[op] = Lowering(name, rule, branches, batched, inner, unsupported)
+                _BY_CLASS[op] = Lowering(name, rule, branches, batched, inner, unsupported, loops)
         _FOUND.clear()
         return rule
 

@@ -5,10 +5,12 @@ Lowering rules use it as `from ..codegen import builder as hlo`.
 
 from ..ir.kinds import Monoid as Monoid
 from ..ir.kinds import identity as identity
+from .control import Carries as Carries
 from .control import all_true as all_true
 from .control import call as call
 from .control import case as case
 from .control import custom_call as custom_call
+from .control import growing_loop as growing_loop
 from .control import if_ as if_
 from .control import while_loop as while_loop
 from .core import Builder as Builder
@@ -103,8 +105,10 @@ from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import element_sizes as element_sizes
 from .indexing import gather as gather
 from .indexing import put as put
+from .indexing import row as row
 from .indexing import scatter as scatter
 from .indexing import take as take
+from .indexing import with_row as with_row
 from .linalg import cholesky as cholesky
 from .linalg import diagonal as diagonal
 from .linalg import lu as lu
@@ -141,6 +145,7 @@ from .shape import squeeze as squeeze
 from .shape import stack_scalars as stack_scalars
 from .shape import transpose as transpose
 from .shape import with_dims as with_dims
+from .shape import with_last as with_last
 from .types import BOOL as BOOL
 from .types import INT32 as INT32
 from .types import INT64 as INT64

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 
 from .. import dims as dimension
 from ..constraints import Constraints
@@ -40,6 +41,96 @@ def while_loop(
         types,
         [(types, lambda *carries: [cond(*carries)]), (types, body)],
     )
+
+
+class Carries:
+    """The carries of a loop whose body is being built: more may come while it is, see `growing_loop`."""
+
+    def __init__(self, builder: Builder, inits: Sequence[Tensor], body: ir.Block) -> None:
+        self.builder = builder
+        self.inits = list(inits)
+        self.next: dict[int, Tensor] = {}
+        self._body = body
+        self._outside = builder.outside()
+        self.values = [self._argument(x) for x in inits]
+
+    def _argument(self, init: Tensor) -> Tensor:
+        type_ = self.builder.tensor_type(init.dims, init.dtype)
+        argument = self._body.add_argument(type_, self.builder.location)
+        return Tensor(self.builder, argument, init.dims, init.dtype)
+
+    def add(self, init: Callable[[], Tensor], step: Callable[[Tensor], Tensor]) -> int:
+        """A further carry: its initial value, made before the loop, and its next value from its value; its place."""
+        with self.builder.at(self._outside):
+            first = init()
+            first.value  # noqa: B018  it stands before the loop
+        self.inits.append(first)
+        value = self._argument(first)
+        self.values.append(value)
+        place = len(self.inits) - 1
+        self.next[place] = step(value)
+        return place
+
+
+def growing_loop(
+    inits: Sequence[Tensor],
+    cond: Callable[..., Tensor],
+    body: Callable[[Carries], Sequence[Tensor]],
+    what: str = "loop",
+) -> list[Tensor]:
+    """`stablehlo.while` whose body finds out what else it carries: stacks of what it computes, flags of its checks.
+
+    Args:
+        inits: the first carries.
+        cond: from these to a boolean scalar.
+        body: from the carries, to which it may add, to the next values of `inits`.
+        what: the loop, in error messages.
+
+    Returns:
+        The last values of all carries, those that the body added too.
+    """
+    builder = inits[0].builder
+    for x in inits:
+        x.value  # noqa: B018  they stand before the loop
+    holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)
+    holder.regions[0].blocks.append()
+    inner = ir.Operation.create(
+        "stablehlo.case", regions=2, loc=builder.location, ip=ir.InsertionPoint(holder.regions[0].blocks[0])
+    )
+    test, block = (region.blocks.append() for region in inner.regions)
+    carries = Carries(builder, inits, block)
+    with builder.region(block) as scope:
+        following = list(body(carries))
+        builder.refuse_leaving(following, f"step of a {what}")
+        checks = list(scope.checks)
+    flags = []
+    for check in checks:  # in a step: true after the loop if it was in all of them
+        with builder.region(block):
+            place = carries.add(lambda: builder.constant(True), partial(and_, check.flag))
+        flags.append((place, check))
+    types = [(x.dims, x.dtype) for x in carries.inits]
+    with builder.region(block):
+        builder.terminator("stablehlo.return", [*following, *[carries.next[i] for i in sorted(carries.next)]])
+    for x in carries.inits:
+        test.add_argument(builder.tensor_type(x.dims, x.dtype), builder.location)
+    with builder.region(test, can_check=False):
+        arguments = [Tensor(builder, value, *type_) for value, type_ in zip(test.arguments, types, strict=True)]
+        builder.terminator("stablehlo.return", [cond(*arguments[: len(inits)])])
+    operation = ir.Operation.create(
+        "stablehlo.while",
+        results=[builder.tensor_type(*type_) for type_ in types],
+        operands=[x.value for x in carries.inits],
+        regions=2,
+        loc=builder.location,
+        ip=builder.insertion_point,
+    )
+    for source, target in zip(inner.regions, operation.regions, strict=True):
+        source.blocks[0].append_to(target)
+    holder.erase()
+    results = [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, types, strict=True)]
+    for place, check in flags:
+        builder.check(results[place], check.exception, check.message)
+    return results
 
 
 def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:

@@ -138,6 +138,19 @@ class Transpose:
 
 
 @dataclass
+class Join:
+    """What consists of parts, one behind the other along `axis`: the size of each, and what gives it.
+
+    `last` gives as many of the last elements, in another way.
+    """
+
+    parts: tuple[tuple[Dim, Callable[[], Tensor]], ...]
+    axis: int
+    result: Tensor
+    last: tuple[Dim, Callable[[], Tensor]] | None = None
+
+
+@dataclass
 class Expansion:
     """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
 
@@ -524,6 +537,11 @@ class Builder(Places):
         return self._frame.expansions
 
     @property
+    def joins(self) -> dict[int, Join]:
+        """What is known to consist of parts in the function being built, by the uid of the whole."""
+        return self._frame.joins
+
+    @property
     def transposes(self) -> dict[int, Transpose]:
         """The transposes in the function being built, by the result's uid."""
         return self._frame.transposes
@@ -541,8 +559,9 @@ class Builder(Places):
     def finish(self, results: Sequence[Tensor]) -> ir.Operation:
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
-        # Transposes and expansions that all their users read through, and scalars that served as sizes only.
-        read_through = [found.result.value for group in (self.transposes, self.expansions) for found in group.values()]
+        # What all its users read through, and scalars that served as sizes only.
+        groups = self.transposes, self.expansions, self.joins
+        read_through = [found.result.value for group in groups for found in group.values()]
         erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:

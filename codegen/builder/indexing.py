@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+
 from ..dims import Dim, bounds, minimum
-from .core import Tensor
+from .core import Join, Tensor
 from .elementwise import add, maximum_, minimum_, multiply
-from .shape import all_static, i64_array, product
+from .shape import all_static, concatenate, i64_array, product, reshape, slice_axis, stack_scalars
 from .types import Dims
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
@@ -148,8 +150,6 @@ def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:
     if all_static(sizes):
         attributes = (("slice_sizes", i64_array(sizes)),)  # type: ignore[arg-type]
         return x.builder.op("stablehlo.dynamic_slice", [x, *starts], sizes, x.dtype, attributes)
-    from .shape import stack_scalars
-
     return gather(
         x,
         stack_scalars(starts),
@@ -161,6 +161,47 @@ def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:
     )
 
 
+def row(x: Tensor, index: Tensor) -> Tensor:
+    """`x[index]`: one row at a runtime index, which is clamped; shape `x.dims[1:]`."""
+    builder = x.builder
+    rest = x.dims[1:]
+    starts = [index, *[builder.constant(0, index.dtype)] * len(rest)]
+    if all_static(rest):
+        part = dynamic_slice(x, starts, (1, *rest))
+    else:
+        first = concatenate([reshape(index, (1,)), builder.constant(np.zeros(len(rest), index.dtype))], 0)
+        limits = add(first, builder.size_vector((1, *rest), index.dtype))
+        ones = builder.constant(np.ones(x.ndim, index.dtype))
+        part = builder.op("stablehlo.real_dynamic_slice", [x, first, limits, ones], (1, *rest), x.dtype)
+    return reshape(part, rest)
+
+
+def with_row(x: Tensor, value: Tensor, index: Tensor) -> Tensor:
+    """`x` with the row at a runtime index replaced; the index is clamped."""
+    starts = [index, *[x.builder.constant(0, index.dtype)] * value.ndim]
+    return dynamic_update_slice(x, reshape(value, (1, *value.dims)), starts)
+
+
 def dynamic_update_slice(x: Tensor, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
     """`x` with `update` written at runtime starts (integer scalars of one dtype); starts are clamped."""
-    return x.builder.op("stablehlo.dynamic_update_slice", [x, update, *starts], x.dims, x.dtype)
+    result = x.builder.op("stablehlo.dynamic_update_slice", [x, update, *starts], x.dims, x.dtype)
+    axes = [axis for axis, (a, b) in enumerate(zip(x.dims, update.dims, strict=True)) if a is not b and a != b]
+    known = [start.sizes for start in starts]
+    if len(axes) == 1 and all(known[axis] == 0 for axis in range(x.ndim) if axis not in axes):
+        (axis,) = axes
+        first, length = known[axis], update.dims[axis]
+        if first is not None and not isinstance(first, tuple):
+            _note_parts(x, update, axis, first, x.dims[axis] - first - length, result)
+    return result
+
+
+def _note_parts(x: Tensor, update: Tensor, axis: int, first: Dim, rest: Dim, result: Tensor) -> None:
+    """Notes that what was updated at a known place consists of the update and what is before and behind it."""
+    if any(least is None or least < 0 for least in (bounds(first)[0], bounds(rest)[0])):
+        return  # the place may be clamped
+    parts = (
+        (first, lambda: slice_axis(x, axis, 0, first)),
+        (update.dims[axis], lambda: update),
+        (rest, lambda: slice_axis(x, axis, x.dims[axis] - rest, rest)),
+    )
+    x.builder.joins.setdefault(result.uid, Join(parts, axis, result))

@@ -71,6 +71,7 @@ class Frame:
         self.roots: dict[str, Any] = {}
         self.transposes: dict[int, Any] = {}
         self.expansions: dict[int, Any] = {}
+        self.joins: dict[int, Any] = {}
         self.spare: list[Any] = []
 
 
@@ -208,6 +209,21 @@ class Places:
             frame.scopes.pop()
             self._ip = before
             close_places(scope)
+
+    def outside(self) -> Any:
+        """The place just outside of the innermost region, for `at`; to be asked for before the region is opened."""
+        return self._ip, len(self._frame.scopes)
+
+    @contextmanager
+    def at(self, place: Any) -> Iterator[None]:
+        """Operations made inside go to a place that `outside` gave."""
+        frame = self._frame
+        before = self._ip, frame.scopes
+        self._ip, frame.scopes = place[0], frame.scopes[: place[1]]
+        try:
+            yield
+        finally:
+            self._ip, frame.scopes = before
 
     def _open_place(self) -> Place:
         """A place for sizes at the insertion point."""

@@ -7,12 +7,14 @@ sizes that it needs are ints, in its dynamic form (`dynamic_*`, `real_dynamic_sl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
+from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Expansion, Tensor, Transpose
+from .core import Builder, Expansion, Join, Tensor, Transpose
 from .types import Dims, DType
 
 
@@ -174,7 +176,11 @@ def concatenate(parts: Sequence[Tensor], axis: int) -> Tensor:
                 dims[other] = builder.equate(dims[other], part.dims[other], f"join, axis {other}")
     dims[axis] = builder.constraints.canonical(total)
     attributes = (("dimension", f"{axis} : i64"),)
-    return builder.op("stablehlo.concatenate", parts, tuple(dims), parts[0].dtype, attributes)
+    result = builder.op("stablehlo.concatenate", parts, tuple(dims), parts[0].dtype, attributes)
+    builder.joins.setdefault(
+        result.uid, Join(tuple((x.dims[axis], partial(_same_value, x)) for x in parts), axis, result)
+    )
+    return result
 
 
 def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequence[int] | None = None) -> Tensor:
@@ -187,6 +193,15 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
     if list(start) == [0] * x.ndim and list(limit) == list(x.dims) and steps == [1] * x.ndim:
         return x
     dims = tuple((b - a + s - 1) // s for a, b, s in zip(start, limit, steps, strict=True))
+    join = builder.joins.get(x.uid)
+    if join is not None and dims != x.dims:
+        found = _part_with(join, start[join.axis], limit[join.axis])
+        if found is not None:
+            make, offset = found
+            part = make()
+            start, limit = list(start), list(limit)
+            start[join.axis], limit[join.axis] = start[join.axis] - offset, limit[join.axis] - offset
+            return with_dims(slice(part, start, limit, stride), dims)
     if x.sizes is not None and isinstance(x.sizes, tuple) and all_static(start) and all_static(limit):
         places = range(int(start[0]), int(limit[0]), steps[0])  # type: ignore[arg-type]
         if x.literal is not None:
@@ -206,6 +221,38 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
         return builder.op("stablehlo.dynamic_slice", [x, *starts], dims, x.dtype, sizes)
     vectors = [builder.size_vector(values) for values in (start, limit, steps)]
     return builder.op("stablehlo.real_dynamic_slice", [x, *vectors], dims, x.dtype)
+
+
+def with_last(x: Tensor, axis: int, last: tuple[Dim, Callable[[], Tensor]] | None) -> Tensor:
+    """The same, whose last elements along an axis, so many, are known to be these: slices of them read these."""
+    if last is not None:
+        join = x.builder.joins.setdefault(x.uid, Join((), axis, x))
+        if join.axis == axis:
+            join.last = last
+    return x
+
+
+def _same_value(x: Tensor) -> Tensor:
+    return x
+
+
+def _part_with(join: Join, start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
+    """The part of a concatenation that holds these elements, and where it begins; None where none is known to."""
+    offset: Dim = 0
+    if join.last is not None:
+        size, last = join.last
+        offset = join.result.dims[join.axis] - size
+        least = dimension.bounds(start - offset)[0]
+        if least is not None and least >= 0:
+            return last, offset
+        offset = 0
+    for size, part in join.parts:
+        end = offset + size
+        inside = [dimension.bounds(start - offset)[0], dimension.bounds(end - limit)[0]]
+        if all(room is not None and room >= 0 for room in inside):
+            return part, offset
+        offset = end
+    return None
 
 
 def slice_axis(x: Tensor, axis: int, start: Dim, length: Dim, step: int = 1) -> Tensor:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
-from ...codegen.dims import Dim
+from ...codegen.builder import INT64, Carries, Tensor
+from ...codegen.dims import Dim, maximum
 from ...codegen.emit import Context
 from ...codegen.errors import BatchingError, UnsupportedGraphError
 from ..library import library
@@ -89,18 +91,27 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     lowering = find(op.core_op)
     if lowering is None or not lowering.batched:
         return _unrolled(ctx, node, operands)
-    # As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
+    batch = _batch(ctx, node.inputs, operands, counts)
+    stretched = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
+    return ctx.lower_op(op.core_op, core_node, stretched)
+
+
+def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], counts: Sequence[int]) -> tuple[Dim, ...]:
+    """The sizes of the batch axes, of which each operand has so many in front.
+
+    As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
+    """
+    rank = max(counts)
     batch: list[Dim] = [1] * rank
     found = [False] * rank
-    for variable, x, count in zip(node.inputs, operands, counts, strict=True):
+    for variable, x, count in zip(inputs, operands, counts, strict=True):
         for axis in range(count):
             place = rank - count + axis
             if not variable.type.broadcastable[axis]:
                 known = batch[place] if found[place] else x.dims[axis]
                 batch[place] = ctx.equate(known, x.dims[axis], f"batch axis {place}")
                 found[place] = True
-    stretched = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
-    return ctx.lower_op(op.core_op, core_node, stretched)
+    return tuple(batch)
 
 
 def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
@@ -122,6 +133,9 @@ def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tenso
     try:
         inputs, outputs, stretched = batching.unroll_blockwise(graphs, node, cores)
     except BatchingError as error:
+        lowering = find(node.op.core_op)
+        if lowering is not None and lowering.loops:
+            return _looped(ctx, node, given, counts, cores.keys())
         raise UnsupportedGraphError(
             f"{type(node.op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
             f"has no lowering ({error}); apply it to one core input at a time"
@@ -144,6 +158,46 @@ def _repeated(
     if first is None:
         batch = (1,) * max(counts)
     return [hlo.broadcast(x, (*batch, *x.dims)) for x in results]
+
+
+def _looped(
+    ctx: Context, node: Any, given: Sequence[Tensor], counts: Sequence[int], same: Collection[int]
+) -> list[Tensor]:
+    """One element of the batch after the other, where nothing knows how to compute them together.
+
+    Args:
+        ctx: the context.
+        node: the `Blockwise` node.
+        given: its operands; of those that are `same` for the whole batch, one element.
+        counts: how many batch axes each operand has.
+        same: places of operands.
+    """
+    builder = ctx.builder
+    batch = _batch(ctx, node.inputs, given, [0 if place in same else count for place, count in enumerate(counts)])
+    size = hlo.product(batch)
+    batched = {place for place, count in enumerate(counts) if count and place not in same}
+    rows = list(given)
+    for place in batched:
+        dims = given[place].dims[counts[place] :]
+        rows[place] = hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims))
+    core = _CoreNode(node, node.op.core_op, 0)
+    stacks: list[int] = []
+
+    def step(carries: Carries) -> list[Tensor]:
+        (index,) = carries.values
+        operands = [hlo.row(x, index) if place in batched else x for place, x in enumerate(rows)]
+        found = ctx.lower_op(core.op, core, operands)
+        for value in [found] if isinstance(found, Tensor) else found:
+            zero = builder.constant(np.zeros((), value.dtype))
+            stack = functools.partial(hlo.full, builder, zero, (maximum(size, 1), *value.dims))
+            stacks.append(carries.add(stack, functools.partial(hlo.with_row, value=value, index=index)))
+        return [hlo.add(index, 1)]
+
+    start = builder.constant(0, INT64)
+    results = hlo.growing_loop([start], lambda index: hlo.compare("LT", index, builder.size(size)), step, "batch")
+    return [
+        hlo.reshape(hlo.slice_axis(results[place], 0, 0, size), (*batch, *results[place].dims[1:])) for place in stacks
+    ]
 
 
 class _CoreNode:

@@ -19,7 +19,6 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 import hlograph
 import hlograph.pytensor
-from hlograph.errors import UnsupportedOpError
 
 pm = pytest.importorskip("pymc")
 
@@ -243,10 +242,34 @@ def test_outside_the_support():
     assert np.isfinite(logp({"spread": 1.0}))
 
 
-def test_scan_is_refused():
+def test_second_derivatives_that_pymc_takes_by_a_scan():
     model = eight_schools()
-    with pytest.raises(UnsupportedOpError, match="Scan"):
-        model.compile_d2logp(mode=MODE)
+    point = model.initial_point()
+    wanted = model.compile_d2logp(mode="FAST_COMPILE")(point)
+    np.testing.assert_allclose(model.compile_d2logp(mode=MODE)(point), wanted, rtol=1e-9, atol=1e-12)
+
+
+def time_series(kind):
+    values = np.cumsum(np.random.default_rng(0).normal(size=60)) * 0.1
+    with pm.Model() as model:
+        if kind == "AR":
+            rho = pm.Normal("rho", 0, 1, shape=2)
+            pm.AR("y", rho, sigma=pm.HalfNormal("s", 1), init_dist=pm.Normal.dist(0, 10, shape=2), observed=values)
+        elif kind == "GARCH11":
+            rates = {"omega": pm.HalfNormal("o", 1), "alpha_1": pm.Beta("a", 1, 5), "beta_1": pm.Beta("b", 5, 1)}
+            pm.GARCH11("y", initial_vol=pm.HalfNormal("v", 1), observed=values, **rates)
+        else:
+            drift = (lambda x, rate: (-rate * x, pt.constant(0.3)), (pm.HalfNormal("rate", 1),))
+            pm.EulerMaruyama("y", 0.1, *drift, init_dist=pm.Normal.dist(0, 1), steps=49)
+    return model
+
+
+@pytest.mark.parametrize("kind", ["AR", "GARCH11", "EulerMaruyama"])
+def test_time_series(kind):
+    model = time_series(kind)
+    point = model.initial_point()
+    for compile_ in (model.compile_logp, model.compile_dlogp):
+        np.testing.assert_allclose(compile_(mode=MODE)(point), compile_(mode="FAST_COMPILE")(point), rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")

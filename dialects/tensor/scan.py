@@ -1,0 +1,419 @@
+"""Scan: a loop over steps, as one `stablehlo.while` whose body is emitted once.
+
+In: a `Scan` node, whose inner graph is one step. Out: its traces (a row for each step, behind the rows of initial
+states) and the last values of what has no trace.
+
+    outer input                        inner inputs at step i           outer result
+    sequence x[>= n, ...]              x[i]
+    mit-mot  buffer[L, ...]            buffer[i + tap], for each tap    the buffer, with the rows that the steps replace
+    mit-sot, sit-sot  buffer[L, ...]   the states of steps i + tap      the last L of the initial and the computed rows
+    nit-sot  L                                                          the last L of the computed rows
+    untraced  value                    that of the step before          the last one
+    non-sequence                       the value
+
+Decision to know: what a step reads of earlier steps is carried by itself, and a trace is only written, one row in each
+step. So nothing is copied, a trace that nobody wants goes away, and what becomes of one can move into the loop
+(`sink_reductions`). Of a trace that the library has cut to its last rows only these are kept: none where they are the
+carried states, else a ring. States from far back are read from the trace.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen import dims as dimension
+from ...codegen.builder import INT64, Builder, Carries, Tensor
+from ...codegen.dims import Dim, maximum
+from ...codegen.emit import Context
+from ..registry import lowers
+from ..releases import inner_graphs
+
+_FAR = 4  # steps back from which a state is read from its trace, in place of being carried
+_WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
+
+
+@lowers("Scan", inner=True, loops=True)
+def scan(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
+    """The loop; sequences that are too short, and states whose size changes, are demands on sizes."""
+    return _Scan(ctx, node, operands).results()
+
+
+class _Steps:
+    """What all parts of a loop know.
+
+    Attributes:
+        builder: the builder.
+        ctx: the rule's context.
+        count: how many steps there are at most.
+        ends: whether a condition may end the loop before.
+        what: the loop, for messages.
+        done: how many steps there were; known after the loop.
+    """
+
+    def __init__(self, ctx: Context, node: Any, count: Tensor) -> None:
+        self.ctx, self.builder = ctx, ctx.builder
+        name = getattr(node.op, "name", None)
+        self.what = f"scan {name!r}" if name else "scan"
+        self.ends = bool(node.op.info.as_while)
+        self.count = ctx.dim(count, f"n_steps of the {self.what}")
+        ctx.at_least(self.count, 0, f"n_steps of the {self.what}")
+        self.done: Tensor | None = None
+
+    @property
+    def rows(self) -> Dim:
+        """How many steps there were, as a size, after the loop."""
+        assert self.done is not None
+        return hlo.data_size(self.done, "steps", self.count) if self.ends else self.count
+
+    def fitting(self, value: Tensor, dims: Sequence[Dim], what: str) -> Tensor:
+        """A step's result, which must have the shape that the next step takes."""
+        where = f"{what} of the {self.what}, before and after a step"
+        pairs = zip(dims, value.dims, strict=True)
+        return hlo.with_dims(
+            value, tuple(self.ctx.equate(a, b, f"{where}, axis {i}") for i, (a, b) in enumerate(pairs))
+        )
+
+    def is_ring(self, length: Dim, needed: Dim) -> bool:
+        """Whether so many rows may be fewer than are needed."""
+        missing = dimension.bounds(self.builder.constraints.canonical(needed - length))[1]
+        return missing is None or missing > 0
+
+    def filled(self, rows: Tensor, length: Dim, depth: Dim) -> Tensor:
+        """The rows of a trace, and zeros where it was asked for with more than there can be."""
+        more = self.builder.constraints.canonical(length - self.count - depth)
+        if type(more) is int and more == 0:
+            return rows
+        return hlo.concatenate([rows, _zeros(self.builder, rows.dtype, (more, *rows.dims[1:]))], 0)
+
+    def in_order(self, ring: Tensor, length: Dim, written: Tensor) -> Tensor:
+        """The rows of a ring from the oldest to the latest, when so many were written."""
+        size = self.builder.size(length)
+        turned = hlo.compare("GT", written, size)
+        first = hlo.select(turned, hlo.remainder(written, hlo.maximum_(size, 1)), self.builder.constant(0, INT64))
+        places = hlo.add(hlo.iota(self.builder, (length,), 0, INT64), first)
+        return hlo.take(hlo.concatenate([ring, ring], 0), places, 0)
+
+
+def _shifted(index: Tensor, by: int) -> Tensor:
+    return hlo.add(index, by) if by else index
+
+
+def _zeros(builder: Builder, dtype: Any, dims: Sequence[Dim]) -> Tensor:
+    return hlo.full(builder, builder.constant(np.zeros((), dtype)), tuple(dims))
+
+
+def _first_rows(x: Tensor, count: int) -> list[Tensor]:
+    return [hlo.reshape(hlo.slice_axis(x, 0, k, 1), x.dims[1:]) for k in range(count)]
+
+
+def _with_rows(x: Tensor, count: int) -> Tensor:
+    """The same with at least so many rows: a loop without a turn reads none, but its body must be able to."""
+    least = dimension.bounds(x.dims[0])[0]
+    if least is not None and least >= count:
+        return x
+    none = [0] * x.ndim
+    zero = x.builder.constant(np.zeros((), x.dtype))
+    return hlo.pad(x, zero, none, [maximum(count - x.dims[0], 0), *none[1:]])
+
+
+class _Trace:
+    """A row for each step.
+
+    Args:
+        steps: the loop.
+        length: how many rows are kept.
+        initial: rows in front of the first step's, or None.
+    """
+
+    def __init__(self, steps: _Steps, length: Dim, initial: Tensor | None = None) -> None:
+        self.steps, self.length, self.initial = steps, length, initial
+        self.depth: Any = 0 if initial is None else initial.dims[0]
+        self.ring = steps.is_ring(length, steps.count + self.depth)
+        self._place: int | None = None
+
+    def write(self, carries: Carries, index: Tensor, value: Tensor) -> None:
+        """Keeps the value of a step."""
+        builder = self.steps.builder
+
+        def empty() -> Tensor:
+            if self.initial is not None and self.ring:
+                more = _zeros(builder, value.dtype, (self.length - self.depth, *value.dims))
+                return hlo.concatenate([self.initial, more], 0)
+            rows = self.length if self.ring else self.steps.count
+            return _zeros(builder, value.dtype, (maximum(rows, 1), *value.dims))
+
+        if self.ring:
+            index = hlo.remainder(_shifted(index, self.depth), hlo.maximum_(builder.size(self.length), 1))
+        self._place = carries.add(empty, lambda rows: hlo.with_row(rows, value, index))
+
+    def result(self, results: Sequence[Tensor], last: tuple[Dim, Callable[[], Tensor]] | None = None) -> Tensor:
+        """The rows that are kept, oldest first; those behind the last step's are zeros.
+
+        Args:
+            results: of the loop.
+            last: how many of the last rows are carried, and these: where no others are wanted, there is no trace.
+        """
+        steps = self.steps
+        assert self._place is not None and steps.done is not None
+        rows = results[self._place]
+        if self.ring:
+            return steps.in_order(rows, self.length, _shifted(steps.done, self.depth))
+        rows = hlo.slice_axis(rows, 0, 0, steps.rows)
+        rows = hlo.with_last(rows, 0, last)
+        if self.initial is not None:
+            rows = hlo.with_last(hlo.concatenate([self.initial, rows], 0), 0, last)
+        return steps.filled(rows, self.length, self.depth)
+
+
+class _Part(ABC):
+    """What a step hands to the next one.
+
+    Attributes:
+        inits: its carries before the first step.
+        outputs: how many results of a step are for it.
+    """
+
+    inits: list[Tensor]
+    outputs = 1
+
+    def __init__(self, steps: _Steps) -> None:
+        self.steps = steps
+
+    @abstractmethod
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        """The inner inputs, of its carries."""
+
+    @abstractmethod
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        """Its carries for the next step, of a step's results."""
+
+    @abstractmethod
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        """The outer result, of the last carries."""
+
+
+class _Untraced(_Part):
+    def __init__(self, steps: _Steps, initial: Tensor) -> None:
+        super().__init__(steps)
+        self.inits = [initial]
+
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        return list(window)
+
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        return [self.steps.fitting(values[0], window[0].dims, "an untraced state")]
+
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        return window[0]
+
+
+class _Near(_Part):
+    """A state of which the last few values are carried, oldest first."""
+
+    def __init__(self, steps: _Steps, taps: Sequence[int], buffer: Tensor) -> None:
+        super().__init__(steps)
+        self.taps, self.depth, self.length = taps, -min(taps), buffer.dims[0]
+        initial = hlo.slice_axis(buffer, 0, 0, self.depth)
+        self.inits = _first_rows(initial, self.depth)
+        self.trace = None if self.length == self.depth else _Trace(steps, self.length, initial)
+
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        return [window[self.depth + tap] for tap in self.taps]
+
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        value = self.steps.fitting(values[0], window[0].dims, "a state")
+        if self.trace is not None:
+            self.trace.write(carries, index, value)
+        return [*window[1:], value]
+
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        def last() -> Tensor:
+            return hlo.concatenate([hlo.expand_dims(x, [0]) for x in window], 0)
+
+        return last() if self.trace is None else self.trace.result(results, (self.depth, last))
+
+
+class _Far(_Part):
+    """A state that is read from its trace, which is carried with the initial rows in front."""
+
+    def __init__(self, steps: _Steps, taps: Sequence[int], buffer: Tensor) -> None:
+        super().__init__(steps)
+        self.taps, self.depth, self.length = taps, -min(taps), buffer.dims[0]
+        self.ring = steps.is_ring(self.length, steps.count + self.depth)
+        more = self.length - self.depth if self.ring else steps.count
+        initial = hlo.slice_axis(buffer, 0, 0, self.depth)
+        rest = _zeros(steps.builder, buffer.dtype, (more, *buffer.dims[1:]))
+        self.inits = [hlo.concatenate([initial, rest], 0)]
+
+    def _place(self, index: Tensor, tap: int) -> Tensor:
+        place = _shifted(index, self.depth + tap)
+        return hlo.remainder(place, self.steps.builder.size(self.length)) if self.ring else place
+
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        return [hlo.row(window[0], self._place(index, tap)) for tap in self.taps]
+
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        value = self.steps.fitting(values[0], window[0].dims[1:], "a state")
+        return [hlo.with_row(window[0], value, self._place(index, 0))]
+
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        steps = self.steps
+        assert steps.done is not None
+        if self.ring:
+            return steps.in_order(window[0], self.length, hlo.add(steps.done, self.depth))
+        rows = hlo.slice_axis(window[0], 0, 0, steps.rows + self.depth)
+        return steps.filled(rows, self.length, self.depth)
+
+
+class _Sliding(_Part):
+    """A mit-mot buffer: a step reads and replaces rows near its own.
+
+    These rows are carried. One enters from the buffer, which is only read, and one leaves, final, for a trace.
+    """
+
+    def __init__(self, steps: _Steps, taps: Sequence[int], out_taps: Sequence[int], buffer: Tensor) -> None:
+        super().__init__(steps)
+        self.taps, self.out_taps, self.outputs, self.buffer = taps, out_taps, len(out_taps), buffer
+        self.low, self.high = min((*taps, *out_taps)), max((*taps, *out_taps))
+        steps.ctx.at_least(buffer.dims[0], steps.count + self.high, f"a mit-mot buffer of the {steps.what}")
+        self.source = _with_rows(buffer, self.high + 1)
+        self.inits = _first_rows(self.source, self.high + 1)[self.low :]
+        self.trace = _Trace(steps, steps.count)
+
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        return [window[tap - self.low] for tap in self.taps]
+
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        rows = list(window)
+        for tap, value in zip(self.out_taps, values, strict=True):
+            rows[tap - self.low] = self.steps.fitting(value, self.buffer.dims[1:], "a row of a mit-mot buffer")
+        self.trace.write(carries, index, rows[0])
+        return [*rows[1:], hlo.row(self.source, hlo.add(index, self.high + 1))]
+
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        count = self.steps.count
+        steps_before = hlo.slice_axis(self.buffer, 0, 0, self.low)
+        left = [hlo.expand_dims(x, [0]) for x in window[:-1]]
+        last = hlo.slice_axis(self.buffer, 0, count + self.high, self.buffer.dims[0] - count - self.high)
+        return hlo.concatenate([steps_before, self.trace.result(results), *left, last], 0)
+
+
+class _Whole(_Part):
+    """A mit-mot buffer of which a step touches rows that are far apart."""
+
+    def __init__(self, steps: _Steps, taps: Sequence[int], out_taps: Sequence[int], buffer: Tensor) -> None:
+        super().__init__(steps)
+        self.taps, self.out_taps, self.outputs, self.size = taps, out_taps, len(out_taps), buffer.dims[0]
+        self.inits = [_with_rows(buffer, 1)]
+
+    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+        return [hlo.row(window[0], _shifted(index, tap)) for tap in self.taps]
+
+    def write(
+        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
+    ) -> Sequence[Tensor]:
+        (buffer,) = window
+        for tap, value in zip(self.out_taps, values, strict=True):
+            value = self.steps.fitting(value, buffer.dims[1:], "a row of a mit-mot buffer")
+            buffer = hlo.with_row(buffer, value, _shifted(index, tap))
+        return [buffer]
+
+    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+        return hlo.slice_axis(window[0], 0, 0, self.size)
+
+
+class _Scan:
+    def __init__(self, ctx: Context, node: Any, operands: Sequence[Tensor]) -> None:
+        self.ctx, self.node, info = ctx, node, node.op.info
+        rest = iter(operands)
+
+        def take(count: int) -> list[Tensor]:
+            return [next(rest) for _ in range(count)]
+
+        self.steps = steps = _Steps(ctx, node, next(rest))
+        self.sequences = []
+        for number, sequence in enumerate(take(info.n_seqs)):
+            what = f"sequence {number} of the {steps.what}, for n_steps rows,"
+            ctx.at_least(sequence.dims[0], steps.count, what)
+            self.sequences.append(_with_rows(sequence, 1))
+        self.parts: list[_Part] = []
+        buffers = take(len(info.mit_mot_in_slices))
+        for ins, outs, buffer in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, buffers, strict=True):
+            first = min(0, *ins)  # the rows of a buffer are counted from the oldest that is read
+            taps, out_taps = [tap - first for tap in ins], [tap - first for tap in outs]
+            near = max((*taps, *out_taps)) - min((*taps, *out_taps)) < _WIDE
+            # Rows that a condition left out stay as they are, and which they are is not known before the run.
+            kind = _Sliding if near and not steps.ends else _Whole
+            self.parts.append(kind(steps, taps, out_taps, buffer))
+        state_taps = [*info.mit_sot_in_slices, *info.sit_sot_in_slices]
+        for taps, buffer in zip(state_taps, take(len(state_taps)), strict=True):
+            depth = -min(taps)
+            ctx.at_least(buffer.dims[0], depth, f"the initial state of the {steps.what}, for taps {list(taps)},")
+            self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
+        untraced = info.n_untraced_sit_sot if hasattr(info, "n_untraced_sit_sot") else info.n_shared_outs
+        self.untraced = [_Untraced(steps, x) for x in take(untraced)]
+        lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
+        self.stacks = [_Trace(steps, length) for length in lengths]
+        self.constants = list(rest)
+
+    def results(self) -> list[Tensor]:
+        """The node's outputs."""
+        steps, builder = self.steps, self.ctx.builder
+        flags = [builder.constant(True)] if steps.ends else []
+        parts = [*self.parts, *self.untraced]
+        inits = [builder.constant(0, INT64), *flags, *[x for part in parts for x in part.inits]]
+        last = hlo.growing_loop(inits, self._goes_on, self._step, steps.what)
+        steps.done = last[0]
+        windows = self._windows(last)
+        traced = [part.result(next(windows), last) for part in self.parts]
+        untraced = [part.result(next(windows), last) for part in self.untraced]
+        return [*traced, *[stack.result(last) for stack in self.stacks], *untraced]
+
+    def _windows(self, carries: Sequence[Tensor]) -> Iterator[Sequence[Tensor]]:
+        """The carries of one part after the other."""
+        place = 2 if self.steps.ends else 1
+        for part in [*self.parts, *self.untraced]:
+            yield carries[place : place + len(part.inits)]
+            place += len(part.inits)
+
+    def _goes_on(self, index: Tensor, *carries: Tensor) -> Tensor:
+        more = hlo.compare("LT", index, self.ctx.builder.size(self.steps.count))
+        return hlo.and_(more, carries[0]) if self.steps.ends else more
+
+    def _step(self, carries: Carries) -> list[Tensor]:
+        index = carries.values[0]
+        parts = [*self.parts, *self.untraced]
+        windows = list(self._windows(carries.values))
+        states = [x for part, window in zip(parts, windows, strict=True) for x in part.read(window, index)]
+        inner = [*[hlo.row(x, index) for x in self.sequences], *states, *self.constants]
+        (graph,) = inner_graphs(self.node.op)
+        found = iter(self.ctx.lower_inner(list(graph.inputs), list(graph.outputs), inner))
+        following: dict[_Part, Sequence[Tensor]] = {}
+
+        def write(part: _Part, window: Sequence[Tensor]) -> None:
+            values = [next(found) for _ in range(part.outputs)]
+            following[part] = part.write(window, index, values, carries)
+
+        for part, window in zip(self.parts, windows, strict=False):
+            write(part, window)
+        for stack in self.stacks:
+            stack.write(carries, index, next(found))
+        for part, window in zip(self.untraced, windows[len(self.parts) :], strict=True):
+            write(part, window)
+        ended = [hlo.not_(hlo.convert(hlo.reshape(next(found), ()), bool))] if self.steps.ends else []
+        return [hlo.add(index, 1), *ended, *[x for part in parts for x in following[part]]]

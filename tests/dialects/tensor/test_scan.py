@@ -1,0 +1,208 @@
+"""Scan: loops over sequences, states, traces, gradients, conditions; against PyTensor's own loop in Python."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor import scan
+from pytensor.graph.replace import vectorize_graph
+from pytensor.raise_op import Assert
+from pytensor.scan import views
+from pytensor.scan.utils import until
+from support import assert_same, check_lowering
+
+import hlograph
+from hlograph.errors import ArgumentShapeError
+
+x, y, a, n = pt.dvector("x"), pt.dvector("y"), pt.dscalar("a"), pt.lscalar("n")
+X = pt.dmatrix("X")
+ZERO, ONE = pt.constant(np.float64(0)), pt.constant(np.float64(1))
+
+
+def traces(*args, **kwargs):
+    return scan(*args, return_updates=False, **kwargs)
+
+
+def python(inputs, outputs, *values):
+    """PyTensor's own loop, without rewrites."""
+    return pytensor.function(inputs, outputs, mode="FAST_COMPILE", on_unused_input="ignore")(*values)
+
+
+def check(inputs, outputs, *values, **options):
+    """The compiled function against PyTensor's loop, with the graph as it stands and rewritten."""
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    wanted = python(inputs, outputs, *values)
+    for rewrite in (False, True):
+        found = hlograph.function(inputs, outputs, rewrite=rewrite, **options)(*values)
+        for result, expected in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+            assert_same(result, np.asarray(expected), rtol=1e-10)
+
+
+def running_sum():
+    return traces(lambda s, total: total + s, sequences=x, outputs_info=ZERO)
+
+
+def second_order():
+    """An autoregression with two taps, and a second output that is no state."""
+
+    def step(s, before, before_that, k):
+        value = 0.5 * before + k * before_that + s
+        return value, value**2
+
+    return traces(step, sequences=x, outputs_info=[{"initial": y, "taps": [-1, -2]}, None], non_sequences=a)
+
+
+def test_sequences_and_states():
+    check_lowering([x], running_sum(), np.arange(5.0) + 1)
+    check_lowering([x, y, a], second_order(), np.arange(4.0), np.array([0.3, -0.2]), 0.25)
+
+
+def test_gradients_by_the_library():
+    trace, squares = second_order()
+    loss = (trace**2).sum() + squares[-1]
+    check_lowering([x, y, a], pytensor.grad(loss, [x, y, a]), np.arange(4.0), np.array([0.3, -0.2]), 0.25)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_any_number_of_steps(count, policy):
+    rows = np.linspace(0.5, 2, 3 * count).reshape(count, 3)
+    trace = traces(
+        lambda row, state: pt.tanh(state * row + row.sum()), sequences=X, outputs_info=pt.zeros(3, "float64")
+    )
+    gradient = pytensor.grad((trace**2).sum(), X)
+    if count:
+        check([X], [trace, gradient], rows, policy=policy)
+    else:  # for the second PyTensor has no answer
+        for found in hlograph.function([X], [trace, gradient], policy=policy)(rows):
+            assert_same(found, np.zeros((0, 3)))
+    check([a, n], traces(lambda s: s * 1.5 + 1, outputs_info=a, n_steps=n), 2.0, count, policy=policy)
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_only_the_last_rows_are_kept(count):
+    """The library's rewriting cuts traces: to the states, or to a ring where states are read from far back."""
+    trace = traces(lambda s: s * 0.5 + 1, outputs_info=a, n_steps=n)
+    check([a, n], [trace[-1], trace[-3:], trace[:2], trace[1:-1]], 2.0, count + 2)
+    far = traces(lambda new, old: new * 0.5 + old * a, outputs_info=[{"initial": y, "taps": [-1, -7]}], n_steps=n)
+    start = np.linspace(1, 2, 7)
+    check([y, a, n], [far[-1], far], start, 0.3, count)
+    check([y, a, n], pytensor.grad((far**2).sum(), [y, a]), start, 0.3, count)
+
+
+@pytest.mark.parametrize("start", [1.0, 90.0, 1e9])
+@pytest.mark.parametrize("policy", ["auto", "padded"])
+def test_until_cuts_the_trace(start, policy):
+    trace = traces(lambda s: (s * 2, until(s * 2 > 100)), outputs_info=a, n_steps=40)
+    check([a], [trace, trace[-1], trace.shape[0]], start, policy=policy)
+
+
+def test_until_with_sequences_and_its_gradient():
+    trace = traces(lambda s, p: (p * s, until(p * s > 50)), sequences=x, outputs_info=ONE)
+    values = np.arange(1, 9.0)
+    fn = hlograph.function([x], [trace, pytensor.grad(trace.sum(), x)])
+    products = np.cumprod(values)[:5]  # 120 is the first above 50
+    assert_same(fn(values)[0], products, rtol=1e-12)
+    step = 1e-6
+    moved = [np.cumprod(values + step * np.eye(8)[i])[:5].sum() - products.sum() for i in range(8)]
+    np.testing.assert_allclose(fn(values)[1], np.array(moved) / step, rtol=1e-4, atol=1e-4)
+
+
+def test_a_loop_that_ends_early_runs_no_further():
+    """An assert on the step after the last one would fail."""
+    trace = traces(
+        lambda s: (Assert("went on")(s * 2, s < 64), until(s * 2 >= 64)), outputs_info=a, n_steps=pt.lscalar("most")
+    )
+    most = next(v for v in pytensor.graph.traversal.explicit_graph_inputs([trace]) if v.name == "most")
+    assert_same(hlograph.function([a, most], trace)(1.0, 10_000), 2.0 ** np.arange(1, 7))
+
+
+def test_backwards_and_shifted_sequences():
+    check([x], traces(lambda s, t: s - t, sequences=x, outputs_info=ZERO, go_backwards=True), np.arange(5.0))
+    check([x], traces(lambda now, later: now * later, sequences={"input": x, "taps": [0, 2]}), np.arange(6.0))
+
+
+def test_nested_scans_and_their_gradient():
+    def of_row(row):
+        return traces(lambda e, total: total + pt.sin(e), sequences=row, outputs_info=ZERO)[-1]
+
+    sums = traces(of_row, sequences=X)
+    values = np.arange(12.0).reshape(4, 3) / 7
+    check([X], [sums, pytensor.grad((sums**2).sum(), X)], values)
+    check([X], sums, values, policy="padded")
+
+
+def test_truncated_gradient():
+    trace = traces(lambda s, p: p * s, sequences=x, outputs_info=ONE, truncate_gradient=3)
+    check([x], pytensor.grad(trace[-1], x), np.arange(1, 8.0))
+
+
+def test_hessian_and_transformations_by_jax():
+    loss = (running_sum() ** 2).sum()
+    values = np.arange(1, 5.0)
+    wanted = python([x], [loss, pytensor.grad(loss, x), pytensor.gradient.hessian(loss, x)], values)
+    fn = hlograph.function([x], loss)
+    batch = np.stack([values, 2 * values, -values])
+    rows = np.array([python([x], loss, row) for row in batch])
+    np.testing.assert_allclose(jax.grad(fn)(values), wanted[1], rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(fn))(values), wanted[1], rtol=1e-6)
+    np.testing.assert_allclose(jax.hessian(fn)(values), wanted[2], rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(fn)(batch), rows, rtol=1e-6)
+
+
+def test_a_batch_of_scans():
+    check([X], vectorize_graph(running_sum(), {x: X}), np.arange(12.0).reshape(3, 4))
+
+
+def test_other_forms():
+    check([x], views.map(lambda s: s**2, x, return_updates=False), np.arange(4.0))
+    check([x], views.reduce(lambda s, t: s * t, x, ONE, return_updates=False), np.arange(1, 5.0))
+    check([x], views.foldl(lambda s, t: t - s, x, ONE, return_updates=False), np.arange(1, 5.0))
+    check([x], views.foldr(lambda s, t: t * 0.5 - s, x, ONE, return_updates=False), np.arange(1, 5.0))
+
+
+def test_checks_in_a_step():
+    trace = traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=x, outputs_info=ZERO)
+    fn = hlograph.function([x], trace)
+    assert_same(fn(np.arange(5.0)), np.cumsum(np.arange(5.0)))
+    with pytest.raises(AssertionError, match="too large"):
+        fn(np.arange(50.0))
+    picked = hlograph.function([x, n], traces(lambda i: x[i], sequences=pt.arange(n)))
+    assert_same(picked(np.arange(5.0), 3), np.arange(3.0))
+    with pytest.raises(IndexError, match="out of bounds"):
+        picked(np.arange(5.0), 7)
+
+
+def test_sizes_that_do_not_fit_are_refused_before_the_run():
+    product = hlograph.function([x, y], traces(lambda s, t: s * t, sequences=[x, y], n_steps=5, name="pairs"))
+    with pytest.raises(ArgumentShapeError, match="sequence 1 of the scan 'pairs'"):
+        product(np.ones(5), np.ones(4))
+    grows = traces(lambda row, s: pt.concatenate([s, row]), sequences=X, outputs_info=y, name="sums")
+    with pytest.raises(ArgumentShapeError, match="a state of the scan 'sums', before and after a step, axis 0"):
+        hlograph.function([X, y], grows)(np.ones((3, 4)), np.ones(3))
+    steps = hlograph.function([a, n], traces(lambda s: s + 1, outputs_info=a, n_steps=n, name="count"))
+    with pytest.raises(ArgumentShapeError, match="n_steps of the scan 'count'"):
+        steps(0.0, -1)
+
+
+def test_a_shared_variable_that_a_step_updates():
+    state = pytensor.shared(np.float64(1))
+    _, updates = scan(lambda: {state: state * 2}, n_steps=n, return_updates=True)
+    fn = pytensor.function([n], [], updates=updates, mode=hlograph.Mode())
+    fn(3)
+    fn(2)
+    assert state.get_value() == 32
+
+
+def test_the_body_is_emitted_once_and_buffers_are_written_in_place():
+    rows = np.ones((64, 16))
+    trace = traces(lambda row, s: pt.tanh(s + row), sequences=X, outputs_info=pt.zeros(16, "float64"))
+    program = hlograph.emit_stablehlo(([X], [trace]))
+    assert program.op_counts()["stablehlo.tanh"] == program.op_counts()["stablehlo.while"] == 1
+    compiled = hlograph.function([X], trace).lower(rows).compile()
+    loop = max(compiled.as_text().split("\n\n"), key=lambda part: part.count("tanh"))
+    assert "f64[64,16] copy(" not in loop.replace("{1,0}", "")
+    assert compiled.memory_analysis().temp_size_in_bytes < 3 * rows.nbytes
