@@ -29,7 +29,7 @@ from .signature import Signature
 if TYPE_CHECKING:
     from ..runtime.api import AheadFunction, CpuArgument, Exported, Function, PolicyArgument, Topology
     from .passes.optimize import Optimize
-    from .passes.report import Report
+    from .passes.report import Report, Watch
 
 
 @dataclass(frozen=True)
@@ -280,19 +280,20 @@ class Program:
 
         return self.run_passes(resolve(passes, reassociate), reports=reports)
 
-    def optimize_own(self, passes: Sequence[str]) -> bool:
+    def optimize_own(self, passes: Sequence[str], watch: Watch | None = None) -> bool:
         """`run_passes`, in place, of those that may find something: for whoever made the program and alone has it.
 
         Args:
             passes: what `passes.optimize.resolve` returns.
+            watch: is told of each of them.
 
         Returns:
             Whether anything was rewritten.
         """
-        from .passes import run_all
+        from .passes.driver import run_watched
 
         with self._lock, collector.paused():
-            reports = run_all(self._module, passes, promising=True)
+            reports = run_watched(self._module, passes, watch, promising=True)
         self.optimized = tuple(passes)
         return any(report.changed for report in reports)
 

@@ -142,7 +142,12 @@ class Signature:
     @property
     def value_arguments(self) -> frozenset[int]:
         """Indices of the arguments whose values decide a size."""
-        return frozenset(root.argument for root in self.roots if root.kind == "value")
+        return frozenset(root.argument for root in self.value_roots)
+
+    @property
+    def value_roots(self) -> tuple[Root, ...]:
+        """The sizes that are an argument's value."""
+        return tuple(root for root in self.roots if root.axis is None)
 
     def __str__(self) -> str:
         lines = [f"({', '.join(map(str, self.arguments))}) -> ({', '.join(map(str, self.results))})"]

@@ -27,7 +27,7 @@ _WHERE = {
     "Function": ".runtime.function",
     "Stats": ".runtime.executables.stats",
     "Bucket": ".runtime.executables.policy",
-    "CpuOptions": ".runtime.executables.cpu_plan",
+    "CpuOptions": ".runtime.options",
     "function": ".runtime.function",
     "jit": ".runtime.jit",
     "Mode": ".pytensor",

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from jax.export import Exported as Exported
 
     from ..codegen.program import Program
-    from .executables.cpu_plan import CpuArgument as CpuArgument
     from .executables.policy import PolicyArgument as PolicyArgument
     from .function import Function as Function
     from .lowered.ahead import AheadFunction as AheadFunction
     from .lowered.ahead import Topology as Topology
+    from .options import CpuArgument as CpuArgument
 
 
 def parse(source: str | bytes, filename: str) -> Program:
@@ -59,15 +59,17 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
 def compile(program: Program, **options: Any) -> Function:
     """See `Program.compile`."""
     from .function import Function
+    from .options import CompileOptions
 
-    return Function(program, **options)
+    return Function(program, CompileOptions.of(**options))
 
 
 def compile_ahead(program: Program, topology: Topology, **options: Any) -> AheadFunction:
     """See `Program.compile`."""
     from .lowered.ahead import AheadFunction
+    from .options import CompileOptions
 
-    return AheadFunction(program, topology, **options)
+    return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **options))
 
 
 def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Any) -> Exported:

@@ -6,7 +6,6 @@ factorizations and CHLO ops are written as plain StableHLO, which is all that th
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,15 @@ from ..codegen.ir.bindings import ir, stablehlo
 from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
 from ..codegen.ir.walk import main_function, terminator, walk
-from .calls.arguments import check_constraints, check_count, check_type, find_sizes, shape_and_dtype
+from ..codegen.recipe import Recipe
+from .calls.arguments import check_call, check_constraints, find_sizes, key_of, values_of
 from .calls.checks import raise_failed
 
 if TYPE_CHECKING:
     from ..codegen.program import Program
+
+
+_PASSES = ("expand_linalg", "chlo-legalize-to-stablehlo", "canonicalize")
 
 
 def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
@@ -33,26 +36,16 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
     missing = len(signature.arguments) - len(given)
     if missing == len(program.bindings):
         given += [np.asarray(program.bindings[i].get_value()) for i in sorted(program.bindings)]
-    check_count(signature, len(given))
-    shapes, values = [], []
-    for argument, value in zip(signature.arguments, given, strict=True):
-        shape, dtype, weak = shape_and_dtype(argument, value)
-        check_type(argument, dtype, weak=weak)
-        shapes.append(shape)
-        values.append(np.asarray(value, argument.dtype))
-    known = {}
-    for root in signature.roots:
-        if root.axis is None:
-            element = values[root.argument] if root.element is None else values[root.argument][root.element]
-            known[root.name] = operator.index(element)
-    sizes = find_sizes(signature, shapes, known)
-    static = program.specialize(sizes)
+    shapes = check_call(signature, given)
+    values = [np.asarray(value, argument.dtype) for argument, value in zip(signature.arguments, given, strict=True)]
+    roots = dict(zip([root.name for root in signature.roots], key_of(signature, values), strict=True))
+    sizes = find_sizes(signature, shapes, values_of(signature, roots))
     if not signature.has_data_sizes:
-        return _evaluate(static, values)
+        return _evaluate(Recipe(sizes, passes=_PASSES).static(program), values)
     # Sizes from data: arrays as long as they can be, cut when the counts are known.
     bounds: dict[str, int] = {}
     while True:
-        padded = static.pad(bounds)
+        padded = Recipe(sizes, bounds, _PASSES).static(program)
         outputs = _evaluate(padded, values)
         first = padded.signature.results[0]
         if not first.size:
@@ -70,7 +63,6 @@ def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, 
 
 def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
     """The results of a static program."""
-    static = static.run_passes(["expand-linalg", "chlo-legalize-to-stablehlo", "canonicalize"])
     module = static.copy_module()
     _refuse_unknown(module)
     _refuse_empty_convolutions(module)

@@ -28,16 +28,15 @@ from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state
 from ..codegen.passes import parse_spec
-from ..codegen.passes.optimize import Optimize, resolve
+from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
 from .calls.path import recognizing_call
-from .executables.cpu_plan import CpuArgument, CpuOptions
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
-from .function import DEFAULT_CACHE_SIZE, Function, Outputs, check_outputs
+from .function import Function
 from .jitted.calls import X64, Call, Key, Parameters, is_named, kind_of, leaves_of, sizes_of, types_of
 from .jitted.plans import Plan, overflow_note, preparation, restoration, to_numpy
 from .jitted.programs import Found, JitStats, Programs
@@ -45,6 +44,7 @@ from .lowered.ahead import AheadFunction
 from .lowered.jit_lower import lower
 from .lowered.recorder import Stages
 from .lowered.stages import Lowered
+from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
@@ -64,31 +64,20 @@ class Jit:
         self,
         function: Callable[..., Any],
         dims: Mapping[str, Any],
-        policy: PolicyArgument,
-        device: Any,
         static_argnames: Any,
         static_argnums: Any,
         constraints: Sequence[str],
-        cache_size: int,
-        optimize: Optimize,
-        reassociate: bool,
-        cpu: CpuArgument,
-        outputs: Outputs,
+        how: CompileOptions,
         options: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, function)
         self._parameters = Parameters(function, static_argnames, static_argnums, dims)
         self._static = self._parameters.static
-        self._device = find_device(device)
+        self._device = how.device
         self._programs = Programs(
             self._parameters.name,
             tuple(constraints),
-            self._device,
-            policy,
-            cache_size,
-            resolve(optimize, reassociate),
-            CpuOptions.of(cpu, reassociate),
-            check_outputs(outputs) == "numpy",
+            how,
             weakref.WeakMethod(self._forget),
             weakref.WeakMethod(self._drop_plans),
         )
@@ -240,7 +229,7 @@ class Jit:
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return Plan()
         named = is_named(specs)
-        if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.passes or programs.planned):
+        if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.options.passes or programs.planned):
             return Plan()
         sizes = sizes_of(call, specs, leaves)
         if 0 in sizes.values() or not self._taken_for_granted(sizes):
@@ -302,13 +291,12 @@ class Jit:
         """
         dynamic, call, specs, found = self._look_up(args, kwargs)
         if found is None or isinstance(found, HlographError):
-            unchanged = [parse_spec(spec)[0] for spec in self._programs.passes]
+            unchanged = [parse_spec(spec)[0] for spec in self._programs.options.passes]
             return Lowered.of(self._jax.lower(*args, **kwargs), lambda: Stages([], unchanged))
         traced, _ = found
         if traced.program.optimized:
             traced = self._programs.trace(call, specs)
-        devices = None if self._device is None else [self._device]
-        ahead = AheadFunction(traced.program, devices, self._programs.policy, optimize=self._programs.passes)
+        ahead = AheadFunction(traced.program, None, self._programs.options)
         places = [place for place, name in enumerate(self._parameters.names) if name in self._static]
         return lower(ahead, traced, leaves_of(call.places), dynamic, (places, self._static), restoration(traced))
 
@@ -431,18 +419,14 @@ def jit(
         raise TypeError(f"hlograph.jit has no option {unknown[0]!r}, and neither has jax.jit")
     if backend is not None and device is not None:
         raise OptionError("hlograph.jit: backend is another name of device; give one of the two")
-    return Jit(
-        function,
-        dims or {},
-        policy,
-        backend if device is None else device,
-        static_argnames,
-        static_argnums,
-        constraints,
-        cache_size,
-        optimize,
-        reassociate,
-        cpu,
-        outputs,
-        {name: value for name, value in options.items() if value is not None},
+    how = CompileOptions.of(
+        device=find_device(backend if device is None else device),
+        cache_size=cache_size,
+        policy=policy,
+        optimize=optimize,
+        reassociate=reassociate,
+        cpu=cpu,
+        outputs=outputs,
     )
+    given = {name: value for name, value in options.items() if value is not None}
+    return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)

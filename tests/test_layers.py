@@ -202,36 +202,10 @@ def test_files_are_not_longer_than_600_lines() -> None:
 
 UPWARD = set()
 
-CIRCLES = [
-    [
-        "runtime.executables.cpu_plan",
-        "runtime.executables.one_kernel",
-        "runtime.executables.runner",
-        "runtime.function",
-        "runtime.lowered.ahead",
-        "runtime.lowered.costs",
-        "runtime.lowered.stages",
-        "runtime.transforms.callee",
-        "runtime.transforms.derived",
-        "runtime.transforms.primitive",
-    ]
-]
+CIRCLES = []
 
 PASS_TO_PASS = set()
 
-ELSEWHERE: dict[str, set[str]] = {
-    "jaxlib's private modules": {
-        "runtime/lowered/hlo.py",
-    },
-    "generated code": {
-        "runtime/calls/from_numpy.py",
-        "runtime/calls/path.py",
-        "runtime/calls/short.py",
-        "runtime/direct/call.py",
-        "runtime/pytensor/linker.py",
-    },
-}
+ELSEWHERE: dict[str, set[str]] = {}
 
-LONG = {
-    "runtime.function",
-}
+LONG = set()

@@ -227,9 +227,9 @@ def test_the_journeys():
     ran = subprocess.run([sys.executable, "-c", JOURNEYS, page], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     stages = [line.split()[0] for line in ran.stdout.splitlines() if not line.startswith("{")]
-    assert stages == ["emitted", "specialize", "simplify", "lowered"]
+    assert stages == ["emitted", "specialize", "simplify", "cpu_regions", "lowered"]
     numbers = [float(number) for number in re.findall(r"(\d+\.\d+)", ran.stdout)]
-    assert len(numbers) == 8
+    assert len(numbers) == 9
     np.testing.assert_allclose(numbers, np.exp(3 * np.linspace(0, 1, 20)).sum(), rtol=1e-6)
 
 

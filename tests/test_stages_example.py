@@ -56,5 +56,5 @@ def test_the_python_in_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, object] = {}
     exec(compile(code, "stages.md", "exec"), namespace)
     out = capsys.readouterr().out
-    assert "('emitted', 'specialize', 'lowered')" in out
+    assert "('emitted', 'specialize', 'cpu_regions', 'lowered')" in out
     assert "'stablehlo.divide': 1" in out

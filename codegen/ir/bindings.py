@@ -33,6 +33,8 @@ RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 # MLIR's greedy driver for patterns written in Python, in the releases that have it.
 REWRITE_DRIVER: Any = getattr(_mlir, "rewrite", None)
+# XLA's flops and bytes of a module, where jaxlib offers them.
+HLO_COST_ANALYSIS: Any = getattr(_jax, "hlo_module_cost_analysis", None)
 
 
 @functools.cache

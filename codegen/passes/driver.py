@@ -15,10 +15,10 @@ from typing import Any
 
 from ..ir.bindings import ir, run_pipeline
 from ..ir.inline import inline_calls
-from ..ir.modules import clone_module, replace_body, verify
+from ..ir.modules import clone_module, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
 from .registry import Pass, find, parse_spec, write_spec
-from .report import Report
+from .report import Report, Watch
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,22 @@ def run_all(
     """
     found = steps(module, specs, detailed=detailed, promising=promising)
     return [step.report for step in found if step.report is not None]
+
+
+def run_watched(
+    module: ir.Module, specs: Sequence[str], watch: Watch | None = None, *, promising: bool = False
+) -> list[Report]:
+    """As `run_all`; a watch is told of each pass."""
+    if watch is None:
+        return run_all(module, specs, promising=promising)
+    reports = []
+    for step in steps(module, specs, detailed=watch.detailed, promising=promising):
+        if step.report is None:
+            watch.skipped(step.spec)
+        else:
+            reports.append(step.report)
+            watch.ran(step.spec, to_bytecode(step.module), step.seconds, step.report)
+    return reports
 
 
 def steps(

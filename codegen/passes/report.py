@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ..ir.bindings import ir
 
@@ -98,3 +99,20 @@ def _line(op: ir.Operation | str) -> str:
     if place is None:
         return text
     return f"{text} (line {place[3]})" if place[3] else f"{text} ({place[1]})"
+
+
+class Watch(Protocol):
+    """Is told of each step of a module on its way to the compiler.
+
+    Attributes:
+        detailed: whether reports are to say of each op what was done, or why not.
+    """
+
+    @property
+    def detailed(self) -> bool: ...
+
+    def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
+        """A pass has run; the bytecode is that of the module after it."""
+
+    def skipped(self, spec: str) -> None:
+        """A pass was not started: it cannot find anything in the module."""

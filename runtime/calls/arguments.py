@@ -6,6 +6,7 @@ of every root. Errors name the argument, the axis, what was expected and what wa
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dtypes import kind_of
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, demand_error
+from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
 from ...codegen.signature import Argument, Signature, describe
 
 
@@ -178,3 +179,77 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
     if not isinstance(dtype, np.dtype):
         raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}")
     return tuple(shape), dtype, bool(getattr(value, "weak_type", False))
+
+
+def shapes_of(arguments: Sequence[Argument], arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The arrays' shapes; their dtypes are checked."""
+    shapes = []
+    for argument, array in zip(arguments, arrays, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, array)
+        check_type(argument, dtype, weak=weak)
+        shapes.append(shape)
+    return shapes
+
+
+def check_call(
+    signature: Signature, args: Sequence[Any], shared: int = 0, *, narrow: bool = False
+) -> list[tuple[int, ...]]:
+    """Checks count, dtypes and ranks of a call's arguments; returns the shapes.
+
+    Args:
+        signature: the program's.
+        args: those of shared variables included.
+        shared: how many of them are shared variables'.
+        narrow: JAX has no 64-bit types now.
+    """
+    check_count(signature, len(args) - shared, shared)
+    shapes: list[tuple[int, ...]] = []
+    for argument, value in zip(signature.arguments, args, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, value)
+        check_type(argument, dtype, weak=weak, narrow=narrow and isinstance(value, jax.Array))
+        if len(shape) != len(argument.dims):
+            find_sizes(signature, [*shapes, shape, *[()] * len(args)][: len(args)])
+        shapes.append(shape)
+    return shapes
+
+
+def key_of(signature: Signature, args: Sequence[Any]) -> tuple[int, ...]:
+    """The sizes and values that decide on the executable, of arguments that are checked.
+
+    Raises:
+        UnsupportedGraphError: a value that decides a size is traced.
+    """
+    key = []
+    for root in signature.roots:
+        value = args[root.argument]
+        if root.axis is not None:
+            key.append(np.shape(value)[root.axis])
+        elif isinstance(value, jax.core.Tracer):
+            name = signature.arguments[root.argument].name
+            raise UnsupportedGraphError(
+                f"argument {name!r} decides a size, so its value must be known when the program is compiled; "
+                "inside jax.jit, mark it static"
+            )
+        else:
+            key.append(operator.index(value if root.element is None else value[root.element]))
+    return tuple(key)
+
+
+def values_of(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Those of the sizes that are an argument's value."""
+    return {root.name: sizes[root.name] for root in signature.value_roots}
+
+
+def converted(
+    arguments: Sequence[Argument], arrays: Sequence[Any], narrow: bool = False
+) -> tuple[list[tuple[int, ...]], list[Any]]:
+    """Shapes, and arrays of the arguments' dtypes (as JAX has them without 64-bit types, if `narrow`)."""
+    shapes, found = [], []
+    for argument, array in zip(arguments, arrays, strict=True):
+        shape, dtype, weak = shape_and_dtype(argument, array)
+        check_type(argument, dtype, weak=weak, narrow=narrow)
+        shapes.append(shape)
+        wanted = narrowed(argument.dtype) if narrow else argument.dtype
+        known = isinstance(array, jax.Array) and array.dtype == wanted  # what JAX makes of it takes long
+        found.append(array if known else jax.lax.convert_element_type(array, wanted))
+    return shapes, found

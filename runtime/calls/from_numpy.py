@@ -23,7 +23,7 @@ The decision to know: arguments are copied into memory that XLA reads in place a
 it, and no other thread is needed, as there is where JAX copies. A stage belongs to one call at a time: it is taken from
 a list, and goes back when the results are there; the list is as long as there were calls at the same time.
 
-Results are copied too where they are small (`host_memory.memory_at`). Larger ones are XLA's memory itself.
+Results are copied too where they are small (`memory.memory_at`). Larger ones are XLA's memory itself.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
 from ..direct.call import DirectCall
 from ..executables.sync_client import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, sharer
+from .writer import not_a_scalar, not_an_array, write
 
 STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
 COPIED = 1 << 13  # bytes of the largest array of results that is copied
@@ -47,13 +48,13 @@ COPIED = 1 << 13  # bytes of the largest array of results that is copied
 
 @dataclass(frozen=True)
 class Place:
-    """Where the elements of an argument or a result are.
+    """Where an argument is, or the elements of a result.
 
     Attributes:
         dims: its shape.
         dtype: its dtype.
         array: the number of the executable's argument or result that holds them.
-        start: its first element there, where that array is flat and holds several; None where it is alone.
+        start: its first element there, where that array is flat and holds several results; None where it is alone.
         numpy: whether the caller has a NumPy array; a JAX array, on the executable's device, otherwise.
     """
 
@@ -95,7 +96,7 @@ def numpy_call(
 
     Args:
         compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone.
-        arguments: of the function made; they fill each of the executable's arguments.
+        arguments: of the function made, which are the executable's.
         results: of the function made.
         device: a CPU; calls on that of `sync_client` need no other thread.
         otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
@@ -132,27 +133,20 @@ class _Writer:
         self.device = device
         self.operands = jax.tree.leaves(compiled.args_info)
         self.outputs = jax.tree.leaves(compiled.out_info)
-        _check("argument", arguments, self.operands)
-        _check("result", results, self.outputs)
-        for number, operand in enumerate(self.operands):
-            size = sum(math.prod(place.dims) for place in arguments if place.array == number)
-            if size != math.prod(operand.shape):
-                found = math.prod(operand.shape)
-                raise ValueError(f"the executable's argument {number} has {found} elements, but {size} places")
+        if [(a.dims, a.dtype, a.array, a.start) for a in arguments] != [
+            (tuple(x.shape), np.dtype(x.dtype), number, None) for number, x in enumerate(self.operands)
+        ]:
+            raise ValueError(f"the arguments {list(arguments)} are not those of the executable, {self.operands}")
+        _check_results(results, self.outputs)
         self.direct_call = direct_call
         if direct_call is not None and not all(place.numpy for place in (*arguments, *results)):
             raise ValueError("a direct call has NumPy arrays only")
-        large = [i for i, a in enumerate(arguments) if a.numpy and a.start is None and a.nbytes > STAGED]
+        large = [i for i, a in enumerate(arguments) if a.numpy and a.nbytes > STAGED]
         self.large = [] if direct_call is not None else large
         self.direct = None if self.large or direct_call is not None else direct_execution(compiled)
         kept = range(len(self.operands)) if self.direct is None else self.direct.kept
         self.position = {number: position for position, number in enumerate(kept)}
-        self.scope: dict[str, Any] = {
-            "ndarray": np.ndarray,
-            "empty": np.empty,
-            "readable": _readable,
-            "compiled": compiled,  # what the executable refers to lives as long
-        }
+        self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}
 
     def write(self, otherwise: Callable[..., Any] | None, single: bool) -> Callable[..., Any]:
         """The function."""
@@ -165,33 +159,25 @@ class _Writer:
                     lines += self._guard(i, place, f"return otherwise({parameters})")
         lines += [*self._stage(), *self._execute(), *self._results(), "push(stage)"]
         returned = "r0" if single else f"({''.join(f'r{i}, ' for i in range(len(self.results)))})"
-        header = f"def call({parameters}, /):" if parameters else "def call():"
-        exec("\n    ".join([header, *lines, f"return {returned}"]), self.scope)
-        call: Callable[..., Any] = self.scope["call"]
+        call = write(f"{parameters}, /" if parameters else "", [*lines, f"return {returned}"], self.scope)
+        call.__dict__["keeps"] = self.compiled  # what the executable refers to lives as long
         return call
 
     def _guard(self, i: int, place: Place, leave: str) -> list[str]:
         """Leaves with an argument of another type or shape, which would be converted or repeated silently."""
-        dtype = self.scope[f"dtype{i}"] = place.dtype
         if place.dims:
-            self.scope[f"shape{i}"] = place.dims
-            return [f"if type(a{i}) is not ndarray or a{i}.dtype is not dtype{i} or a{i}.shape != shape{i}: {leave}"]
-        self.scope[f"scalars{i}"] = {dtype.type, *_PYTHON_TYPES.get(dtype.char, ())}
-        test = f"t not in scalars{i}"
-        if dtype.kind in "iu":
-            info = np.iinfo(dtype)
-            test += f" and (t is not int or not {info.min:d} <= a{i} <= {info.max:d})"
-        return [
-            f"t = type(a{i})",
-            f"if (a{i}.dtype is not dtype{i} or a{i}.shape) if t is ndarray else {test}: {leave}",
-        ]
+            return [f"if {not_an_array(f'a{i}', i, self.scope, place.dtype, place.dims)}: {leave}"]
+        before, test = not_a_scalar(f"a{i}", i, self.scope, place.dtype)
+        return [before, f"if {test}: {leave}"]
 
     def _stage(self) -> list[str]:
         """Takes memory for the arguments, and fills it."""
-        host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and a.array in self.position]
+        host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and i in self.position]
         stages: list[Any] = []
         make = self._maker(host) if self.direct_call is None else self._workspace_maker(self.direct_call, host)
         stages.append(make())  # refuses here what it cannot make
+        if self.direct_call is not None:
+            self.scope["run"] = stages[0][0].run
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
         held = "operands, " if self.direct_call is None else "memory, table, "
         outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))
@@ -202,39 +188,34 @@ class _Writer:
             *(f"h{i}[...] = a{i}" for i in host if self.arguments[i].nbytes),
         ]
         for i, place in enumerate(self.arguments):
-            if place.array in self.position and not place.numpy:
-                lines.append(f"operands[{self.position[place.array]:d}] = a{i}")
+            if i in self.position and not place.numpy:
+                lines.append(f"operands[{self.position[i]:d}] = a{i}")
         return lines
 
     def _maker(self, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
         """Makes the list of the executable's arguments, and NumPy arrays on their memory."""
-        operands, arguments, device = self.operands, [self.arguments[i] for i in host], self.device
-        kept = list(self.position)
+        arguments, device, kept = {i: self.arguments[i] for i in host}, self.device, list(self.position)
 
         def make() -> tuple[Any, ...]:
-            numbers = {place.array for place in arguments}
-            arrays = {i: aligned(tuple(operands[i].shape), np.dtype(operands[i].dtype)) for i in numbers}
-            views = [_part(arrays[place.array], place) for place in arguments]
-            on_device = {i: in_place(array, device) for i, array in arrays.items() if i in kept}
+            arrays = {i: aligned(place.dims, place.dtype) for i, place in arguments.items()}
+            on_device = {i: in_place(array, device) for i, array in arrays.items()}
             if any(array is None for array in on_device.values()):
                 raise ValueError(f"{device} does not use NumPy's memory in place")
-            return [on_device.get(i) for i in kept], *views
+            return [on_device.get(i) for i in kept], *arrays.values()
 
         return make
 
     def _workspace_maker(self, direct_call: DirectCall, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
         """Makes what one direct call at a time needs, with arrays on the memory of arguments and results."""
-        arguments = [self.arguments[i] for i in host]
         packed = {place.array for place in self.results if place.start is not None}
 
         def make() -> tuple[Any, ...]:
             memory = direct_call.workspace()
-            self.scope["run"] = memory.run
             results = [
                 array.view(np.dtype(f"V{array.nbytes:d}")).reshape(()) if number in packed and array.nbytes else array
                 for number, array in enumerate(memory.results)
             ]
-            return memory, memory.table, *[_part(memory.arguments[a.array], a) for a in arguments], *results
+            return memory, memory.table, *[memory.arguments[i] for i in host], *results
 
         return make
 
@@ -252,7 +233,7 @@ class _Writer:
             given = "*operands"
             if self.large:
                 # Not kept in the stage, which would keep the memory.
-                names = {self.arguments[i].array: f"readable(a{i})" for i in self.large}
+                names = {i: f"readable(a{i})" for i in self.large}
                 given = ", ".join(names.get(n, f"operands[{n:d}]") for n in range(len(self.operands)))
             if isinstance(self.compiled.out_info, (tuple, list)):
                 target = outputs
@@ -266,9 +247,9 @@ class _Writer:
         if self.direct is None or not is_synchronous(self.device):
             lines += [f"o{i}.block_until_ready()" for i in range(len(self.outputs))]
         # The arrays are the caller's.
-        for place in self.arguments:
-            if place.array in self.position and not place.numpy:
-                lines.append(f"operands[{self.position[place.array]:d}] = None")
+        for i, place in enumerate(self.arguments):
+            if i in self.position and not place.numpy:
+                lines.append(f"operands[{self.position[i]:d}] = None")
         return lines
 
     def _results(self) -> list[str]:
@@ -311,23 +292,6 @@ class _Writer:
         return lines
 
 
-# Python's numbers that NumPy and JAX convert to the same value.
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "d": (float, int),
-    "f": (float,),
-    "e": (float,),
-    "?": (bool,),
-    "D": (complex, float),
-}
-
-
-def _part(array: np.ndarray[Any, Any], place: Place) -> np.ndarray[Any, Any]:
-    """The elements of an argument in the array that holds them."""
-    if place.start is None:
-        return array
-    return array[place.start : place.start + math.prod(place.dims)].reshape(place.dims)
-
-
 def _failed() -> None:
     raise RuntimeError("a kernel reported an error")
 
@@ -341,19 +305,19 @@ def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return copy
 
 
-def _check(kind: str, places: Sequence[Place], arrays: Sequence[Any]) -> None:
+def _check_results(places: Sequence[Place], arrays: Sequence[Any]) -> None:
     """That each place is in its array, and none in another's."""
     taken: dict[int, list[tuple[int, int]]] = {}
     for i, place in enumerate(places):
         if not 0 <= place.array < len(arrays):
-            raise ValueError(f"{kind} {i}: the executable has {len(arrays)} arrays, not number {place.array}")
+            raise ValueError(f"result {i}: the executable has {len(arrays)} arrays, not number {place.array}")
         array = arrays[place.array]
         dims, dtype = tuple(array.shape), np.dtype(array.dtype)
         size, start = math.prod(place.dims), place.start or 0
         inside = dims == place.dims if place.start is None else len(dims) == 1 and 0 <= start <= dims[0] - size
         if not inside or dtype != place.dtype or (place.start is not None and not place.numpy):
-            raise ValueError(f"{kind} {i}: {place} is not in the executable's {dtype}{list(dims)}")
+            raise ValueError(f"result {i}: {place} is not in the executable's {dtype}{list(dims)}")
         spans = taken.setdefault(place.array, [])
         if any(place.start is None or (start < end and begin < start + size) for begin, end in spans):
-            raise ValueError(f"{kind} {i}: {place} is in the place of another one")
+            raise ValueError(f"result {i}: {place} is in the place of another one")
         spans.append((start, start + size))

@@ -11,32 +11,12 @@ arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
         except unknown: return slow(given(a0, a1, *more))
         if a1 is MISSING or more or not entry.ready: return slow(given(a0, a1, *more))
         entry.used = count()
-        try: outputs = entry.run(a0, a1) if x64.value else in_x64(entry.run, widened((a0, a1,)))
+        try: outputs = entry.call(a0, a1) if x64.value else in_x64(entry.call, widened((a0, a1,)))
         except ValueError as error: outputs = nested(entry, (a0, a1,), error)
         return checked(entry.checks, outputs) if entry.checks else outputs
 
 Where no value decides a size, and nothing is checked, calls with JAX arrays are tried in a shorter way first, see
-`short_call.py`. For arguments `x: float64[n]` and `y: float64[n]` the code begins with
-
-        if type(a0) is array and type(a1) is array:
-            aval0, aval1, sharding0, sharding1, committed0, committed1, device, entry, execute, handlers = latest[0]
-            if (
-                a0.aval is aval0 and a1.aval is aval1 and not more
-                and (a0._sharding is sharding0 and a1._sharding is sharding1
-                     or (a0._sharding, a1._sharding,) == (sharding0, sharding1,))
-                and (a0._committed) == committed0 and (a1._committed) == committed1
-                and default_device.value is device and trace.value is plain_trace and ...
-            ):
-                try: o0, = execute([a0, a1]).consume_with_handlers(handlers)
-                except refused: pass
-                else:
-                    entry.used = count()
-                    collect()
-                    return o0
-
-and before the results are returned there stands
-
-        if not entry.used & 15: find(entry, (a0, a1,))
+`short.py`, which writes what stands before that, and before the results are returned.
 
 What a call costs beyond JAX's own is spent here, so nothing stands here that could be done once. A call through a
 second Python function, or a loop over the arguments in place of the written-out expressions, would cost as much again.
@@ -46,15 +26,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 from jax import tree_util
 
-from ...codegen.ir.jax_compat import collect_garbage, short_calls, x64_caller, x64_flag
+from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import check_fits
-from .short import OFTEN, ShortCall, committed_texts
+from .writer import is_jax_array, write
 
 Call = Callable[[Sequence[Any]], Any]
 
@@ -71,7 +51,7 @@ def _subclasses(class_: type) -> set[type]:
 TRACERS = frozenset(_subclasses(jax.core.Tracer))
 
 
-def key_text(roots: Sequence[Root], argument: str = "args[{}]") -> str:
+def _key_text(roots: Sequence[Root], argument: str) -> str:
     """The sizes and values that decide on the executable, as an expression in the arguments."""
     parts = []
     for root in roots:
@@ -84,20 +64,22 @@ def key_text(roots: Sequence[Root], argument: str = "args[{}]") -> str:
     return f"({''.join(parts)})"
 
 
-def key_function(roots: Sequence[Root]) -> Callable[[Sequence[Any]], tuple[int, ...]]:
-    """From a call's arguments to the sizes and values that decide on the executable."""
-    found: Callable[[Sequence[Any]], tuple[int, ...]] = eval(
-        f"lambda args: {key_text(roots)}", {"index": operator.index}
-    )
-    return found
-
-
 _MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
 
 
 def _given(*args: Any) -> tuple[Any, ...]:
     """The arguments that a call has."""
     return tuple([x for x in args if x is not _MISSING])
+
+
+class Shorter(Protocol):
+    """Writes a shorter way into the code of a call; both methods add what their lines name."""
+
+    def before(self, names: dict[str, Any]) -> list[str]:
+        """The way itself, which returns the results where a call may take it."""
+
+    def after(self, names: dict[str, Any]) -> str:
+        """What is done after a call that did not take it."""
 
 
 def call_function(
@@ -110,20 +92,20 @@ def call_function(
     nested: Callable[[Any, Sequence[Any], ValueError], Any],
     checked: Callable[[Any, Any], Any],
     widened: Call | None,
-    short: ShortCall | None,
+    shorter: Shorter | None,
 ) -> Callable[..., Any]:
     """A function's `__call__`; what it is called on is not used.
 
     Args:
         signature: the program's.
-        entries: key to what runs calls with such sizes (with `ready`, `used`, `run` and `checks`).
+        entries: key to what runs calls with such sizes (with `ready`, `used`, `call` and `checks`).
         count: the number of this call.
         slow: for calls whose sizes are not known yet, or with something wrong about them.
         traced: for calls with JAX's tracers.
         nested: for calls that JAX refuses, as it does while something else is traced.
         checked: raises for checks that failed; from checks and the outputs to the results.
         widened: for programs with 64-bit types, called where JAX has none: arguments in the program's types.
-        short: the shorter way for JAX arrays, if there is one.
+        shorter: writes the shorter way for JAX arrays, if there is one.
     """
     number = len(signature.arguments)
     values = [f"a{i:d}" for i in range(number)]
@@ -151,7 +133,7 @@ def call_function(
         "in_x64": x64_caller(),
         "widened": widened,
     }
-    lines = [] if short is None else _short_lines(signature, short, names)
+    lines = [] if shorter is None else shorter.before(names)
     lines += ["try:"]
     if test:
         lines += [f"    if {test}: return traced({given})"]
@@ -160,12 +142,12 @@ def call_function(
         if argument.dtype.kind in "iu" and not argument.dims:
             names[f"argument_{i:d}"] = argument
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
-    lines += [f"    entry = entries[{key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
+    lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
     missing = f"{values[-1]} is MISSING or " if values else ""
     lines += [f"if {missing}more or not entry.ready: return slow({given})", "entry.used = count()"]
-    run = f"entry.run({passed})"
+    run = f"entry.call({passed})"
     if widened is not None:
-        run += f" if x64.value else in_x64(entry.run, widened(({passed})))"
+        run += f" if x64.value else in_x64(entry.call, widened(({passed})))"
     refused = f"except ValueError as error: outputs = nested(entry, ({passed}), error)"
     if signature.checks:
         lines += [
@@ -173,13 +155,12 @@ def call_function(
             refused,
             "return checked(entry.checks, outputs) if entry.checks else outputs",
         ]
-    elif short is None:
+    elif shorter is None:
         lines += [f"try: return {run}", refused, "return outputs"]
     else:
-        find = f"if not entry.used & {OFTEN - 1:d}: find(entry, ({passed}))"
-        lines += [f"try: outputs = {run}", refused, find, "return outputs"]
+        lines += [f"try: outputs = {run}", refused, shorter.after(names), "return outputs"]
     parameters = ", ".join(["self", *(f"{value}=MISSING" for value in values), "/", "*more"])
-    return _made(names, parameters, lines)
+    return write(parameters, lines, names)
 
 
 def recognizing_call(
@@ -217,7 +198,7 @@ def recognizing_call(
     names |= {"array": questions.array, "x64": X64, "wide": X64.value, "entry": entry, "count": count, "run": run}
     names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": _MISSING, "given": _given}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
-    same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
+    same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)
     run_text = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
     lines = [
@@ -240,52 +221,4 @@ def recognizing_call(
             f"    if {same}:",
             *(f"        {x}" for x in lines),
         ]
-    return _made(names, parameters, [*lines, f"return otherwise(self, {rest}, **keywords)"])
-
-
-def _made(names: dict[str, Any], parameters: str, lines: Sequence[str]) -> Callable[..., Any]:
-    """A function of these lines."""
-    source = f"def make({', '.join(names)}):\n    def call({parameters}):\n"
-    source += "".join(f"        {line}\n" for line in lines)
-    scope: dict[str, Any] = {}
-    exec(source + "    return call\n", scope)
-    made: Callable[..., Any] = scope["make"](**names)
-    return made
-
-
-def _short_lines(signature: Signature, short: ShortCall, names: dict[str, Any]) -> list[str]:
-    """The way of calls that are like the record; what they name is added to the names."""
-    questions = short.questions
-    numbers = range(len(signature.arguments))
-    names |= {"array": questions.array, "default_device": questions.device, "latest": short.latest, "find": short.find}
-    names |= {"refused": jax.errors.JaxRuntimeError, "collect": collect_garbage()}
-
-    def each(text: str, separator: str = ", ") -> str:
-        return separator.join(text.format(i) for i in numbers)
-
-    same = [each("a{0}.aval is aval{0}", " and "), "not more"]
-    # Equal shardings are one object where arrays are results of the same executable, but not where they are copies.
-    one, equal = (
-        each("a{0}._sharding is sharding{0}", " and "),
-        f"({each('a{}._sharding')},) == ({each('sharding{}')},)",
-    )
-    same += [f"({one} or {equal})"]
-    same += [f"({text}) == committed{i}" for i, text in enumerate(committed_texts(signature))]
-    same += ["default_device.value is device"]
-    for name, (mode, plain) in questions.modes.items():
-        names |= {name: mode, f"plain_{name}": plain}
-        same += [f"{name}.value is plain_{name}"]
-    record = f"{each('aval{}')}, {each('sharding{}')}, {each('committed{}')}, device, entry, execute, handlers"
-    outputs = "".join(f"o{i}, " for i in range(len(signature.results))) or "()"
-    returned = "o0" if len(signature.results) == 1 else f"({outputs})"
-    return [
-        f"if {each('type(a{}) is array', ' and ')}:",
-        f"    {record} = latest[0]",
-        f"    if {' and '.join(same)}:",
-        f"        try: {outputs} = execute([{each('a{}')}]).consume_with_handlers(handlers)",
-        "        except refused: pass  # such as a deleted array: JAX's own call says what is wrong",
-        "        else:",
-        "            entry.used = count()",
-        "            collect()",
-        f"            return {returned}",
-    ]
+    return write(parameters, [*lines, f"return otherwise(self, {rest}, **keywords)"], names)

@@ -2,7 +2,7 @@
 
 In: an executable that JAX compiled for the CPU, and arguments to try it with. Out: a function from NumPy arrays to
 NumPy arrays that gives the same bits in a fraction of the time (docs/direct_call.md: how much, where, what the risks
-are). Decision to know: all that this rests on is private to XLA. So the parts (`cpu_executable` reads what was
+are). Decision to know: all that this rests on is private to XLA. So the parts (`executable` reads what was
 compiled, `object_code` loads it) refuse whatever they do not know, and here nothing is given out before it has
 computed the same bits as PJRT, with the caller's arguments and with random ones.
 """
@@ -19,6 +19,7 @@ import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
+from ..calls.writer import write
 from .executable import KERNEL_ALIGNMENT, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
 from .object_code import ObjectCode, outside
 
@@ -267,11 +268,7 @@ def _function(parameters: Sequence[Value], results: int, workspace: Callable[[],
     lines += ["    if run(table):", "        failed()"]
     copies = ", ".join(f"r{i:d}.copy()" for i in range(results))
     lines += [f"    return [{copies}]", "finally:", "    give(place)"]
-    body = "".join(f"        {line}\n" for line in lines)
-    scope: dict[str, Any] = {}
-    exec(f"def make({', '.join(names)}):\n    def call({arguments}):\n{body}    return call\n", scope)
-    made: Function = scope["make"](**names)
-    return made
+    return write(arguments, lines, names)
 
 
 def _refuse_arguments(parameters: Sequence[Value], arguments: Sequence[Any]) -> None:

@@ -18,8 +18,9 @@ import jax
 
 from ...codegen.passes.cpu_regions import SMALL_CALL
 from ...codegen.program import Program
-from ..transforms.callee import Module, StaticModule
+from ..transforms.callee import StaticModule
 from ..transforms.primitive import call
+from .prepared import PreparedProgram
 
 KNOWN = ("0.7.", "0.10.", "0.11.", "0.12.")  # releases of jaxlib
 
@@ -58,12 +59,12 @@ def probe(options: tuple[tuple[str, Any], ...]) -> bool:
 
 def _compiles(op: str, options: dict[str, Any]) -> bool:
     program = Program.parse(_TEXT.format(attributes=SMALL_CALL, op=op))
-    module = _AsItIs(program)
+    as_it_is = PreparedProgram(program).with_bytecode(program.to_bytecode())  # the calls stay
     (device, *_) = jax.devices("cpu")
     place = jax.sharding.SingleDeviceSharding(device)
 
     def traced(x: Any) -> Any:
-        return call(StaticModule(program, module), [x])[0]
+        return call(StaticModule(program, as_it_is), [x])[0]
 
     jitted = jax.jit(traced, compiler_options=options, in_shardings=place, out_shardings=place)
     try:
@@ -71,11 +72,3 @@ def _compiles(op: str, options: dict[str, Any]) -> bool:
     except jax.errors.JaxRuntimeError:
         return False
     return True
-
-
-class _AsItIs(Module):
-    """A module that no pass looks at: the calls stay."""
-
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self._prepared["cpu", False] = program.to_bytecode()

@@ -13,7 +13,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -27,46 +26,17 @@ from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, find_sizes
+from .executable import Executable
 from .policy import Plan
+from .prepared import pending_size
 
 Shape = tuple[int, ...]
 
-
-@dataclass
-class Executable:
-    """A padded program, compiled.
-
-    Attributes:
-        plan: the sizes and bounds that it is for.
-        program: the padded program.
-        run: what runs it.
-        runner: what knows how.
-        used: number of the call that last looked it up.
-        ready: whether it has run.
-        compiles: number of compilations.
-        calls: number of calls, as far as reported.
-        live: sum over these calls of the part of their work that was not padding.
-    """
-
-    plan: Plan
-    program: Any = None
-    run: Any = None
-    runner: Any = None
-    used: int = 0
-    ready: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    compiles: int = 0
-    calls: int = 0
-    live: float = 0.0
-
-    @property
-    def pending(self) -> str:
-        """The size from data that it computes, if it is a first stage; else ""."""
-        return self.program.signature.results[0].size
+_STAGES = 64  # second stages that are kept for one first stage
 
 
-class PaddedCall:
-    """What one set of sizes needs on an executable.
+class Adapter:
+    """What one set of sizes needs on a padded executable: pads its arguments and cuts its results.
 
     Attributes:
         checks: those that the caller reads from the last result.
@@ -81,18 +51,18 @@ class PaddedCall:
         signature: Signature,
         sizes: Mapping[str, int],
         device: Any,
-        go_on: Callable[[str, int], PaddedCall],
+        second_stage: Callable[[str, int], Adapter],
     ) -> None:
-        padded = executable.program.signature
+        padded = executable.prepared.program.signature
         self.executable = executable
         self.checks: tuple[CheckSpec, ...] = signature.checks
         self.used = 0
         self._signature, self._sizes = signature, dict(sizes)
-        self._go_on = go_on
-        self._next: dict[int, PaddedCall] = {}
+        self._second_stage = second_stage
+        self._second_stages: dict[int, Adapter] = {}
         counts = {count.name for count in signature.counts}
         known = [c for c in padded.constraints if not _depends(c, counts)]
-        self._later = [c for c in padded.constraints if _depends(c, counts)]
+        self._open = [c for c in padded.constraints if _depends(c, counts)]
         check_constraints(signature, known, sizes)
         self._pads: list[tuple[int, Shape, Shape]] = []
         for index, (argument, original) in enumerate(zip(padded.arguments, signature.arguments, strict=False)):
@@ -111,8 +81,9 @@ class PaddedCall:
             if result.live and result.live != result.dims:
                 open_ = bool(counts & frozenset().union(*map(dimension.roots, result.live)))
                 self._cuts.append((index, None if open_ else self._shape(index, sizes)))
-        self._plain = not self._cuts and not self._counts and not executable.pending
-        self._share = _live_share(executable.plan, sizes)
+        self._pending = pending_size(padded)
+        self._plain = not self._cuts and not self._counts and not self._pending
+        self._share = _live_share(executable.sizes, sizes)
         self._number = itertools.count()  # counts without a lock
         self._reported = 0
         self._reads = 0
@@ -128,13 +99,13 @@ class PaddedCall:
     def retire(self) -> None:
         """Called before this is dropped."""
         self.report()
-        for call in self._next.values():
-            call.retire()
+        for adapter in self._second_stages.values():
+            adapter.retire()
 
     def _shape(self, index: int, sizes: Mapping[str, int]) -> Shape:
         return tuple(dimension.evaluate(dim, sizes) for dim in self._results[index].live)
 
-    def run(self, *args: Any) -> Any:
+    def call(self, *args: Any) -> Any:
         """Pads, runs, cuts; returns what the exact executable would."""
         next(self._number)
         arrays = list(args)
@@ -144,35 +115,34 @@ class PaddedCall:
                 find_sizes(self._signature, [np.shape(x) for x in args], self._values())
             arrays[index] = pad(x, shape)
         try:
-            outputs = self.executable.run(*arrays, *self._live)
+            outputs = self.executable.call(*arrays, *self._live)
         except ValueError:
-            runner = self.executable.runner
-            if runner is None or trace_state() == no_transformation():
+            if trace_state() == no_transformation():
                 raise
-            outputs = runner.first(*arrays, *self._live)
+            outputs = self.executable.compile_and_call(*arrays, *self._live)
         if self._plain:
             return outputs
-        if self.executable.pending:
-            return self._second_stage(outputs, args)
+        if self._pending:
+            return self._call_second_stage(outputs, args)
         return self._cut(outputs)
 
     def _values(self) -> dict[str, int]:
-        return {root.name: self._sizes[root.name] for root in self._signature.roots if root.axis is None}
+        return {root.name: self._sizes[root.name] for root in self._signature.value_roots}
 
-    def _second_stage(self, outputs: Any, args: Sequence[Any]) -> Any:
+    def _call_second_stage(self, outputs: Any, args: Sequence[Any]) -> Any:
         if isinstance(outputs, jax.core.Tracer):
             raise UnsupportedGraphError(
-                f"the size {self.executable.pending} depends on data and has no bound known before the run; such "
+                f"the size {self._pending} depends on data and has no bound known before the run; such "
                 "a function cannot be called inside jax.jit or another transformation"
             )
         count = int(outputs)
-        call = self._next.get(count)
-        if call is None:
-            call = self._go_on(self.executable.pending, count)
-            if len(self._next) >= 64:
-                self._next.clear()
-            self._next[count] = call
-        return call.run(*args)
+        adapter = self._second_stages.get(count)
+        if adapter is None:
+            adapter = self._second_stage(self._pending, count)
+            if len(self._second_stages) >= _STAGES:
+                self._second_stages.clear()
+            self._second_stages[count] = adapter
+        return adapter.call(*args)
 
     def _cut(self, outputs: Any) -> Any:
         results = list(outputs) if isinstance(outputs, tuple) else [outputs]
@@ -190,10 +160,10 @@ class PaddedCall:
             else:
                 sizes = {**sizes, **{name: int(value) for name, value in zip(self._counts, found, strict=True)}}
                 for name in self._counts:
-                    limit = self.executable.plan.bounds.get(name)
+                    limit = self.executable.sizes.bounds.get(name)
                     if limit is not None and sizes[name] > limit:
                         raise ArgumentShapeError(f"size {name} = {sizes[name]} is above its bound {limit}")
-                check_constraints(self._signature, self._later, sizes)
+                check_constraints(self._signature, self._open, sizes)
         for index, shape in self._cuts:
             results[index] = cut(results[index], self._shape(index, sizes) if shape is None else shape)
         return results[0] if len(results) == 1 else tuple(results)

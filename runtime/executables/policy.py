@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import threading
+import warnings
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,8 +18,9 @@ from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
 from ...codegen.dims import Dim
-from ...codegen.errors import HlographError
+from ...codegen.errors import HlographError, PaddingError
 from ...codegen.signature import Signature, known_constraints
+from ..calls.arguments import origin
 
 Choice: TypeAlias = "Literal['auto', 'exact', 'padded'] | Bucket | int"
 PolicyArgument: TypeAlias = "Choice | Mapping[str, Choice]"
@@ -242,6 +244,36 @@ class Policies:
                 return None
             axis.warned = True
             return list(axis.seen)
+
+
+def warn_of_refusal(program: str, policies: Policies, error: PaddingError, depth: int) -> bool:
+    """Takes note that sizes cannot be padded; says so where the user asked for it. False where that is no news."""
+    names = policies.refuse(error.roots, str(error))
+    wanted = [name for name in names if policies.demanded(name)]
+    if wanted:
+        warnings.warn(
+            f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
+            PaddingRefusedWarning,
+            stacklevel=depth,
+        )
+    return bool(names)
+
+
+def warn_of_recompilation(program: str, signature: Signature, policies: Policies, plan: Plan, depth: int) -> None:
+    """Says, once for each, that a size has been compiled anew for many values."""
+    for name in plan.exact:
+        sizes = policies.due_warning(name)
+        if sizes is not None:
+            reason = policies.refusals.get(name)
+            remedy = (
+                f"it cannot be padded: {reason}" if reason else 'policy="auto" or "padded" compiles once per bucket'
+            )
+            warnings.warn(
+                f"{program}: size {name}{origin(signature, frozenset([name]))} has had {len(sizes)} values "
+                f"({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
+                RecompilationWarning,
+                stacklevel=depth,
+            )
 
 
 def dependent_roots(signature: Signature) -> dict[str, Dim]:

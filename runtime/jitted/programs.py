@@ -24,11 +24,11 @@ from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
 from ...dialects.jax.trace import NotWanted, Traced, equations, trace
 from ..executables import cpu_plan
-from ..executables.cpu_plan import CpuOptions
 from ..executables.devices import LIBRARY_REDUCTION, compile_options, platform_of
-from ..executables.policy import PolicyArgument, RecompilationWarning
+from ..executables.policy import RecompilationWarning
 from ..executables.stats import Stats
 from ..function import Function
+from ..options import CompileOptions
 from .calls import X64, Call, Key, is_named
 
 # A function without loops is lowered to see what passes find in it where it has so many equations, of which some
@@ -87,8 +87,7 @@ class Programs:
     Attributes:
         name: the function's.
         constraints: what may be taken for granted of the sizes.
-        device, policy, cache_size, passes, cpu: how programs are compiled; see `jit`.
-        numpy: whether calls return NumPy arrays.
+        options: how programs are compiled.
         changed: told when what runs calls has changed.
         dropped: told when a program is held no longer.
         traces: how often the function was traced into a program.
@@ -96,12 +95,7 @@ class Programs:
 
     name: str
     constraints: tuple[str, ...]
-    device: Any
-    policy: PolicyArgument
-    cache_size: int
-    passes: tuple[str, ...]
-    cpu: CpuOptions
-    numpy: bool
+    options: CompileOptions
     changed: weakref.WeakMethod[Callable[[], None]]
     dropped: weakref.WeakMethod[Callable[[], None]]
     traces: int = 0
@@ -112,14 +106,24 @@ class Programs:
         self._traces_of: Counter[Key] = Counter()
 
     @property
+    def device(self) -> Any:
+        """Where they run; None for JAX's default device."""
+        return self.options.device
+
+    @property
+    def numpy(self) -> bool:
+        """Whether calls return NumPy arrays."""
+        return self.options.numpy is not None
+
+    @property
     def planned(self) -> bool:
         """Whether executables have a plan for CPU."""
-        return not self.cpu.plain and platform_of(self.device) == "cpu"
+        return not self.options.cpu.plain and platform_of(self.device) == "cpu"
 
     @property
     def needed(self) -> bool:
         """Whether the policy needs a program where sizes have names: `jax.jit` compiles for each."""
-        choices = self.policy.values() if isinstance(self.policy, Mapping) else [self.policy]
+        choices = self.options.policy.values() if isinstance(self.options.policy, Mapping) else [self.options.policy]
         return any(choice not in _MAY_COMPILE_PER_SIZE for choice in choices)
 
     def find(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int]) -> Found:
@@ -138,7 +142,7 @@ class Programs:
                         variants.append(variants.pop(number))  # the one that was used last
                     return variant.made
             variant = self._variant(call, specs, sizes)
-            if len(variants) >= self.cache_size:
+            if len(variants) >= self.options.cache_size:
                 del variants[0]
                 if (tell := self.dropped()) is not None:
                     tell()
@@ -178,7 +182,7 @@ class Programs:
         except NotWanted:
             return None
         program = traced.program
-        changed = program.optimize_own(self.passes)
+        changed = program.optimize_own(self.options.passes)
         on_cpu = platform_of(self.device) == "cpu"
         needs_options = compile_options(program, self.device) is not None  # jax.jit takes none where it is nested
         needs_passes = on_cpu and program.has_endangered_initial_value()
@@ -195,7 +199,7 @@ class Programs:
             return True
         if platform_of(self.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
-        return not is_default(self.passes) or _is_long(jaxpr.jaxpr)
+        return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
 
     def trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int] | None = None) -> Traced:
         """The program of such arguments, traced now.
@@ -216,14 +220,7 @@ class Programs:
         return None if self.device is None else platform_of(self.device)
 
     def _compile(self, program: Program) -> Function:
-        function = program.compile(
-            self.device,
-            cache_size=self.cache_size,
-            policy=self.policy,
-            optimize=self.passes,
-            cpu=self.cpu,
-            outputs="numpy" if self.numpy else "jax",
-        )
+        function = Function(program, self.options)
         function.changed = self.changed
         return function
 

@@ -22,15 +22,19 @@ from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 from ...codegen import dims as dimension
 from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
-from ...codegen.passes.optimize import Optimize, resolve
 from ...codegen.program import Program
+from ...codegen.recipe import Recipe
 from ...codegen.signature import Root, Signature
-from ..calls.arguments import check_count, check_type, find_sizes, key_data, origin, shape_and_dtype
-from ..executables.devices import compile_options, platform_of
+from ..calls.arguments import check_count, find_sizes, key_data, origin, shapes_of, values_of
+from ..executables import cpu_plan
+from ..executables.cpu_plan import CpuPlan
+from ..executables.devices import find_device
+from ..executables.executable import callee_of, unpacked
 from ..executables.policy import Policies, PolicyArgument, PolicyError, dependent_roots
-from ..transforms.callee import StaticModule
+from ..executables.prepared import PreparedProgram, pending_size
+from ..options import CompileOptions
 from ..transforms.primitive import call
-from .stages import Lowered, record
+from .stages import Lowered, stages_of
 
 
 def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.stages.Compiled:
@@ -62,27 +66,20 @@ class AheadFunction:
     Attributes:
         program: what is compiled.
         devices: those that it is compiled for; None for JAX's default device.
-        passes: what the module goes through before it is compiled.
-        policy: how each named size is met. "auto" is exact: there are no calls yet that could show another size.
+        options: how; a plan for CPU is that of a call. A policy of "auto" is exact: there are no calls yet that could
+            show another size.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        topology: Topology | None = None,
-        policy: PolicyArgument = "auto",
-        *,
-        optimize: Optimize = "default",
-        reassociate: bool = True,
-    ) -> None:
+    def __init__(self, program: Program, topology: Topology | None, options: CompileOptions) -> None:
         self.program = program
-        self.passes = resolve(optimize, reassociate)
+        self.options = options
         devices: Any = getattr(topology, "devices", topology)
+        if devices is None and options.device is not None:
+            devices = [find_device(options.device)]
         self.devices = None if devices is None else tuple(devices)
         if self.devices == ():
             raise DeviceError("the topology has no devices")
-        self.policy = policy
-        Policies(policy, program.signature)  # says what is wrong with it
+        Policies(options.policy, program.signature)  # says what is wrong with it
         self.__name__ = self.__qualname__ = program.name
         self.__doc__ = f"StableHLO program {program.name}, compiled ahead of time: {program.signature}"
 
@@ -115,9 +112,15 @@ class AheadFunction:
         signature = self.program.signature
         known = _known_sizes(signature, sizes)
         values = self._complete(args) if args else []
-        roots = _sizes_of(signature, values, known) if args else _all_sizes(signature, known, self.policy)
-        exact, bounds = self._plan(roots, known)
-        static = self._static(exact, bounds)
+        roots = _sizes_of(signature, values, known) if args else _all_sizes(signature, known, self.options.policy)
+        recipe = self._recipe(roots, known)
+        static = recipe.sized(self.program)
+        pending = pending_size(static.signature)
+        if pending:
+            raise ArgumentError(
+                f"size {pending} is computed from data and has no bound; give its greatest value: "
+                f"sizes={{{pending!r}: ...}}"
+            )
         arguments = static.signature.arguments
         given = [*values, *[None] * (len(arguments) - len(values))]
         shardings = self._shardings([wanted_sharding(x) for x in given])
@@ -125,22 +128,28 @@ class AheadFunction:
             jax.ShapeDtypeStruct(argument.dims, argument.dtype, sharding=sharding)
             for argument, sharding in zip(arguments, shardings, strict=True)
         ]
-        module = StaticModule(static, passes=self.passes)
+        placed = (device for sharding in shardings if sharding is not None for device in sharding.device_set)
+        plan = self._plan(PreparedProgram(static, recipe), next(placed, None))
+        callee = callee_of(plan)
 
         def traced(*arrays: Any) -> Any:
-            outputs = call(module, arrays)
+            outputs = unpacked(plan, call(callee, arrays))
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = static.name
-        placed = (device for sharding in shardings if sharding is not None for device in sharding.device_set)
-        device = next(placed, None)
-        options = compile_options(static, device)
-        others = around(traced, specs) if around is not None and bounds is None else (traced, specs, {})
+        others = around(traced, specs) if around is not None and recipe.bounds is None else (traced, specs, {})
         function, positional, keywords = others
+        options = None if plan.options is None else dict(plan.options)
         with enable_x64(True):  # every dtype is given; nothing is JAX's to choose
             lowered = jax.jit(function, compiler_options=options).lower(*positional, **keywords)
-        stages = partial(record, self.program, exact, bounds, self.passes, platform_of(device))
-        return Lowered.of(lowered, stages, shardings)
+        return Lowered.of(lowered, partial(stages_of, self.program, plan.recipe), shardings, plan.planned)
+
+    def _plan(self, prepared: PreparedProgram, device: Any) -> CpuPlan:
+        """That of a call with this program, which may be run on another client."""
+        cpu, numpy = self.options.cpu, self.options.numpy
+        where = cpu_plan.choose_device(cpu, device, numpy=numpy is not None)
+        alone = frozenset() if numpy is None else numpy.results
+        return cpu_plan.plan(prepared, cpu, where, numpy=numpy is not None, alone=alone)
 
     def __call__(self, *args: Any) -> Any:
         """Raises `DeviceError`: nothing runs here."""
@@ -157,12 +166,10 @@ class AheadFunction:
         pairs = zip(signature.arguments, [*args, *shared], strict=True)
         return [x if isinstance(x, jax.ShapeDtypeStruct) else key_data(argument, x) for argument, x in pairs]
 
-    def _plan(
-        self, roots: Mapping[str, int], known: Mapping[str, int]
-    ) -> tuple[Mapping[str, int], Mapping[str, int] | None]:
-        """Sizes that the program is specialized for, and those that it is padded to: None where all are exact."""
-        signature = self.program.signature
-        policies = Policies(self.policy, signature)
+    def _recipe(self, roots: Mapping[str, int], known: Mapping[str, int]) -> Recipe:
+        """What becomes of the program for these sizes, as in a call with them."""
+        signature, passes = self.program.signature, self.options.passes
+        policies = Policies(self.options.policy, signature)
         try:
             plan = policies.plan(roots)
             counts = {count.name: known[count.name] for count in signature.counts if count.name in known}
@@ -170,22 +177,8 @@ class AheadFunction:
         except PolicyError as error:
             raise ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}") from None
         if not bounds and not signature.has_data_sizes:
-            return roots, None
-        return plan.exact, bounds
-
-    def _static(self, exact: Mapping[str, int], bounds: Mapping[str, int] | None) -> Program:
-        """The program for these sizes, as a call with them would run it."""
-        program = self.program
-        if bounds is None:
-            return program.specialize(exact)
-        static = (program.specialize(exact) if exact else program).pad(bounds)
-        pending = static.signature.results[0].size if static.signature.results else ""
-        if pending:
-            raise ArgumentError(
-                f"size {pending} is computed from data and has no bound; give its greatest value: "
-                f"sizes={{{pending!r}: ...}}"
-            )
-        return static
+            return Recipe(roots, passes=passes)
+        return Recipe(plan.exact, bounds, passes)
 
     def _shardings(self, given: Sequence[Any]) -> list[Any]:
         """One per argument: its own, or where it has none the devices that the others have."""
@@ -244,21 +237,15 @@ def _all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArg
                 raise ArgumentError(_missing(signature, root))
             found[root.name] = dimension.evaluate(dim, found)
     shapes = [tuple(dimension.evaluate(dim, found) for dim in argument.dims) for argument in signature.arguments]
-    return find_sizes(signature, shapes, _values(signature, found))
+    return find_sizes(signature, shapes, values_of(signature, found))
 
 
 def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:
     """The size of every root from arguments; those that are an argument's value, from it or from what was given."""
-    shapes = []
-    for argument, value in zip(signature.arguments, args, strict=True):
-        shape, dtype, weak = shape_and_dtype(argument, value)
-        check_type(argument, dtype, weak=weak)
-        shapes.append(shape)
+    shapes = shapes_of(signature.arguments, args)
     values = {}
-    for root in signature.roots:
+    for root in signature.value_roots:
         value = args[root.argument]
-        if root.axis is not None:
-            continue
         if not isinstance(value, jax.ShapeDtypeStruct):
             values[root.name] = operator.index(value if root.element is None else value[root.element])
         elif root.name in known:
@@ -272,10 +259,6 @@ def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int
                 f"sizes: {name} = {known[name]}, but the arguments say {size}{origin(signature, frozenset([name]))}"
             )
     return found
-
-
-def _values(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
-    return {root.name: sizes[root.name] for root in signature.roots if root.axis is None}
 
 
 def _missing(signature: Signature, root: Root) -> str:

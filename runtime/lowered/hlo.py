@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-from jaxlib import _jax
+
+from ...codegen.ir.bindings import HLO_COST_ANALYSIS
+from .. import wire
 
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][a-z0-9-]*)\(", re.MULTILINE)
 _TABLES = re.compile(r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*\n*", re.MULTILINE)
@@ -136,9 +138,8 @@ def _parse(text: str) -> tuple[str, dict[str, _Computation]]:
 def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, Work] | None:
     """XLA's analysis of computations by themselves; None where this executable or jaxlib does not offer it."""
     executable: Any = compiled.runtime_executable()
-    analyze = getattr(_jax, "hlo_module_cost_analysis", None)
     client = getattr(executable, "client", None)
-    if analyze is None or client is None or not hasattr(executable, "hlo_modules"):
+    if HLO_COST_ANALYSIS is None or client is None or not hasattr(executable, "hlo_modules"):
         return None
     module, *others = executable.hlo_modules()
     if others:
@@ -146,7 +147,7 @@ def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, Work
     data: bytes = module.as_serialized_hlo_module_proto()
     found = {}
     for name in dict.fromkeys(names):
-        analysis = analyze(client, type(module).from_serialized_hlo_module_proto(with_entry(data, name)))
+        analysis = HLO_COST_ANALYSIS(client, type(module).from_serialized_hlo_module_proto(with_entry(data, name)))
         found[name] = _as_work(analysis) or Work(0, 0)
     return found
 
@@ -164,50 +165,17 @@ def with_entry(data: bytes, name: str) -> bytes:
     Raises:
         KeyError: it has no computation of that name.
     """
-    kept = [raw for number, _, raw in _fields(data) if number in (_MODULE_NAME, _COMPUTATION, _STACK_FRAMES)]
-    for number, value, _ in _fields(data):
+    kept = [raw for number, _, raw in wire.fields(data) if number in (_MODULE_NAME, _COMPUTATION, _STACK_FRAMES)]
+    for number, value, _ in wire.fields(data):
         if number == _COMPUTATION and isinstance(value, bytes):
-            computation = {inner: content for inner, content, _ in _fields(value)}
+            computation = {inner: content for inner, content, _ in wire.fields(value)}
             if computation[_COMPUTATION_NAME] == name.encode():
                 shape, identifier = computation[_COMPUTATION_SHAPE], computation[_COMPUTATION_ID]
                 assert isinstance(shape, bytes) and isinstance(identifier, int)
-                entry = _bytes_field(_ENTRY_NAME, name.encode()) + _bytes_field(_SHAPE, shape)
-                return b"".join(kept) + entry + _varint(_ENTRY_ID << 3) + _varint(identifier)
+                entry = (
+                    wire.field(_ENTRY_NAME, name.encode()),
+                    wire.field(_SHAPE, shape),
+                    wire.field(_ENTRY_ID, identifier),
+                )
+                return b"".join([*kept, *entry])
     raise KeyError(name)
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes, bytes]]:
-    """The fields of a protocol buffer: number, value, and the bytes of both."""
-    place = 0
-    while place < len(data):
-        start = place
-        key, place = _read_varint(data, place)
-        value: int | bytes
-        if key & 7 == 0:
-            value, place = _read_varint(data, place)
-        else:
-            size, place = _read_varint(data, place) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], place)
-            value, place = data[place : place + size], place + size
-        yield key >> 3, value, data[start:place]
-
-
-def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[place]
-        value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
-        if byte < 128:
-            return value, place
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 127:
-        found.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*found, value])
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value

@@ -7,7 +7,7 @@ JAX writes the calling convention; the program is a private function of the modu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jax
 from jax import export
@@ -15,20 +15,18 @@ from jax import export
 from ...codegen import dims as dimension
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.program import Program
 from ...codegen.signature import known_constraints
+from ..executables.prepared import prepare_open
+from ..function import Function
+from ..transforms.function_call import FunctionCall
 from ..transforms.primitive import call
-
-if TYPE_CHECKING:
-    from ...codegen.program import Program
 
 Checks = Literal["refuse", "return", "drop"]
 
 
 def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Checks) -> export.Exported:
     """See `Program.to_jax_export`."""
-    from ..function import Function
-    from ..transforms.callee import FunctionCall
-
     signature = program.signature
     if signature.checks and checks not in ("return", "drop"):
         messages = ", ".join(repr(check.message) for check in signature.checks)
@@ -41,7 +39,7 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
         raise UnsupportedGraphError(f"{program.name} reads shared variables ({names}); list them among the inputs")
     function = Function(program)
     if signature.roots:
-        function.open_module()  # refuses sizes that are no sizes of arguments
+        prepare_open(program)  # refuses sizes that are no sizes of arguments
     count = len(signature.results) + (checks == "return" and bool(signature.checks))
 
     def exported(*arrays: Any) -> Any:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import difflib
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import overload
 
 from ...codegen.errors import PassError
-from ...codegen.ir.modules import clone_bytes, to_bytecode
+from ...codegen.ir.modules import clone_bytes
 from ...codegen.passes import canonical, parse_spec
-from ...codegen.passes.driver import steps
 from ...codegen.passes.optimize import Optimize, resolve
 from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
+from ...codegen.recipe import Recipe
 
 START = "emitted"
 _SHOWN = 4  # kinds of ops in a line about a change
@@ -171,17 +170,16 @@ class Stages(Sequence[Stage]):
 
 
 class Recorder:
-    """Takes a program from stage to stage, and keeps those at which the module is another one.
+    """Watches a program on its way, and keeps the stages at which the module is another one.
 
     Args:
-        program: the first stage; it is left as it is.
+        program: the first stage.
         detailed: whether stages have notes.
         start: name of the first stage.
     """
 
     def __init__(self, program: Program, *, detailed: bool = False, start: str = START) -> None:
-        self.program = program
-        self._detailed = detailed
+        self.detailed = detailed
         self._unchanged: list[str] = []
         self._left_alone: dict[str, tuple[Note, ...]] = {}
         self._last = _Written(program.to_bytecode())
@@ -192,42 +190,25 @@ class Recorder:
         """Those so far."""
         return Stages(self._found, self._unchanged, self._left_alone)
 
-    def apply(self, spec: str, step: Callable[[Program], Program]) -> None:
-        """Goes on with what `step` makes of the program; `spec` says what that is, as a pass is written."""
-        started = time.perf_counter()
-        self.program = step(self.program)
-        self._add(spec, time.perf_counter() - started, Report(spec), self.program.to_bytecode())
+    def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
+        """Takes note of a pass that has run: a stage, if the module is another one now."""
+        written, notes = _Written(bytecode), tuple(report.notes)
+        if written == self._last:
+            self._skip(spec, notes)
+            return
+        name = free_name(parse_spec(spec)[0], [stage.name for stage in self._found])
+        self._found.append(Stage(name, spec, bytecode, seconds, dict(report.rewritten), notes))
+        self._last = written
 
-    def skip(self, spec: str, notes: Sequence[Note] = ()) -> None:
-        """Takes note of a pass that does nothing, and of what it says."""
+    def skipped(self, spec: str) -> None:
+        """Takes note of a pass that was not started."""
+        self._skip(spec, ())
+
+    def _skip(self, spec: str, notes: Sequence[Note]) -> None:
         name = parse_spec(spec)[0]
         known = {*self._unchanged, *(stage.name for stage in self._found)}
         self._unchanged += [name] if name not in known else []
         self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
-
-    def run(self, passes: Sequence[str]) -> None:
-        """Goes on with passes; those that cannot find anything in the module are not started, as in a compile.
-
-        Raises:
-            PassError: for an unknown pass, wrong options, or a pass that fails.
-        """
-        module = self.program.copy_module()
-        for step in steps(module, passes, detailed=self._detailed, promising=True):
-            report = step.report
-            if report is None or not self._add(step.spec, step.seconds, report, to_bytecode(step.module)):
-                self.skip(step.spec, tuple(report.notes) if report is not None else ())
-        self.program = Program(module, filename=self.program.filename)
-
-    def _add(self, spec: str, seconds: float, report: Report, bytecode: bytes) -> bool:
-        """A stage, if the module is another one now."""
-        written = _Written(bytecode)
-        if written == self._last:
-            return False
-        name = free_name(parse_spec(spec)[0], [stage.name for stage in self._found])
-        notes = tuple(report.notes)
-        self._found.append(Stage(name, spec, written.bytecode, seconds, dict(report.rewritten), notes))
-        self._last = written
-        return True
 
 
 def run_stages(
@@ -254,7 +235,7 @@ def run_stages(
         PassError: for an unknown pass, wrong options, or a pass that fails.
     """
     recorder = Recorder(program, detailed=detailed, start=start)
-    recorder.run(resolve(passes, reassociate))
+    Recipe(passes=resolve(passes, reassociate)).apply(program, recorder)
     return recorder.stages
 
 

@@ -8,7 +8,7 @@ more than JAX's; what a stage costs is asked of XLA, which takes a compile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,8 @@ import jax
 
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import to_bytecode
-from ...codegen.passes.device_linalg import OPS
-from ...codegen.passes.registry import write_spec
 from ...codegen.program import Program
+from ...codegen.recipe import Recipe
 from .costs import Cost, measure
 from .recorder import Recorder, Stage, Stages
 
@@ -35,6 +34,7 @@ class Lowered(jax.stages.Lowered):
     _make: Callable[[], Stages]
     _shardings: Sequence[Any]
     _seconds: float  # of the first compile
+    _planned: bool
 
     @classmethod
     def of(
@@ -42,6 +42,7 @@ class Lowered(jax.stages.Lowered):
         lowered: jax.stages.Lowered,
         stages: Callable[[], Stages] = lambda: Stages([]),
         shardings: Sequence[Any] = (),
+        planned: bool = False,
     ) -> Lowered:
         """What JAX lowered, with stages.
 
@@ -49,6 +50,7 @@ class Lowered(jax.stages.Lowered):
             lowered: it.
             stages: makes the stages up to what was put into JAX's module; called when they are first looked at.
             shardings: of its arguments, None for one that has none.
+            planned: whether it has a plan for CPU.
         """
         found = object.__new__(cls)
         for kind in type(lowered).__mro__:  # JAX's attributes are slots, which differ between its releases
@@ -57,7 +59,7 @@ class Lowered(jax.stages.Lowered):
                 if hasattr(lowered, name):
                     object.__setattr__(found, name, getattr(lowered, name))
         vars(found).update(getattr(lowered, "__dict__", {}))
-        found._make, found._shardings = stages, shardings
+        found._make, found._shardings, found._planned = stages, shardings, planned
         return found
 
     @cached_property
@@ -92,7 +94,12 @@ class Lowered(jax.stages.Lowered):
     def compile(self, *args: Any, **kwargs: Any) -> jax.stages.Compiled:
         """JAX's; the first time is taken, because JAX keeps the executable."""
         started = time.perf_counter()
-        compiled = super().compile(*args, **kwargs)
+        try:
+            compiled = super().compile(*args, **kwargs)
+        except jax.errors.JaxRuntimeError as error:
+            if self._planned:
+                error.add_note('a call would drop the plan for CPU here, and compile as with cpu="plain"')
+            raise
         vars(self).setdefault("_seconds", time.perf_counter() - started)
         return compiled
 
@@ -163,32 +170,8 @@ def amount(number: int, unit: str = "") -> str:
     return f"{digits} {prefix}{unit}".strip()
 
 
-def record(
-    program: Program,
-    exact: Mapping[str, int],
-    bounds: Mapping[str, int] | None,
-    passes: Sequence[str],
-    platform: str,
-) -> Stages:
-    """The way of a program to what is put into JAX's module.
-
-    Args:
-        program: as it was emitted.
-        exact: sizes that it is specialized for.
-        bounds: those that it is padded to; None where all sizes are exact.
-        passes: what the static module goes through, see `passes.optimize.resolve`.
-        platform: for which library calls are put: "cpu", "cuda", ...
-    """
+def stages_of(program: Program, recipe: Recipe) -> Stages:
+    """The way of a program to what is put into JAX's module, which is that of a call."""
     recorder = Recorder(program, detailed=True)
-    if exact or bounds is None:
-        recorder.apply(_spec("specialize", exact), lambda program: program.specialize(exact))
-    if bounds is not None:
-        recorder.apply(_spec("pad", bounds), lambda program: program.pad(bounds))
-    recorder.run(passes)
-    if not OPS.isdisjoint(recorder.program.op_counts()):
-        recorder.run([f"device_linalg{{platform={platform}}}"])
+    recipe.apply(program, recorder)
     return recorder.stages
-
-
-def _spec(name: str, sizes: Mapping[str, int]) -> str:
-    return write_spec(name, {root: str(size) for root, size in sizes.items()})

@@ -2,7 +2,7 @@
 
 In: the function graph that PyTensor has rewritten, and the containers of its inputs. Out: PyTensor's own compiled
 function, whose one thunk is a `runtime.function.Function` of the whole graph. Updates are results like the others; what
-a shared variable's container holds, and what is kept of it on the device, is `pytensor_values`' business.
+a shared variable's container holds, and what is kept of it on the device, is the business of `values`.
 
 The long way of a call is PyTensor's own `Function.__call__`, the containers and `hlograph.function`. Where an earlier
 call has had such arguments, most of that is skipped (`Binding`).
@@ -18,6 +18,7 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -40,11 +41,12 @@ from ...dialects.frontend import emit_stablehlo
 from ...dialects.library import library
 from ...dialects.readers import xtensors
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
-from ..executables.cpu_plan import CpuArgument, CpuOptions, choose_device
+from ..calls.writer import not_an_array, write
+from ..executables.cpu_plan import choose_device
 from ..executables.devices import default_device, find_device
 from ..executables.policy import PolicyArgument
-from ..executables.runner import Numpy
-from ..function import DEFAULT_CACHE_SIZE, Function
+from ..function import Function
+from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Numpy
 from . import values as values
 
 NAME = "STABLEHLO"
@@ -72,8 +74,7 @@ class StableHLOLinker(LocalLinker):
     """Compiles a whole function graph as one StableHLO program.
 
     Args:
-        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`.
-        outputs: "numpy" or "jax", the arrays that calls return.
+        options: those of `hlograph.function`, but that NumPy arrays are returned by default.
         allow_gc: whether a call's arguments are forgotten when it returns; PyTensor's `config.allow_gc` by default.
         scheduler: PyTensor's; the emitter has an order of its own.
     """
@@ -84,33 +85,17 @@ class StableHLOLinker(LocalLinker):
     def __init__(
         self,
         *,
-        policy: PolicyArgument = "auto",
-        device: Any = None,
-        cache_size: int = DEFAULT_CACHE_SIZE,
-        optimize: Optimize = "default",
-        reassociate: bool = True,
-        cpu: CpuArgument = "auto",
-        outputs: Literal["numpy", "jax"] = "numpy",
         allow_gc: bool | None = None,
         scheduler: Any = None,
+        **options: Any,
     ) -> None:
-        if not isinstance(outputs, str) or outputs not in ("numpy", "jax"):
-            raise ValueError(f'outputs must be "numpy" or "jax", got {outputs!r}')
         super().__init__(allow_gc=allow_gc, scheduler=scheduler)
-        self.options: dict[str, Any] = {
-            "policy": policy,
-            "device": device,
-            "cache_size": cache_size,
-            "optimize": optimize,
-            "reassociate": reassociate,
-            "cpu": CpuOptions.of(cpu),
-        }
-        self.outputs = outputs
+        self.options = CompileOptions.of(**{"outputs": "numpy", **options})
+        self._given = options
         self.fgraph: Any = None
 
     def __repr__(self) -> str:
-        options = {**self.options, "outputs": self.outputs}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
 
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> StableHLOLinker:
         """The linker for a function graph: this one, or a copy when it has another graph."""
@@ -145,7 +130,7 @@ class Binding:
 
     A call takes the long way (`run`) until the program has an executable for its shapes; from then on calls with such
     shapes take a route: straight to the executable, without its checks. How NumPy arrays get there and back is
-    `numpy_calls`' business; shared variables and their updates are on the device already.
+    `from_numpy`'s business; shared variables and their updates are on the device already.
 
     Args:
         linker: knows the graph and the options.
@@ -163,14 +148,15 @@ class Binding:
         used = [i for i, variable in enumerate(fgraph.inputs) if fgraph.clients[variable]]
         inputs, outputs = [fgraph.inputs[i] for i in used], list(fgraph.outputs)
         # Pinned, so that results are known to be in this process's memory or not.
-        self._device = find_device(linker.options["device"]) or default_device()
+        given = linker.options
+        self._device = find_device(given.device) or default_device()
         self.on_cpu: bool = values.in_host_memory(self._device)
-        self._in_numpy = linker.outputs == "numpy"
+        self._in_numpy = given.numpy is not None
         # Calls that return keys alone need not wait for them.
         arrays = [variable for variable in outputs if not isinstance(variable.type, RandomType)]
         self._waits = self.on_cpu and self._in_numpy and bool(arrays)
         if self._waits:
-            self._device = choose_device(linker.options["cpu"], self._device, numpy=True)
+            self._device = choose_device(given.cpu, self._device, numpy=True)
         self.function: Any = _nothing
         self._runs_forked = False
         if outputs:
@@ -184,9 +170,8 @@ class Binding:
         generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if isinstance(v.type, RandomType)}
         self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
         if outputs:
-            self.function = Function(
-                program, **{**linker.options, "device": self._device}, outputs=self._numpy() if self._waits else "jax"
-            )
+            cpu, numpy = (given.cpu, self._numpy()) if self._waits else (given.cpu.for_jax, None)
+            self.function = Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
         if not self.on_cpu:
             for i in self.updates.values():
                 values.read_from_device(fgraph.inputs[i])
@@ -194,7 +179,7 @@ class Binding:
         if outputs:
             self.function.changed = weakref.WeakMethod(self.forget_routes)
         _bindings.add(self)
-        self._cache_size = linker.options["cache_size"]
+        self._cache_size = given.cache_size
         self._allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc
 
     def _numpy(self) -> Numpy:
@@ -278,7 +263,7 @@ class Binding:
             return [r0]
         """
         returned = ", ".join(f"r{i}" for i in range(len(self.results)))
-        call = self._write("", list(self.arguments), [], "return run()", [f"return [{returned}]"], {})
+        call = self._written("", list(self.arguments), [], "return run()", [f"return [{returned}]"], {})
         call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
         call.binding = self
         return call
@@ -307,7 +292,7 @@ class Binding:
         value = f"{(returned or ['None'])[0]} if self.unpack_single else None if self.return_none else "
         parameters = "".join(f"a{i}=MISSING, " for i in explicit)
         given = "".join(f"a{i}, " for i in explicit)
-        return self._write(
+        return self._written(
             f"self, {parameters}/, *more, **named",
             [i for i in self.arguments if i not in explicit],
             ["more", "named", "self.profile"],
@@ -316,7 +301,7 @@ class Binding:
             {"MISSING": _MISSING, "long_way": _long_way, **updates},
         )
 
-    def _write(
+    def _written(
         self,
         parameters: str,
         stored: Sequence[int],
@@ -336,7 +321,6 @@ class Binding:
             names: what these refer to.
         """
         scope: dict[str, Any] = {
-            "ndarray": np.ndarray,
             "KeyGenerator": values.KeyGenerator,
             "routes": self._routes,
             "run": self.run,
@@ -352,6 +336,7 @@ class Binding:
             if isinstance(argument, values.Key):
                 guards.append(f"type(a{i}) is not KeyGenerator")
                 if self._waits:
+                    scope["ndarray"] = np.ndarray
                     guards.append(f"type(a{i}.key) is not ndarray")
                 passed.append(f"a{i}.key")
             elif isinstance(argument, values.DeviceShared):
@@ -360,8 +345,7 @@ class Binding:
                 guards.append(f"a{i} is not argument{i}.host")
                 passed.append(f"argument{i}.array")
             else:
-                scope[f"dtype{i}"] = argument.dtype
-                guards.append(f"type(a{i}) is not ndarray or a{i}.dtype is not dtype{i}")
+                guards.append(not_an_array(f"a{i}", i, scope, argument.dtype, None))
                 passed.append(f"a{i}")
         shapes = "".join(f"a{i}.shape, " for i, argument in self.arguments.items() if argument.shaped)
         operands = "".join(f"{value}, " for value in passed)
@@ -371,7 +355,6 @@ class Binding:
         scope |= {f"finish{i}": finish for i, finish in enumerate(self.results)}
         results = [f"r{i}" for i in range(len(self.results))]
         lines = [
-            f"def call({parameters}):",
             *reads,
             *([f"if {' or '.join(guards)}: {otherwise}"] if guards else []),
             f"execute = routes.get(({shapes}))",
@@ -380,8 +363,7 @@ class Binding:
             *(f"r{i} = finish{i}(r{i})" for i, finish in enumerate(self.results) if finish is not _unchanged),
             *end,
         ]
-        exec("\n    ".join(lines), scope)
-        return scope["call"]
+        return write(parameters, lines, scope)
 
 
 _bindings: weakref.WeakSet[Binding] = weakref.WeakSet()

@@ -9,15 +9,35 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
-from ...codegen.program import Pullback
+from ...codegen.program import Made, Program, Pullback, Source
+from ..executables.prepared import PreparedProgram
+from ..executables.stats import Stats
 
-if TYPE_CHECKING:
-    from ...codegen.program import Made, Source
-    from ..function import Function
+
+class Transformable(Protocol):
+    """A compiled program, as far as JAX's transformations ask of it: a `Function`."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def derived(self) -> Derived: ...
+
+    @property
+    def stats(self) -> Stats: ...
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results for the values of all arguments."""
+
+    def prepared(self, sizes: Mapping[str, int]) -> PreparedProgram:
+        """The program for these sizes, as what the primitive puts into other modules."""
+
+    def clear_cache(self) -> None:
+        """Drops all executables."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +51,7 @@ class Derivation:
         same: for a batched function, whether each result has no batch axis.
     """
 
-    function: Function
+    function: Transformable
     places: tuple[int, ...]
     same: tuple[bool, ...] = ()
 
@@ -40,17 +60,19 @@ class Derived:
     """What was made of one function so far.
 
     Args:
-        function: the function.
+        program: the function's.
+        make: compiles another program in the same way.
     """
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def __init__(self, program: Program, make: Callable[[Program], Transformable]) -> None:
+        self._program = program
+        self._compile = make
         self._found: dict[Hashable, Derivation | None] = {}
         self._refused: dict[tuple[Any, ...], str] = {}
         self._loops: dict[tuple[bool, ...], str] = {}
         self._lock = threading.RLock()
 
-    def __iter__(self) -> Iterator[Function]:
+    def __iter__(self) -> Iterator[Transformable]:
         """The functions made so far."""
         return iter([found.function for found in list(self._found.values()) if found is not None])
 
@@ -63,7 +85,7 @@ class Derived:
     @property
     def inlined(self) -> Mapping[str, str]:
         """Derivatives that JAX makes of the function itself, and why there is no program of them."""
-        source = self._function.program.source
+        source = self._program.source
         found = {str(key[0]): reason for key, reason in list(self._refused.items())}
         if source is not None and source.inline is not None and not source.repeats:
             found["derivatives of other results than a number"] = "computed again, results may have other signs"
@@ -72,7 +94,7 @@ class Derived:
     @property
     def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:
         """The function as JAX traced it, for JAX to transform where there is no program; see `Source.inline`."""
-        source = self._function.program.source
+        source = self._program.source
         return None if source is None else source.inline
 
     def pushforward(self, active: tuple[int, ...]) -> Derivation:
@@ -81,7 +103,7 @@ class Derived:
         Raises:
             DerivativeError: there is no source, or it has no derivative.
         """
-        program = self._function.program
+        program = self._program
         found = self._make(("pushforward", active), lambda: self._source().pushforward(program, active))
         assert found is not None  # JAX asks for one only where there are such results
         return found
@@ -92,7 +114,7 @@ class Derived:
         Raises:
             DerivativeError: there is no source, or it has no derivative.
         """
-        program = self._function.program
+        program = self._program
         return self._make(("pullback", active, seeded), lambda: self._source().pullback(program, active, seeded))
 
     def gradient(self, active: tuple[int, ...]) -> Derivation | None:
@@ -113,24 +135,24 @@ class Derived:
         Raises:
             DerivativeError: there is no source, it has no derivative, or no result depends on any argument.
         """
-        signature = self._function.program.signature
+        signature = self._program.signature
         active = tuple(i for i, a in enumerate(signature.arguments) if kind_of(a.dtype) == "f" and not a.shared)
         seeded = tuple(j for j, result in enumerate(signature.results) if kind_of(result.dtype) == "f")
         found = self.pullback(active, seeded) if active and seeded else None
         if found is None:
-            raise DerivativeError(f"no result of {self._function.__name__} depends smoothly on an argument")
+            raise DerivativeError(f"no result of {self._program.name} depends smoothly on an argument")
         return Pullback(found.function.program, found.places, seeded)
 
     @property
-    def saved_pullback(self) -> tuple[Function, Pullback] | None:
+    def saved_pullback(self) -> tuple[Transformable, Pullback] | None:
         """For a program that was loaded with its pullback: it."""
-        pullback = self._function.program.pullback
+        pullback = self._program.pullback
         if pullback is None:
             return None
         with self._lock:
             found = self._found.get("saved")
             if found is None:
-                found = Derivation(self._function.like(pullback.program), pullback.arguments)
+                found = Derivation(self._compile(pullback.program), pullback.arguments)
                 self._found["saved"] = found
         return found.function, pullback
 
@@ -162,22 +184,20 @@ class Derived:
     def _made(self, key: Hashable, make: Callable[[], Made | None]) -> Derivation | None:
         if key not in self._found:
             made = make()
-            self._found[key] = (
-                None if made is None else Derivation(self._function.like(made.program), made.places, made.same)
-            )
+            self._found[key] = None if made is None else Derivation(self._compile(made.program), made.places, made.same)
         return self._found[key]
 
     def _source(self) -> Source:
-        source = self._function.program.source
+        source = self._program.source
         if source is None:
             raise DerivativeError(
-                f"{self._function.__name__} has no derivative: it was loaded from an artifact, without its graph; "
+                f"{self._program.name} has no derivative: it was loaded from an artifact, without its graph; "
                 "save the program with derivatives=1, or save a program of the gradient"
             )
         return source
 
     def _gradient(self, active: tuple[int, ...]) -> Made | None:
-        program = self._function.program
+        program = self._program
         signature = program.signature
         smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
         if program.source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
@@ -188,7 +208,7 @@ class Derived:
         return program.source.gradient(program, active, smooth[0])
 
     def _batched(self, mapped: tuple[bool, ...]) -> Made:
-        program = self._function.program
+        program = self._program
         if program.source is None:
             raise BatchingError("there is no graph: the program was loaded from an artifact")
         made = program.source.batched(program, mapped)

@@ -55,11 +55,23 @@ def _abstract(*avals: Any, callee: Callee) -> list[Any]:
 
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
     try:
-        return callee.run(arrays)
+        found = callee.run(arrays)
     except UnsupportedGraphError:
         if callee.inline is None:
             raise
         return callee.inline(arrays)
+    return _run_alone(callee, arrays) if found is None else found
+
+
+def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
+    def alone(*operands: Any) -> Any:
+        return call(callee, operands)
+
+    alone.__name__ = alone.__qualname__ = callee.name
+    # Under `jax.debug_nans` JAX looks for the operation that made a NaN; this is one, there is nothing inside.
+    alone._apply_primitive = True  # type: ignore[attr-defined]
+    with jax.disable_jit(False):  # a module has no other way to run
+        return jax.jit(alone)(*arrays)
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------

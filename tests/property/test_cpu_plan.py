@@ -43,6 +43,7 @@ PLANS = [
         (True, False),
         ("numpy", "jax"),
     )
+    if (client, outputs) != ("sync", "jax")
 ]
 # Limits of the pass, so that small programs have what large ones have: several regions, large arrays, large dots.
 LIMITS: list[dict[str, int]] = [

@@ -46,6 +46,10 @@ def agree(found, x=X) -> None:
 )
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
 def test_every_choice_gives_the_same(cpu, outputs):
+    if outputs == "jax" and hlograph.CpuOptions.of(cpu).client == "sync":
+        with pytest.raises(ValueError, match='use it with outputs="numpy"'):
+            hlograph.function(*graph(), cpu=cpu)
+        return
     fn = hlograph.function(*graph(), cpu=cpu, outputs=outputs)
     kind = np.ndarray if outputs == "numpy" else jax.Array
     for size in (8, 8, 0, 3):
@@ -70,6 +74,23 @@ def test_wrong_arguments_are_named(make):
         make(outputs="nunpy")
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **kw: hlograph.function(*graph(), **kw),
+        lambda **kw: hlograph.jit(jnp.sin, **kw),
+        lambda **kw: hlograph.emit_stablehlo(graph()).compile(**kw),
+        lambda **kw: hlograph.Mode(**{"outputs": "jax", **kw}),
+    ],
+    ids=["function", "jit", "compile", "Mode"],
+)
+@pytest.mark.parametrize("cpu", ["sync", hlograph.CpuOptions("sync", pack=False)], ids=["name", "options"])
+def test_the_synchronous_client_is_for_numpy_arrays(make, cpu):
+    with pytest.raises(ValueError, match=r'cpu="sync"\) is for NumPy arrays: use it with outputs="numpy"'):
+        make(cpu=cpu)
+    make(cpu=cpu, outputs="numpy")
+
+
 def test_wrong_options_are_named():
     with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
         hlograph.CpuOptions(client="gpu")
@@ -78,8 +99,9 @@ def test_wrong_options_are_named():
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("cpu", ["plain", "jax", "sync"])
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+@pytest.mark.parametrize(
+    ("cpu", "outputs"), [("plain", "jax"), ("plain", "numpy"), ("jax", "jax"), ("jax", "numpy"), ("sync", "numpy")]
+)
 @pytest.mark.parametrize(
     ("text", "arrays"),
     [
@@ -133,13 +155,22 @@ def scatter_program() -> Program:
         return Program.parse(jax.jit(scattered).lower(X).as_text())
 
 
-@pytest.mark.parametrize("client", ["jax", "sync"])
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+@pytest.mark.parametrize(("client", "outputs"), [("jax", "jax"), ("jax", "numpy"), ("sync", "numpy")])
 def test_a_plan_that_xla_refuses_is_compiled_as_it_is(refused_plans, client, outputs):
     fn = scatter_program().compile(cpu=hlograph.CpuOptions(client, forms=False, math=False), outputs=outputs)
     for scale in (1.0, 2.0, 3.0):
         np.testing.assert_allclose(fn(X * scale), expected_scattered(X * scale), rtol=1e-12)
     assert fn.stats.retries == 1
+
+
+def test_what_was_lowered_says_how_a_call_goes_on(refused_plans):
+    fn = scatter_program().compile(cpu=hlograph.CpuOptions("jax", forms=False, math=False))
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        fn.lower(X).compile()
+    assert any('cpu="plain"' in note for note in caught.value.__notes__)
+    plain = scatter_program().compile(cpu="plain").lower(X).compile()
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(plain(X), expected_scattered(X), rtol=1e-12)
 
 
 def test_the_retry_is_for_that_executable_only(refused_plans, monkeypatch):
@@ -187,7 +218,7 @@ def test_a_plan_has_regions(monkeypatch):
     made = plans(monkeypatch)
     agree(hlograph.function(*graph(), cpu=REGIONS)(X))
     (plan,) = made
-    assert SMALL_CALL in str(clone_bytes(plan.module.bytecode("cpu")))
+    assert SMALL_CALL in str(clone_bytes(plan.prepared.bytecode("cpu")))
     assert any("region" in note for note in plan.notes)
 
 
@@ -197,13 +228,6 @@ def test_exported_programs_carry_nothing_of_it(platform):
     agree(fn(X))
     exported = fn.program.to_jax_export(platforms=[platform])
     assert SMALL_CALL not in exported.mlir_module()
-
-
-def test_ahead_of_time_lowering_carries_nothing_of_it():
-    fn = hlograph.function(*graph(), dims={"x": (8,)}, cpu=REGIONS)
-    text = fn.lower(X).as_text()
-    assert SMALL_CALL not in text
-    assert "stablehlo.tanh" in text
 
 
 def test_what_jax_traces_carries_nothing_of_it():
@@ -395,8 +419,8 @@ def test_the_better_one_is_kept(at_once, outputs, policy, better):
     kept = "plan" if better == "plan" else "plain compile"
     assert entry.plan[-1].endswith(f"{kept} kept")
     (function,) = fn.functions
-    (executable,) = function._padded.values() if policy == "padded" else function._entries.values()
-    text = str(clone_bytes(executable.runner.plan.module.bytecode("cpu")))
+    (executable,) = function._cache._padded.values() if policy == "padded" else function._cache.entries.values()
+    text = str(clone_bytes(executable.plan.prepared.bytecode("cpu")))
     assert (SMALL_CALL in text) == (better == "plan")
 
 
@@ -408,10 +432,9 @@ def test_nothing_is_left_of_a_trial(at_once, better):
         expected = fn(X)
         until_tried(fn, lambda: fn(X))
         np.testing.assert_allclose(fn(X), expected, rtol=1e-12)
-    (entry,) = fn.functions[0]._entries.values()
-    assert entry.run is entry.runner.run
-    assert entry.run.__name__ == entry.runner.trusting.__name__ == "call"
-    assert "Trial" not in entry.run.__qualname__ + entry.runner.trusting.__qualname__
+    (entry,) = fn.functions[0]._cache.entries.values()
+    assert entry.call.__name__ == entry.call_unchecked.__name__ == "call"
+    assert "Trial" not in entry.call.__qualname__ + entry.call_unchecked.__qualname__
 
 
 def test_a_pytensor_function_hears_of_the_outcome(at_once, monkeypatch):

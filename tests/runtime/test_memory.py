@@ -13,7 +13,9 @@ import pytest
 
 import hlograph
 from hlograph.codegen.program import Program
-from hlograph.runtime.transforms.callee import FunctionCall, Module, StaticModule
+from hlograph.runtime.executables.prepared import PreparedProgram
+from hlograph.runtime.transforms.callee import StaticModule
+from hlograph.runtime.transforms.function_call import FunctionCall
 
 SIZES = range(1, 1001 if "HLOGRAPH_NIGHTLY" in os.environ else 26)
 KEPT = 8
@@ -22,7 +24,9 @@ KEPT = 8
 def alive():
     """How many there are of what one executable needs. (What is left of earlier tests may go at any time.)"""
     gc.collect()
-    return Counter(type(x) for x in gc.get_objects() if type(x) in (Program, Module, StaticModule, FunctionCall))
+    return Counter(
+        type(x) for x in gc.get_objects() if type(x) in (Program, PreparedProgram, StaticModule, FunctionCall)
+    )
 
 
 def of_a_graph():

@@ -79,7 +79,7 @@ def test_options():
     for size in range(1, 9):
         np.testing.assert_array_equal(function(np.arange(float(size))), 2 * np.arange(float(size)))
     program = function.vm.function
-    assert program.policy == "padded"
+    assert program.options.policy == "padded"
     assert program.device.platform == "cpu"
     assert program.stats.compiles < 8
     with pytest.raises(ValueError, match="numpy"):

@@ -27,7 +27,7 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.ir.jax_compat import short_calls
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
-from hlograph.runtime.calls.short import OFTEN
+from hlograph.runtime.calls.short import _OFTEN as OFTEN
 
 pytestmark = pytest.mark.skipif(short_calls() is None, reason="no short calls with this JAX")
 
@@ -37,8 +37,8 @@ class LongWay:
 
     def __init__(self, function: hlograph.Function) -> None:
         self.calls = 0
-        for entry in function._entries.values():
-            entry.run = self._counting(entry.run)
+        for entry in function._cache.entries.values():
+            entry.call = self._counting(entry.call)
 
     def _counting(self, run: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any) -> Any:
@@ -135,7 +135,7 @@ def test_each_call_is_counted_once(linear):
     assert stats.calls == 12 * OFTEN
     assert stats.cache_hits == 12 * OFTEN - 2
     assert stats.compiles == stats.executables == 2
-    assert [entry.used for entry in linear._entries.values()] == [9 * OFTEN - 1, 12 * OFTEN - 1]
+    assert [entry.used for entry in linear._cache.entries.values()] == [9 * OFTEN - 1, 12 * OFTEN - 1]
 
 
 def test_short_calls_count_for_what_was_used_last():
@@ -147,7 +147,7 @@ def test_short_calls_count_for_what_was_used_last():
     function(jnp.ones(3))  # short, and the latest
     assert ways.calls == 0
     function(jnp.ones(5))
-    assert list(function._entries) == [(3,), (5,)]
+    assert list(function._cache.entries) == [(3,), (5,)]
 
 
 def test_sizes_in_turn(linear):
@@ -425,7 +425,7 @@ for device in (None, first, second):
                     assert found.sharding == wanted.sharding, (device, context, found.sharding, wanted.sharding)
                     assert found.committed == wanted.committed, (device, context, args)
                     np.testing.assert_array_equal(found, [1.0, 2.0, 3.0, 4.0])
-    records = [found for entry in function._entries.values() for found in entry.records.values()]
+    records = [found for each in function._short._records.values() for found in each.values()]
     assert None in records
     assert len(records) > records.count(None)
 print("done")
@@ -470,7 +470,7 @@ def test_devices_are_those_of_the_long_way(source):
 def test_a_cleared_cache_keeps_no_executable(linear):
     x, y = vectors()
     warm(linear, x, y)
-    (entry,) = linear._entries.values()
+    (entry,) = linear._cache.entries.values()
     alive = weakref.ref(entry)
     del entry
     linear.clear_cache()
@@ -484,7 +484,7 @@ def test_an_executable_that_was_dropped_is_not_kept():
     x = pt.dvector("x")
     function = hlograph.function([x], x + 1, cache_size=1, policy="exact")
     warm(function, jnp.ones(3))
-    alive = weakref.ref(function._entries[(3,)])
+    alive = weakref.ref(function._cache.entries[(3,)])
     function(jnp.ones(4))
     gc.collect()
     assert alive() is None

@@ -15,6 +15,7 @@ from ...runtime.executables.policy import (
     PolicyArgument,
 )
 from ...runtime.function import Function
+from ...runtime.transforms.derived import Transformable
 from ..console import count
 from .explanation import Explanation
 from .record import DerivedFunction
@@ -50,7 +51,7 @@ def explain(
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
     """
     program, function = _find(source, specs, dims)
-    chosen = policy if policy is not None else function.policy if function is not None else "auto"
+    chosen = policy if policy is not None else function.options.policy if function is not None else "auto"
     signature = program.signature
     choices = Policies(chosen, signature).choices
     limits = bounds_of(signature, choices, bounds or {})
@@ -83,22 +84,23 @@ def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:
 
 def _plan(program: Program) -> tuple[str, ...]:
     from ...runtime.executables import cpu_plan
+    from ...runtime.options import CpuOptions
 
-    return cpu_plan.describe(program.optimize(), cpu_plan.CpuOptions())
+    return cpu_plan.describe(program.optimize(), CpuOptions())
 
 
-def _derived(function: Function) -> Iterator[DerivedFunction]:
+def _derived(function: Transformable) -> Iterator[DerivedFunction]:
     """All that was made of a function, and of what was made of it."""
     derived = function.derived
     for mapped, reason in derived.loops.items():
         arguments = [a.name for a, flag in zip(function.program.signature.arguments, mapped, strict=True) if flag]
         means = "a loop over the batch" if derived.inline is None else "jax.vmap of the function, by a batch"
-        yield DerivedFunction(f"{function.__name__}_batched", f"{means} of {', '.join(arguments)}: {reason}")
+        yield DerivedFunction(f"{function.program.name}_batched", f"{means} of {', '.join(arguments)}: {reason}")
     for what, reason in derived.inlined.items():
-        yield DerivedFunction(f"{function.__name__}, {what}", f"by JAX from the function: {reason}")
+        yield DerivedFunction(f"{function.program.name}, {what}", f"by JAX from the function: {reason}")
     for made in derived:
         stats = made.stats
-        yield DerivedFunction(made.__name__, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
+        yield DerivedFunction(made.program.name, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
         yield from _derived(made)
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 
 import hlograph
 from hlograph.codegen.errors import PassError
-from hlograph.codegen.passes.optimize import ON_LOOPS
+from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.rewriting import REWRITES
+from hlograph.codegen.recipe import Recipe
 from hlograph.passes import ir, rewrite, stablehlo
 from hlograph.runtime.lowered.recorder import Recorder, align, run_stages
 
@@ -75,9 +73,10 @@ def test_no_passes_is_one_stage(twice: hlograph.Program) -> None:
 
 def test_a_name_that_comes_again_gets_a_number(twice: hlograph.Program) -> None:
     recorder = Recorder(twice)
-    recorder.run(["cse"])
-    recorder.apply("specialize", lambda _: hlograph.Program.parse(TWICE.replace("multiply", "divide")))
-    recorder.run(["cse"])
+    Recipe(passes=("cse",)).apply(twice, recorder)
+    other = hlograph.Program.parse(TWICE.replace("multiply", "divide"))
+    recorder.ran("specialize", other.to_bytecode(), 0.0, Report("specialize"))
+    Recipe(passes=("cse",)).apply(other, recorder)
     stages = recorder.stages
     assert stages.names == ("emitted", "cse", "specialize", "cse.2")
     assert "divide" in stages["cse.2"].text
@@ -163,31 +162,3 @@ def test_both_sides_are_whole(before: str, after: str) -> None:
     for tag, old, new in blocks:
         assert (tag == "equal") == (old == new)
     assert all(a[0] != b[0] for a, b in pairwise(blocks))
-
-
-def test_older_names_find_their_stage() -> None:
-    text = """
-    module @m { func.func @main(%a: tensor<8x8xf64>) -> tensor<8x8xf64> {
-      %0 = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
-      return %0 : tensor<8x8xf64> } }"""
-    stages = run_stages(hlograph.Program.parse(text), ["device-linalg{platform=cpu}"])
-    assert stages.names == ("emitted", "device_linalg")
-    assert stages["device-linalg"] is stages["device_linalg"] is stages["device-linalg{platform=cpu}"]
-
-
-def test_passes_on_loops_are_stages_of_their_own() -> None:
-    """What each makes is what it makes alone, and the last is the program that a compile has."""
-
-    def loss(h: jax.Array, d: jax.Array) -> jax.Array:
-        def step(h: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-            h = jnp.sin(jnp.tanh(h) * x)
-            return h * (1 - h), h * (1 - h)
-
-        return lax.scan(step, h, d)[1].sum()
-
-    h, d = np.ones((2, 3), np.float32), np.ones((6, 2, 3), np.float32)
-    program = hlograph.Program.parse(jax.jit(jax.value_and_grad(loss)).lower(h, d).as_text())
-    stages = run_stages(program, ON_LOOPS)
-    assert stages.names == ("emitted", "work_into_loops", "recompute_saved", "sink_reductions")
-    assert stages.unchanged == ("loop_writes",)
-    assert stages[-1].text == program.optimize(ON_LOOPS).text

@@ -1,0 +1,64 @@
+"""The one writer of generated code: functions written out for their arguments and compiled once.
+
+In: parameters, lines, and what the names in them stand for. Out: a function. Decision to know: names are the function's
+closure, not its globals, so that a function holds what it uses and no dictionary; guards of arguments are written here
+too, one for each kind of argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+# Python's numbers that NumPy and JAX convert to the same value.
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "d": (float, int),
+    "f": (float,),
+    "e": (float,),
+    "?": (bool,),
+    "D": (complex, float),
+}
+
+
+def write(parameters: str, lines: Sequence[str], names: Mapping[str, Any]) -> Callable[..., Any]:
+    """A function of these parameters and lines.
+
+    Args:
+        parameters: as they stand between the parentheses of a definition.
+        lines: the body; deeper lines are indented by four spaces a level.
+        names: what the names in the lines stand for.
+    """
+    body = "".join(f"        {line}\n" for line in lines)
+    source = f"def make({', '.join(names)}):\n    def call({parameters}):\n{body}    return call\n"
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    made: Callable[..., Any] = scope["make"](**names)
+    return made
+
+
+def not_an_array(name: str, number: int, names: dict[str, Any], dtype: Any, shape: tuple[int, ...] | None) -> str:
+    """Whether an argument is no NumPy array of a dtype and, if one is given, of a shape: a condition."""
+    names |= {"ndarray": np.ndarray, f"dtype{number}": dtype}
+    text = f"type({name}) is not ndarray or {name}.dtype is not dtype{number}"
+    if shape is None:
+        return text
+    names[f"shape{number}"] = shape
+    return f"{text} or {name}.shape != shape{number}"
+
+
+def not_a_scalar(name: str, number: int, names: dict[str, Any], dtype: np.dtype[Any]) -> tuple[str, str]:
+    """Whether an argument is nothing that becomes a scalar of a dtype without loss: a line before, and a condition."""
+    names |= {"ndarray": np.ndarray, f"dtype{number}": dtype}
+    names[f"scalars{number}"] = {dtype.type, *_PYTHON_TYPES.get(dtype.char, ())}
+    test = f"t not in scalars{number}"
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        test += f" and (t is not int or not {info.min:d} <= {name} <= {info.max:d})"
+    return f"t = type({name})", f"({name}.dtype is not dtype{number} or {name}.shape) if t is ndarray else {test}"
+
+
+def is_jax_array(name: str, number: int) -> str:
+    """Whether an argument is a JAX array like the one whose type is `aval`: a condition."""
+    return f"type({name}) is array and {name}.aval is aval{number}"

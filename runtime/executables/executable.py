@@ -1,0 +1,359 @@
+"""`Executable`: a recipe's module, compiled, and how it is called.
+
+In: a prepared program, what its plan may use, and what the arguments must be. Out: `call`, from a call's arguments to
+the results, as JAX or as NumPy arrays. The first call compiles, and other threads wait for it; a plan that XLA refuses
+then is dropped, once, for a compile of the module as it is. A plan that may be slower than that is tried, see `trial`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.errors import CompileError, DeviceError, PassError
+from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_flag
+from ...codegen.signature import CheckSpec
+from ..calls.from_numpy import Place, alone, numpy_call
+from ..direct.call import DirectCall
+from ..direct.executable import DirectCallRefused
+from ..options import CpuOptions, Numpy
+from ..transforms.callee import StaticModule
+from ..transforms.primitive import call
+from . import cpu_plan
+from .cpu_plan import CpuPlan
+from .devices import default_device, platform_of
+from .policy import Plan
+from .prepared import PreparedProgram
+from .stats import Counter, ExecutableStats
+from .sync_client import is_synchronous, was_forked
+from .trial import Trial, Ways
+
+Check = Callable[[Sequence[Any]], None]
+
+
+def callee_of(plan: CpuPlan) -> StaticModule:
+    """What a plan makes of a program, as JAX calls it; its results may be packed."""
+    return StaticModule(plan.prepared.program, plan.prepared, plan.outputs)
+
+
+def unpacked(plan: CpuPlan, outputs: Sequence[Any]) -> Sequence[Any]:
+    """The results that a program has, from those of `callee_of` its plan."""
+    if plan.places is None:
+        return outputs
+    results = []
+    for place in plan.places:
+        output = outputs[place.output]
+        if place.start is not None:
+            output = output[place.start : place.start + math.prod(place.shape)].reshape(place.shape)
+        results.append(output)
+    return results
+
+
+@dataclass
+class Account:
+    """What the executables of one function count together.
+
+    Attributes:
+        compiles, retries, trials: number of compilations, of plans that were dropped, and of trials that are over.
+        compile_seconds: time of first calls.
+        changed: called when what serves an executable's calls is another function than before.
+    """
+
+    changed: Callable[[], None]
+    compiles: Counter = field(default_factory=Counter)
+    retries: Counter = field(default_factory=Counter)
+    trials: Counter = field(default_factory=Counter)
+    compile_seconds: float = 0.0
+
+
+class Executable:
+    """One program compiled for one set of sizes, or for all below bounds.
+
+    Args:
+        sizes: what it is for.
+        account: of the function.
+        options: what its plan may use.
+        device: where to run, None for JAX's default device.
+        numpy: for NumPy arrays; None for JAX's.
+
+    Attributes:
+        prepared: the program; None until `prepare`.
+        checks: those that the caller reads from the last result.
+        plan: how it is compiled and run on CPU; None until `prepare`.
+        call: serves a call with arguments of the right shapes.
+        call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
+            to be.
+        jitted: the `jax.jit` that every call after the first one is a call of; None where there is more to calls.
+        ready: whether it has been compiled.
+        used: number of the last call that ran it; the least recently used one is dropped first.
+        compiles: number of compilations.
+        calls, live: number of calls that adapters have reported, and the sum of their parts that were not padding.
+    """
+
+    prepared: PreparedProgram
+    plan: CpuPlan
+
+    def __init__(self, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None) -> None:
+        self.sizes = sizes
+        self.account = account
+        self.checks: tuple[CheckSpec, ...] = ()
+        self.call: Callable[..., Any] = self._first_call
+        self.call_unchecked: Callable[..., Any] = self._first_call
+        self.jitted: Any = None
+        self.ready = False
+        self.used = self.compiles = self.calls = 0
+        self.live = 0.0
+        self._options = options
+        self._device = device
+        self._numpy = numpy
+        self._lock = threading.Lock()
+        self._prepared = False
+        self._check: Check
+        self._compiled: Callable[..., Any] | None = None
+
+    def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[PreparedProgram], Check]) -> None:
+        """Makes the program and the plan, unless another thread has.
+
+        Args:
+            make: makes the program.
+            check: makes what is called with arrays, or what JAX traces with, before they are used; that raises what is
+                wrong with them.
+        """
+        with self._lock:
+            if self._prepared:
+                return
+            start = time.perf_counter()
+            prepared = make()
+            self._take(prepared, check(prepared))
+            self.account.compile_seconds += time.perf_counter() - start
+
+    def _take(self, prepared: PreparedProgram, check: Check) -> None:
+        self.prepared, self.checks, self._check = prepared, prepared.checks, check
+        alone = frozenset() if self._numpy is None else self._numpy.results
+        numpy = self._numpy is not None
+        try:
+            self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
+        except PassError as error:
+            self._drop_plan((f"a pass failed, compiled as it is: {error}",))
+        self._prepared = True
+
+    def stats(self, policy: str) -> ExecutableStats:
+        """What is to be said of it."""
+        notes = self.plan.notes if self._prepared else ()
+        share = 1 - self.live / self.calls if self.calls and self.sizes.bounds else 0.0
+        return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, notes)
+
+    # ---- the first call ---------------------------------------------------------------------------------------------
+
+    def _first_call(self, *args: Any) -> Any:
+        """The first call, timed; other threads wait.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        with self._lock:
+            start = time.perf_counter()
+            try:
+                outputs = (self._compiled or self.compile_and_call)(*args)
+            except jax.errors.JaxRuntimeError as error:
+                name = self.prepared.program.name
+                raise CompileError(f"compiling or first running {name} failed: {error}") from None
+            if not self.ready:
+                self.account.compile_seconds += time.perf_counter() - start
+                self.ready = self._compiled is not None
+        return outputs
+
+    def compile_and_call(self, *args: Any) -> Any:
+        """A call that compiles if need be; any call may take this way.
+
+        Calls with arrays must where something else is being traced: JAX takes no compile options there, so they run
+        outside of that.
+
+        Raises:
+            jax.errors.JaxRuntimeError: XLA refuses the module, with a plan and without.
+        """
+        if any(isinstance(x, jax.core.Tracer) for x in args):
+            return self._inline(args)
+        start = time.perf_counter()
+        try:
+            outputs = self._call_outside(args)
+        except jax.errors.JaxRuntimeError:
+            if not self.plan.planned:
+                raise
+            self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
+            self._compiled = None
+            outputs = self._call_outside(args)
+        assert self._compiled is not None
+        if self.call == self._first_call:
+            self.call = self._compiled
+            if self.plan.unsure and self._options.trial:
+                self._start_trial(time.perf_counter() - start)
+        return outputs
+
+    def _drop_plan(self, notes: tuple[str, ...]) -> None:
+        self.account.retries.increment()
+        self.plan = cpu_plan.plain(self.prepared, self._device, notes)
+
+    def _inline(self, args: Sequence[Any]) -> Any:
+        """A call of tracers, as a part of what is traced."""
+        self._check(args)
+        callee = StaticModule(self.prepared.program, self.prepared)
+        outputs = call(callee, self._converted(args))
+        return outputs[0] if len(outputs) == 1 and not self.checks else tuple(outputs)
+
+    def _converted(self, arrays: Sequence[Any]) -> list[Any]:
+        arguments = self.prepared.program.signature.arguments
+        return [jax.lax.convert_element_type(x, a.dtype) for x, a in zip(arrays, arguments, strict=True)]
+
+    def _call_outside(self, args: Sequence[Any]) -> Any:
+        """A call outside of whatever is being traced."""
+        if trace_state() == no_transformation():
+            return self._compile(args)(*args)
+        with jax.ensure_compile_time_eval():
+            return self._compile(args)(*args)
+
+    # ---- a trial ----------------------------------------------------------------------------------------------------
+
+    def _start_trial(self, compile_seconds: float) -> None:
+        """From now on a trial takes the calls. No call goes past it, as those of `jitted` might."""
+        ways, jitted, x64 = Ways(self.call, self.call_unchecked), self.jitted, x64_flag().value
+        notes = self.plan.notes
+        self.plan = replace(self.plan, notes=(*notes, "to be tried beside a plain compile"))
+        options = replace(self._options, forms=False, math=False, regions=False, trial=False)
+        plain = Executable(self.sizes, self.account, options, self._device, self._numpy)
+
+        def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
+            plain._take(self.prepared, self._check)
+            with enable_x64(x64):
+                outputs = plain.compile_and_call(*args)
+            self.compiles += plain.compiles
+            return outputs, Ways(plain.call, plain.call_unchecked)
+
+        def settled(take_plain: bool, note: str) -> None:
+            if take_plain:
+                self.plan, self._compiled = plain.plan, plain._compiled
+                self.call, self.call_unchecked, self.jitted = plain.call, plain.call_unchecked, plain.jitted
+            else:
+                (self.call, self.call_unchecked), self.jitted = ways, jitted
+            self.plan = replace(self.plan, notes=(*notes, note))
+            self.account.trials.increment()
+            self.account.changed()
+
+        wait = None if self._numpy is not None else jax.block_until_ready
+        trial = Trial(ways, compile_plain, compile_seconds, settled, wait)
+        (self.call, self.call_unchecked), self.jitted = trial.ways, None
+
+    # ---- compiling --------------------------------------------------------------------------------------------------
+
+    def _compile(self, args: Sequence[Any]) -> Callable[..., Any]:
+        if self._compiled is None:
+            if is_synchronous(self._device) and was_forked():
+                raise DeviceError(
+                    f"{self.prepared.program.name} must be compiled for arguments like these, and XLA's compiler has "
+                    "no threads in a process that was forked; call it once before the fork, or use multiprocessing's "
+                    '"forkserver" or "spawn" (pm.sample(..., mp_ctx="forkserver") in PyMC)'
+                )
+            self._compiled = self._jitted(args)
+        return self._compiled
+
+    def _jitted(self, args: Sequence[Any]) -> Callable[..., Any]:
+        plan, name = self.plan, self.prepared.program.name
+        if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
+            initialize_lapack()
+        callee = callee_of(plan)
+        # One output comes back alone, unless its caller takes the flags of checks off the end.
+        alone = len(callee.result_types(())) == 1 and not self.checks
+
+        def traced(*arrays: Any) -> Any:
+            self._check(arrays)
+            self.account.compiles.increment()
+            self.compiles += 1
+            outputs = call(callee, self._converted(arrays))
+            return outputs[0] if alone else tuple(outputs)
+
+        traced.__name__ = traced.__qualname__ = name
+        sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
+        placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
+        options = None if plan.options is None else dict(plan.options)
+        jitted = jax.jit(traced, compiler_options=options, keep_unused=plan.direct, **placed)
+        if self._numpy is not None:
+            return self._in_numpy(jitted, self._numpy, args)
+        self.call_unchecked = self.jitted = jitted
+        return jitted
+
+    # ---- NumPy arrays -----------------------------------------------------------------------------------------------
+
+    def _in_numpy(self, jitted: Any, numpy: Numpy, args: Sequence[Any]) -> Callable[..., Any]:
+        """From NumPy arrays to NumPy arrays; these are the arguments of the first call."""
+        debugged: Any = jax.config
+        if platform_of(self._device) != "cpu" or debugged.jax_debug_nans or debugged.jax_debug_infs:
+            return self._by_jax(jitted, numpy)
+        arguments = self.prepared.program.signature.arguments
+        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
+        compiled = jitted.lower(*specs).compile()
+        results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(self._places(compiled))]
+        # A live size is an array on the device already.
+        given = [
+            replace(place, numpy=not a.size and i not in numpy.arguments)
+            for i, (place, a) in enumerate(zip(alone(specs), arguments, strict=True))
+        ]
+        single = len(results) == 1 and not self.checks
+        device = self._device if self._device is not None else default_device()
+
+        def convert(*args: Any) -> Any:
+            """Arguments of other types: JAX arrays, Python's numbers."""
+            self._check(args)
+            arrays: list[Any] = []
+            for x, place in zip(args, given, strict=True):
+                if place.numpy:
+                    arrays.append(np.asarray(x, place.dtype))
+                elif isinstance(x, jax.Array) and x.devices() == {device}:
+                    arrays.append(x)
+                else:
+                    arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
+            return unchecked(*arrays)
+
+        direct = self._direct_call(compiled, given, results, args)
+        written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct)
+        unchecked = self.call_unchecked = written(otherwise=None)
+        return convert if numpy.arguments else written(otherwise=convert)
+
+    def _direct_call(
+        self, compiled: Any, given: Sequence[Place], results: Sequence[Place], args: Sequence[Any]
+    ) -> DirectCall | None:
+        """The kernels without PJRT, if the plan has that and they compute the same bits."""
+        if not self.plan.direct or not all(place.numpy for place in (*given, *results)):
+            return None
+        arrays = [np.asarray(x, place.dtype) for x, place in zip(args, given, strict=True)]
+        try:
+            found, note = DirectCall.of(compiled, arrays), "direct call of the kernels"
+        except DirectCallRefused as error:
+            found, note = None, f"no direct call: {error}"
+        self.plan = replace(self.plan, notes=(*self.plan.notes, note))
+        return found
+
+    def _places(self, compiled: Any) -> list[Place]:
+        """Where the results are in what an executable returns."""
+        outputs = jax.tree.leaves(compiled.out_info)
+        if self.plan.places is None:
+            return alone(outputs)
+        return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in self.plan.places]
+
+    def _by_jax(self, jitted: Any, numpy: Numpy) -> Callable[..., Any]:
+        """The same by JAX's own conversions: on other devices, and where JAX is to look at every result."""
+
+        def by_jax(*args: Any) -> Any:
+            found = unpacked(self.plan, jax.tree.leaves(jitted(*args)))
+            results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]
+            return results[0] if len(results) == 1 and not self.checks else tuple(results)
+
+        self.call_unchecked = by_jax
+        return by_jax

@@ -1,0 +1,182 @@
+"""What users say of how a program is compiled: `CompileOptions`, made of the keyword arguments of `hlograph.function`.
+
+In: `device=`, `cache_size=`, `policy=`, `optimize=`, `reassociate=`, `cpu=`, `outputs=`. Out: one object, checked,
+which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from ..codegen.passes.optimize import Optimize, resolve
+from ..codegen.program import Program
+from .executables.policy import PolicyArgument
+
+DEFAULT_CACHE_SIZE = 128
+
+Client: TypeAlias = Literal["auto", "jax", "sync"]
+CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
+Outputs: TypeAlias = 'Literal["jax", "numpy"] | Numpy'
+
+
+@dataclass(frozen=True)
+class CpuOptions:
+    """What a plan for CPU may use; each remedy has its switch. `cpu="plain"` is all of them off.
+
+    Attributes:
+        client: "jax", JAX's own; "sync", a synchronous one, for NumPy arrays; "auto", that one where NumPy arrays come
+            back.
+        forms: other forms of ops (the pass `cpu-forms`).
+        math: vectorised logarithms and gamma functions (the pass `cpu-math`).
+        regions: kernels of many ops (the pass `cpu-regions`).
+        pack: one flat array for small results, where NumPy arrays come back.
+        vector_width: bits of a vector in kernels of many ops.
+        backend_level: LLVM's optimization level for them; None for the plan's choice.
+        trial: where the plan may be slower than a plain compile, both are timed in calls of the user's, once these have
+            taken as long as the compile (see `runtime/executables/trial.py`); results of the two differ in rounding.
+        direct: calls of the compiled kernels without PJRT, on the synchronous client: an experiment, see
+            docs/direct_call.md.
+    """
+
+    client: Client = "auto"
+    forms: bool = True
+    math: bool = True
+    regions: bool = True
+    pack: bool = True
+    vector_width: int = 512
+    backend_level: int | None = None
+    direct: bool = False
+    trial: bool = True
+
+    @staticmethod
+    def of(argument: CpuArgument, reassociate: bool = True) -> CpuOptions:
+        """The options that `cpu=` means; without a trial for who wants every bit the same (`reassociate=False`).
+
+        Raises:
+            ValueError: it is nothing that `cpu=` takes.
+        """
+        if not reassociate:
+            return replace(CpuOptions.of(argument), trial=False)
+        if isinstance(argument, CpuOptions):
+            return argument
+        found = _NAMED.get(argument) if isinstance(argument, str) else None
+        if found is None:
+            close = difflib.get_close_matches(str(argument), _NAMED, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            names = ", ".join(f'"{name}"' for name in _NAMED)
+            raise ValueError(f"cpu must be {names} or hlograph.CpuOptions(...), got {argument!r}{hint}")
+        return found
+
+    def __post_init__(self) -> None:
+        if self.client not in get_args(Client):
+            raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
+        if self.vector_width not in (128, 256, 512):
+            raise ValueError(f"CpuOptions: vector_width must be 128, 256 or 512, got {self.vector_width!r}")
+        if self.backend_level not in (None, 0, 1, 2, 3):
+            raise ValueError(f"CpuOptions: backend_level must be None, 0, 1, 2 or 3, got {self.backend_level!r}")
+
+    @property
+    def plain(self) -> bool:
+        """Whether the module is compiled as it is."""
+        return not (self.forms or self.math or self.regions or self.pack or self.direct)
+
+    @property
+    def for_jax(self) -> CpuOptions:
+        """The same where JAX arrays come back."""
+        return replace(self, client="jax") if self.client == "sync" else self
+
+
+_NAMED = {
+    "auto": CpuOptions(),
+    "jax": CpuOptions("jax"),
+    "sync": CpuOptions("sync"),
+    "direct": CpuOptions(direct=True),
+    "plain": CpuOptions("jax", forms=False, math=False, regions=False, pack=False),
+}
+
+
+@dataclass(frozen=True)
+class Numpy:
+    """NumPy arrays in and out, but for what stays on the device as JAX arrays.
+
+    Attributes:
+        arguments: numbers of arguments that are JAX arrays.
+        results: numbers of such results.
+    """
+
+    arguments: frozenset[int] = frozenset()
+    results: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a program is compiled, checked; `of` makes it of what users say.
+
+    Attributes:
+        device: the `jax.Device` it runs on, or its name; None for JAX's default.
+        cache_size: how many executables are kept.
+        policy: how each named size is met.
+        passes: what each executable's module goes through before it is compiled.
+        cpu: what the plan of an executable for CPU may use.
+        numpy: NumPy arrays come back, and which do not; None where all are JAX's.
+    """
+
+    device: Any = None
+    cache_size: int = DEFAULT_CACHE_SIZE
+    policy: PolicyArgument = "auto"
+    passes: tuple[str, ...] = ()
+    cpu: CpuOptions = _NAMED["auto"]
+    numpy: Numpy | None = None
+
+    @staticmethod
+    def of(
+        *,
+        device: Any = None,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        policy: PolicyArgument = "auto",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+        cpu: CpuArgument = "auto",
+        outputs: Outputs = "jax",
+    ) -> CompileOptions:
+        """The options of `hlograph.function`.
+
+        Raises:
+            ValueError: a value that an option does not take, or two that do not go together.
+            PassError: `optimize` names an unknown pass.
+        """
+        passes, plans, numpy = resolve(optimize, reassociate), CpuOptions.of(cpu, reassociate), _numpy_of(outputs)
+        if cache_size < 1:
+            raise ValueError(f"cache_size must be at least 1, got {cache_size}")
+        if plans.client == "sync" and numpy is None:
+            raise ValueError(
+                'the synchronous client (cpu="sync") is for NumPy arrays: use it with outputs="numpy", or leave the '
+                'client to cpu="auto"'
+            )
+        return CompileOptions(device, cache_size, policy, passes, plans, numpy)
+
+    @property
+    def outputs(self) -> Literal["jax", "numpy"]:
+        """The arrays that calls return."""
+        return "jax" if self.numpy is None else "numpy"
+
+    def for_derived(self, program: Program) -> CompileOptions:
+        """Those for a program made from another one, with JAX arrays: policies count for the sizes that it has too."""
+        policy = self.policy
+        if isinstance(policy, Mapping):
+            signature = program.signature
+            names = {root.name for root in signature.roots} | {count.name for count in signature.counts}
+            policy = {name: choice for name, choice in policy.items() if name in names}
+        return replace(self, policy=policy, cpu=self.cpu.for_jax, numpy=None)
+
+
+def _numpy_of(outputs: Any) -> Numpy | None:
+    if isinstance(outputs, Numpy):
+        return outputs
+    if isinstance(outputs, str) and outputs in ("jax", "numpy"):
+        return Numpy() if outputs == "numpy" else None
+    hint = "" if isinstance(outputs, str) else "; a graph's outputs are the second argument, without a keyword"
+    raise ValueError(f'outputs must be "jax" or "numpy", got {outputs!r}{hint}')
