@@ -110,6 +110,18 @@ class PaddingError(PassError, NotImplementedError):
         self.roots = roots
 
 
+class PolicyError(HlographError, ValueError):
+    """A policy that cannot be: an unknown word, a name that is no size of the program, a bad bucket.
+
+    Attributes:
+        size: the size that is above its bound, if that is what is wrong.
+    """
+
+    def __init__(self, message: str, size: str = "") -> None:
+        super().__init__(message)
+        self.size = size
+
+
 class CompileError(HlographError, RuntimeError):
     """The device's compiler refused the module."""
 

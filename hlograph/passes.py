@@ -9,66 +9,35 @@
 Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings.
 """
 
-from .codegen.ir import ops
-from .codegen.ir.attributes import attributes_of, integers, text_attribute
-from .codegen.ir.bindings import chlo, func, ir, stablehlo
-from .codegen.ir.clone import clone, clone_block
-from .codegen.ir.kinds import reduction
-from .codegen.ir.ops import full_like
-from .codegen.ir.ops import reduce as reduce_with
-from .codegen.ir.refused import Refused, require
-from .codegen.ir.values import (
-    ancestors,
-    constant,
-    defining,
-    dominates,
-    dtype_of,
-    enclosing,
-    is_constant,
-    only_user,
-    owner,
-    shape_of,
-    single_use,
-    static_shape,
-    users,
-)
-from .codegen.ir.while_ops import rebuild_while
-from .codegen.passes import available
-from .codegen.passes.report import Note, Report
-from .codegen.passes.rewriting import rewrite
-
-__all__ = [
-    "Note",
-    "Refused",
-    "Report",
-    "ancestors",
-    "attributes_of",
-    "available",
-    "chlo",
-    "clone",
-    "clone_block",
-    "constant",
-    "defining",
-    "dominates",
-    "dtype_of",
-    "enclosing",
-    "full_like",
-    "func",
-    "integers",
-    "ir",
-    "is_constant",
-    "only_user",
-    "ops",
-    "owner",
-    "rebuild_while",
-    "reduce_with",
-    "reduction",
-    "require",
-    "rewrite",
-    "shape_of",
-    "single_use",
-    "stablehlo",
-    "static_shape",
-    "text_attribute",
-    "users",
-]
+from .codegen.ir import ops as ops
+from .codegen.ir.attributes import attributes_of as attributes_of
+from .codegen.ir.attributes import integers as integers
+from .codegen.ir.attributes import text_attribute as text_attribute
+from .codegen.ir.bindings import chlo as chlo
+from .codegen.ir.bindings import func as func
+from .codegen.ir.bindings import ir as ir
+from .codegen.ir.bindings import stablehlo as stablehlo
+from .codegen.ir.clone import clone as clone
+from .codegen.ir.clone import clone_block as clone_block
+from .codegen.ir.kinds import reduction as reduction
+from .codegen.ir.ops import full_like as full_like
+from .codegen.ir.refused import Refused as Refused
+from .codegen.ir.refused import require as require
+from .codegen.ir.values import ancestors as ancestors
+from .codegen.ir.values import constant as constant
+from .codegen.ir.values import defining as defining
+from .codegen.ir.values import dominates as dominates
+from .codegen.ir.values import dtype_of as dtype_of
+from .codegen.ir.values import enclosing as enclosing
+from .codegen.ir.values import is_constant as is_constant
+from .codegen.ir.values import only_user as only_user
+from .codegen.ir.values import owner as owner
+from .codegen.ir.values import shape_of as shape_of
+from .codegen.ir.values import single_use as single_use
+from .codegen.ir.values import static_shape as static_shape
+from .codegen.ir.values import users as users
+from .codegen.ir.while_ops import rebuild_while as rebuild_while
+from .codegen.passes import available as available
+from .codegen.passes.report import Note as Note
+from .codegen.passes.report import Report as Report
+from .codegen.passes.rewriting import rewrite as rewrite

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import jax
 
-from ..codegen.errors import ArgumentError, ArgumentShapeError, PaddingError
+from ..codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
@@ -44,7 +44,7 @@ from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded
 from .executables.executable import Account, Check, Executable
 from .executables.padding import Adapter
-from .executables.policy import Plan, Policies, PolicyArgument, PolicyError, warn_of_recompilation, warn_of_refusal
+from .executables.policy import Plan, Policies, PolicyArgument, warn_of_recompilation, warn_of_refusal
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
 from .lowered.ahead import AheadFunction

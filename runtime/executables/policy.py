@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
 from ...codegen.dims import Dim
-from ...codegen.errors import HlographError, PaddingError
+from ...codegen.errors import PaddingError, PolicyError
 from ...codegen.signature import Signature, known_constraints
 from ..calls.arguments import origin
 
@@ -29,18 +29,6 @@ NAMES = ("auto", "exact", "padded")
 EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly
 WARN_AFTER = 8  # sizes of an exact axis after which a warning is due
 LARGEST = 2**31 - 1
-
-
-class PolicyError(HlographError, ValueError):
-    """A policy that cannot be: an unknown word, a name that is no size of the program, a bad bucket.
-
-    Attributes:
-        size: the size that is above its bound, if that is what is wrong.
-    """
-
-    def __init__(self, message: str, size: str = "") -> None:
-        super().__init__(message)
-        self.size = size
 
 
 class RecompilationWarning(UserWarning):

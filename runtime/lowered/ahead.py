@@ -20,7 +20,7 @@ from jax.experimental import serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ...codegen import dims as dimension
-from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError
+from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError, PolicyError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
@@ -30,7 +30,7 @@ from ..executables import cpu_plan
 from ..executables.cpu_plan import CpuPlan
 from ..executables.devices import find_device
 from ..executables.executable import callee_of, unpacked
-from ..executables.policy import Policies, PolicyArgument, PolicyError, dependent_roots
+from ..executables.policy import Policies, PolicyArgument, dependent_roots
 from ..executables.prepared import PreparedProgram, pending_size
 from ..options import CompileOptions
 from ..transforms.primitive import call

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...codegen import dims as dimension
+from ...codegen.errors import PolicyError
 from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
 from ...runtime.executables.policy import (
     EXACT_SIZES,
     Bucket,
     Choice,
-    PolicyError,
     dependent_roots,
 )
 from .record import Axis, Size
