@@ -1,5 +1,5 @@
 // A row for each stage: as it is in the file, with its sizes fixed, after each pass that changed something, and as XLA
-// gets it. The second pass changes nothing.
+// gets it, the plan for CPU included. The second pass changes nothing.
 //
 // RUN: %hlograph explain %s --stages --size n=4 --pass chlo-legalize-to-stablehlo --pass inline | filecheck %s
 // RUN: %hlograph explain %s --stage specialize --size n=4 | filecheck %s --check-prefix=TEXT
@@ -12,6 +12,7 @@
 // CHECK-NEXT: emitted {{ *}}2{{$}}
 // CHECK-NEXT: specialize {{ *}}2 {{.*}} ms
 // CHECK-NEXT: chlo-legalize-to-stablehlo {{ *}}{{[0-9]+}} {{.*}} ms {{.*}}-1 chlo.square
+// CHECK-NEXT: cpu_regions {{.*}}1 rewritten
 // CHECK-NEXT: lowered
 // CHECK-NEXT: optimized HLO
 // CHECK-NEXT: changed nothing: inline
@@ -26,7 +27,7 @@
 // DIFF: +{{.*}}chlo.square %arg0 : tensor<4xf64>
 
 // OPEN: hlograph: error: passes run where sizes are known; give --size n=...
-// UNCHANGED: hlograph: error: no stage 'inline': the pass changed nothing; there are emitted, specialize, lowered
+// UNCHANGED: hlograph: error: no stage 'inline': the pass changed nothing; there are emitted, specialize, cpu_regions, lowered
 func.func public @main(%arg0: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]})
     -> (tensor<?xf64> {hlograph.name = "y", hlograph.dims = ["n"]}) {
   %0 = chlo.square %arg0 : tensor<?xf64> -> tensor<?xf64>
