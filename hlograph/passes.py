@@ -41,3 +41,5 @@ from .codegen.passes import available as available
 from .codegen.passes.report import Note as Note
 from .codegen.passes.report import Report as Report
 from .codegen.passes.rewriting import rewrite as rewrite
+
+reduce_with = ops.reduce

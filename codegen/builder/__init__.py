@@ -76,3 +76,5 @@ from .types import INT32 as INT32
 from .types import INT64 as INT64
 from .types import Dims as Dims
 from .types import DType as DType
+
+Root = SizeSource  # its older name
