@@ -102,11 +102,11 @@ class Collection:
 def recorded() -> Iterator[list[Any]]:
     """What is emitted, or parsed from text that was built, while this is open."""
     import hlograph
-    from hlograph.codegen import emit
+    from hlograph.dialects import frontend
     from hlograph.codegen.program import Program
 
     found: list[Any] = []
-    emit_stablehlo, parse = emit.emit_stablehlo, Program.__dict__["parse"]
+    emit_stablehlo, parse = frontend.emit_stablehlo, Program.__dict__["parse"]
 
     def emitted(*args: Any, **options: Any) -> Any:
         found.append(emit_stablehlo(*args, **options))
@@ -116,12 +116,12 @@ def recorded() -> Iterator[list[Any]]:
         found.append(parse.__func__(Program, source, **options))
         return found[-1]
 
-    emit.emit_stablehlo = hlograph.emit_stablehlo = emitted
+    frontend.emit_stablehlo = hlograph.emit_stablehlo = emitted
     Program.parse = staticmethod(parsed)  # type: ignore[method-assign,assignment]
     try:
         yield found
     finally:
-        emit.emit_stablehlo = hlograph.emit_stablehlo = emit_stablehlo
+        frontend.emit_stablehlo = hlograph.emit_stablehlo = emit_stablehlo
         Program.parse = parse  # type: ignore[method-assign]
 
 

@@ -348,7 +348,7 @@ def test_memory_of_a_gradient() -> None:
 
 def test_stages_say_what_was_done_and_why_not() -> None:
     def stages(function: Loss) -> Any:
-        jitted = hlograph.jit(lambda x: function(x), dims={"x": ("t", 3)}, policy="padded")
+        jitted = hlograph.jit(lambda x: function(x), dims={"x": ("t", 3)}, policy="padded", cpu="plain")
         return jitted.lower(jnp.ones((5, 3), jnp.float32)).stages
 
     done = stages(lambda x: scan(x).sum())
