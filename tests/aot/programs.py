@@ -102,8 +102,8 @@ class Collection:
 def recorded() -> Iterator[list[Any]]:
     """What is emitted, or parsed from text that was built, while this is open."""
     import hlograph
-    from hlograph.dialects import frontend
     from hlograph.codegen.program import Program
+    from hlograph.dialects import frontend
 
     found: list[Any] = []
     emit_stablehlo, parse = frontend.emit_stablehlo, Program.__dict__["parse"]
