@@ -150,6 +150,27 @@ def test_smoke_boolean_constants(size):
         agree([program.compile()(values)], [np.where(known, values, -values)])
 
 
+@pytest.mark.filterwarnings("ignore:Scan return signature:DeprecationWarning")
+def test_smoke_scan():
+    """Two taps, a trace, a condition, and the gradient of a loop: releases have their own words for these."""
+    until = import_module(f"{LIBRARY}.scan.utils").until
+    start = {"initial": pt.constant(np.array([1.0, 2.0])), "taps": [-1, -2]}
+    trace, _ = library.scan(lambda e, a, b: e + 0.5 * a + 0.25 * b, sequences=y, outputs_info=[start])
+    sums, _ = library.scan(lambda e, a: (a + e, until(a + e > 7)), sequences=y, outputs_info=pt.constant(np.float64(0)))
+    fn = hlograph.function([y], [trace, library.grad(trace.sum(), y), sums])
+    for length in (1, 5):
+        noise = np.arange(length) + 1.0
+        rows, weights = [2.0, 1.0], [0.0, 0.0]  # latest first
+        for e in noise:
+            rows.insert(0, e + 0.5 * rows[0] + 0.25 * rows[1])
+        for _ in noise:  # what one more unit of noise adds to the rest of the trace
+            weights.insert(0, 1 + 0.5 * weights[0] + 0.25 * weights[1])
+        total = np.cumsum(noise)
+        agree(
+            fn(noise), [rows[:-2][::-1], weights[:-2], total[: 1 + np.argmax(total > 7) if total[-1] > 7 else length]]
+        )
+
+
 def test_smoke_errors():
     function = hlograph.function(*logistic())
     with pytest.raises(hlograph.errors.ArgumentShapeError, match="beta"):
