@@ -8,8 +8,8 @@
     after   %s = %g
 
 In: indices that are known (`analysis/integers.py`): constants, iota and arithmetic on them. Strided and backward ones
-become a slice with strides and a `reverse`. Preconditions: static shapes, no batching dimensions, indices that move along
-one axis. Rounding: none, values are only copied. Indices out of bounds are clamped, as a gather does.
+become a slice with strides and a `reverse`. Preconditions: static shapes, no batching dimensions, indices that move
+along one axis. Rounding: none, values are only copied. Indices out of bounds are clamped, as a gather does.
 """
 
 from __future__ import annotations
