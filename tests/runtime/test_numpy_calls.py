@@ -381,11 +381,18 @@ def test_nothing_is_left_of_a_call(execution, count):
     gc.collect()
     gc.disable()
     try:
-        before, objects = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(gc.get_objects())
-        for _ in range(100_000 if count == 3 and execution == "direct" else 1000):
-            call(x)
+        objects = len(gc.get_objects())
         # 48 bytes of each call's results, or the 64 that a direct execution leaves, would be 5 MB; larger ones 200 MB.
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < (4_000 if count == 3 else 50_000)
+        # They would be so in each round; what other threads of the process take meanwhile is not.
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            for _ in range(100_000 if count == 3 and execution == "direct" else 1000):
+                call(x)
+            grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+            if grown < (4_000 if count == 3 else 50_000):
+                break
+        else:
+            pytest.fail(f"the process has grown by {grown} kB in each of three rounds, or more")
         assert len(gc.get_objects()) - objects < 100
         # Without the collector, which JAX has free memory too when it runs: there is no cycle either.
         assert gc.collect() < 100
