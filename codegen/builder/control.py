@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
 from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim
@@ -18,7 +20,8 @@ from ..ir.bindings import ir
 from ..ir.walk import free_symbol
 from .core import Builder, SizeSource, Tensor
 from .elementwise import and_
-from .shape import reshape
+from .indexing import with_row
+from .shape import full, reshape
 from .types import BOOL, Attributes, Dims, DType
 
 
@@ -71,6 +74,12 @@ class Carries:
         self.next[place] = step(value)
         return place
 
+    def stack(self, value: Tensor, count: Dim, index: Tensor) -> int:
+        """A carry of `count` rows, and one at least, in which each turn writes its value at its index; its place."""
+        zero = self.builder.constant(np.zeros((), value.dtype))
+        rows = partial(full, self.builder, zero, (dimension.maximum(count, 1), *value.dims))
+        return self.add(rows, partial(with_row, value=value, index=index))
+
 
 def growing_loop(
     inits: Sequence[Tensor],
@@ -90,14 +99,7 @@ def growing_loop(
         The last values of all carries, those that the body added too.
     """
     builder = inits[0].builder
-    for x in inits:
-        x.value  # noqa: B018  they stand before the loop
-    holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)
-    holder.regions[0].blocks.append()
-    inner = ir.Operation.create(
-        "stablehlo.case", regions=2, loc=builder.location, ip=ir.InsertionPoint(holder.regions[0].blocks[0])
-    )
-    test, block = (region.blocks.append() for region in inner.regions)
+    holder, (test, block) = _open(builder, inits, 2)
     carries = Carries(builder, inits, block)
     with builder.region(block) as scope:
         following = list(body(carries))
@@ -116,18 +118,7 @@ def growing_loop(
     with builder.region(test, can_check=False):
         arguments = [Tensor(builder, value, *type_) for value, type_ in zip(test.arguments, types, strict=True)]
         builder.terminator("stablehlo.return", [cond(*arguments[: len(inits)])])
-    operation = ir.Operation.create(
-        "stablehlo.while",
-        results=[builder.tensor_type(*type_) for type_ in types],
-        operands=[x.value for x in carries.inits],
-        regions=2,
-        loc=builder.location,
-        ip=builder.insertion_point,
-    )
-    for source, target in zip(inner.regions, operation.regions, strict=True):
-        source.blocks[0].append_to(target)
-    holder.erase()
-    results = [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, types, strict=True)]
+    results = _close(builder, "stablehlo.while", carries.inits, holder, types)
     for place, check in flags:
         builder.check(results[place], check.exception, check.message)
     return results
@@ -147,7 +138,7 @@ def if_(
 
 def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
     builder = selector.builder
-    operation, blocks = _open(builder, selector, len(branches))
+    operation, blocks = _open(builder, [selector], len(branches))
     results: list[list[Tensor]] = []
     checks = []
     for block, branch in zip(blocks, branches, strict=True):
@@ -173,15 +164,16 @@ def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Seque
                 for check in group
             ]
             builder.terminator("stablehlo.return", [*results[number], *extra])
-    outputs = _close(builder, name, selector, operation, [*types, *[((), BOOL)] * len(flags)])
+    outputs = _close(builder, name, [selector], operation, [*types, *[((), BOOL)] * len(flags)])
     for check, flag in zip(flags, outputs[len(types) :], strict=True):
         builder.check(flag, check.exception, check.message)
     return outputs[: len(types)]
 
 
-def _open(builder: Builder, selector: Tensor, count: int) -> tuple[ir.Operation, list[ir.Block]]:
+def _open(builder: Builder, operands: Sequence[Tensor], count: int) -> tuple[ir.Operation, list[ir.Block]]:
     """A detached op whose regions are filled before its result types are known."""
-    selector.value  # noqa: B018  the selector must stand before the op
+    for x in operands:
+        x.value  # noqa: B018  they must stand before the op
     holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)
     holder.regions[0].blocks.append()
     operation = ir.Operation.create(
@@ -195,13 +187,13 @@ def _open(builder: Builder, selector: Tensor, count: int) -> tuple[ir.Operation,
 
 
 def _close(
-    builder: Builder, name: str, selector: Tensor, holder: ir.Operation, types: Sequence[tuple[Dims, DType]]
+    builder: Builder, name: str, operands: Sequence[Tensor], holder: ir.Operation, types: Sequence[tuple[Dims, DType]]
 ) -> list[Tensor]:
     inner = next(iter(holder.regions[0].blocks[0].operations))
     operation = ir.Operation.create(
         name,
         results=[builder.tensor_type(*type_) for type_ in types],
-        operands=[selector.value],
+        operands=[x.value for x in operands],
         regions=len(inner.operation.regions),
         loc=builder.location,
         ip=builder.insertion_point,

@@ -7,11 +7,9 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...codegen import builder as hlo
 from ...codegen.builder import INT64, Carries, Tensor
-from ...codegen.dims import Dim, maximum
+from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import BatchingError, UnsupportedGraphError
 from ..library import library
@@ -187,10 +185,7 @@ def _looped(
         (index,) = carries.values
         operands = [hlo.row(x, index) if place in batched else x for place, x in enumerate(rows)]
         found = ctx.lower_op(core.op, core, operands)
-        for value in [found] if isinstance(found, Tensor) else found:
-            zero = builder.constant(np.zeros((), value.dtype))
-            stack = functools.partial(hlo.full, builder, zero, (maximum(size, 1), *value.dims))
-            stacks.append(carries.add(stack, functools.partial(hlo.with_row, value=value, index=index)))
+        stacks.extend(carries.stack(x, size, index) for x in ([found] if isinstance(found, Tensor) else found))
         return [hlo.add(index, 1)]
 
     start = builder.constant(0, INT64)

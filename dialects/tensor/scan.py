@@ -138,18 +138,20 @@ class _Trace:
 
     def write(self, carries: Carries, index: Tensor, value: Tensor) -> None:
         """Keeps the value of a step."""
-        builder = self.steps.builder
+        steps, initial = self.steps, self.initial
+        if not self.ring:
+            self._place = carries.stack(value, steps.count, index)
+            return
+        index = hlo.remainder(_shifted(index, self.depth), hlo.maximum_(steps.builder.size(self.length), 1))
+        if initial is None:
+            self._place = carries.stack(value, self.length, index)
+            return
 
-        def empty() -> Tensor:
-            if self.initial is not None and self.ring:
-                more = _zeros(builder, value.dtype, (self.length - self.depth, *value.dims))
-                return hlo.concatenate([self.initial, more], 0)
-            rows = self.length if self.ring else self.steps.count
-            return _zeros(builder, value.dtype, (maximum(rows, 1), *value.dims))
+        def ring() -> Tensor:
+            more = _zeros(steps.builder, value.dtype, (self.length - self.depth, *value.dims))
+            return hlo.concatenate([initial, more], 0)
 
-        if self.ring:
-            index = hlo.remainder(_shifted(index, self.depth), hlo.maximum_(builder.size(self.length), 1))
-        self._place = carries.add(empty, lambda rows: hlo.with_row(rows, value, index))
+        self._place = carries.add(ring, lambda rows: hlo.with_row(rows, value, index))
 
     def result(self, results: Sequence[Tensor], last: tuple[Dim, Callable[[], Tensor]] | None = None) -> Tensor:
         """The rows that are kept, oldest first; those behind the last step's are zeros.
