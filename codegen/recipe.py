@@ -3,7 +3,7 @@
 In: a program. Out: a static program, and the module that is made of it for a platform. Whoever compiles a program, puts
 it into another module, interprets it or shows its stages does so by a recipe, so what is shown is what is run.
 
-    program ── specialize ── pad ── passes ── the platform's (device-linalg, ... or a plan for CPU) ── bytecode
+    program ── specialize ── pad ── passes ── the platform's (device_linalg, ... or a plan for CPU) ── bytecode
 
 Decision to know: the first part (`sized`, `optimized`) is the same for every platform and is done once; the last one
 (`finished`) is done for each. A planner decides on passes while the module goes through them; it gets `Steps`, through

@@ -29,9 +29,9 @@ class CpuOptions:
     Attributes:
         client: "jax", JAX's own; "sync", a synchronous one, for NumPy arrays; "auto", that one where NumPy arrays come
             back.
-        forms: other forms of ops (the pass `cpu-forms`).
-        math: vectorised logarithms and gamma functions (the pass `cpu-math`).
-        regions: kernels of many ops (the pass `cpu-regions`).
+        forms: other forms of ops (the pass `cpu_forms`).
+        math: vectorised logarithms and gamma functions (the pass `cpu_math`).
+        regions: kernels of many ops (the pass `cpu_regions`).
         pack: one flat array for small results, where NumPy arrays come back.
         vector_width: bits of a vector in kernels of many ops.
         backend_level: LLVM's optimization level for them; None for the plan's choice.

@@ -47,7 +47,7 @@ LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and
 # and its gradient takes 6 to 7 times as long as at level 2 (jaxlib 0.12), which compiles it no slower.
 LEVEL = 1
 LEVEL_LOOPS = 2
-MATH_JAX = 4096  # elements from which cpu-math pays on JAX's own client
+MATH_JAX = 4096  # elements from which cpu_math pays on JAX's own client
 
 Shape = tuple[int, ...]
 
