@@ -7,7 +7,8 @@ matter of this file: rules for names that do not exist are never asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 
@@ -49,3 +50,53 @@ def shape_arguments(arguments: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
     """Node and shapes of the arguments of `Op.infer_shape`; before PyTensor 3.3 the function graph is in front."""
     node, shapes = arguments[-2:]
     return node, shapes
+
+
+def unflatten(idx_list: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """Puts index operands in the places of `idx_list`: positions in PyTensor 3, types before."""
+    rest: Iterator[Any] = iter(operands)
+
+    def fill(entry: Any) -> Any:
+        return None if entry is None else next(rest)
+
+    filled: list[Any] = []
+    for entry in idx_list:
+        if isinstance(entry, slice):
+            filled.append(slice(fill(entry.start), fill(entry.stop), fill(entry.step)))
+        else:
+            filled.append(fill(entry))
+    return filled
+
+
+def untraced_count(info: Any) -> int:
+    """How many states of a Scan have no trace; before PyTensor 2.38 they are called shared."""
+    count: int = info.n_untraced_sit_sot if hasattr(info, "n_untraced_sit_sot") else info.n_shared_outs
+    return count
+
+
+def with_inner_graph(op: Any, inputs: Sequence[Any], outputs: Sequence[Any], info: Any = None) -> Any:
+    """A Scan or an `OpFromGraph` like another, with other inner outputs of the same inputs; for a Scan also its parts.
+
+    Args:
+        op: the op.
+        inputs, outputs: of the new inner graph, which the op may keep.
+        info: parts of a Scan, if they change.
+    """
+    if type(op).__name__ == "Scan":
+        kept = {name: getattr(op, name) for name in ("mode", "truncate_gradient", "name", "profile", "allow_gc")}
+        return type(op)(list(inputs), list(outputs), info or op.info, **kept)
+    if hasattr(op, "clone_with_inner_graph"):
+        mutable = type(op.fgraph.unfreeze())
+        return op.clone_with_inner_graph(mutable(list(inputs), list(outputs), clone=False))
+    new = copy(op)
+    new.fgraph = type(op.fgraph)(list(inputs), list(outputs), clone=False)
+    if hasattr(op, "_frozen_fgraph"):  # by which PyTensor 3.0 compares ops
+        new._frozen_fgraph = new.fgraph.freeze()
+    return new
+
+
+def with_core(op: Any, core: Any) -> Any:
+    """A `Blockwise` like another, of another op."""
+    new = copy(op)
+    new.core_op = core
+    return new

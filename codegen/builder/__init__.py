@@ -31,6 +31,7 @@ from .indexing import element_sizes as element_sizes
 from .indexing import gather as gather
 from .indexing import put as put
 from .indexing import row as row
+from .indexing import rows_of as rows_of
 from .indexing import scatter as scatter
 from .indexing import take as take
 from .indexing import with_row as with_row

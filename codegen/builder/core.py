@@ -151,6 +151,16 @@ class Join:
 
 
 @dataclass
+class Rows:
+    """Rows of another tensor: row i of the result is row `first + step * i` of the source."""
+
+    source: Tensor
+    first: Dim
+    step: int
+    result: Tensor
+
+
+@dataclass
 class Expansion:
     """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
 
@@ -542,6 +552,11 @@ class Builder(Places):
         return self._frame.joins
 
     @property
+    def rows(self) -> dict[int, Rows]:
+        """Slices and reverses along the first axis in the function being built, by the result's uid."""
+        return self._frame.rows
+
+    @property
     def transposes(self) -> dict[int, Transpose]:
         """The transposes in the function being built, by the result's uid."""
         return self._frame.transposes
@@ -560,8 +575,7 @@ class Builder(Places):
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
         # What all its users read through, and scalars that served as sizes only.
-        groups = self.transposes, self.expansions, self.joins
-        read_through = [found.result.value for group in groups for found in group.values()]
+        read_through = [found.result.value for notes in self._frame.notes for found in notes.values()]
         erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:

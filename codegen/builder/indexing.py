@@ -161,6 +161,20 @@ def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:
     )
 
 
+def rows_of(x: Tensor) -> tuple[Tensor, Dim, int]:
+    """What a tensor's rows are read from, through slices and reverses: row i is row `first + step * i` of the source.
+
+    Returns:
+        The source, `first` and `step` (1 or -1).
+    """
+    first: Dim = 0
+    step = 1
+    while (found := x.builder.rows.get(x.uid)) is not None:
+        first, step = found.first + first * found.step, step * found.step
+        x = found.source
+    return x, first, step
+
+
 def row(x: Tensor, index: Tensor) -> Tensor:
     """`x[index]`: one row at a runtime index, which is clamped; shape `x.dims[1:]`."""
     builder = x.builder

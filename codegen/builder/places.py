@@ -72,7 +72,13 @@ class Frame:
         self.transposes: dict[int, Any] = {}
         self.expansions: dict[int, Any] = {}
         self.joins: dict[int, Any] = {}
+        self.rows: dict[int, Any] = {}
         self.spare: list[Any] = []
+
+    @property
+    def notes(self) -> tuple[dict[int, Any], ...]:
+        """What is known of how tensors were made, by their uids; users read through them."""
+        return self.transposes, self.expansions, self.joins, self.rows
 
 
 class Places:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Expansion, Join, Tensor, Transpose
+from .core import Builder, Expansion, Join, Rows, Tensor, Transpose
 from .types import Dims, DType
 
 
@@ -208,6 +208,15 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
             return builder.constant(x.literal[places])
         if builder.exact(x.sizes, x.dtype):
             return builder.size_vector([x.sizes[place] for place in places], x.dtype)
+    result = _sliced(x, start, limit, steps, dims)
+    if x.ndim and steps == [1] * x.ndim and list(start[1:]) == [0] * (x.ndim - 1) and tuple(limit[1:]) == x.dims[1:]:
+        builder.rows.setdefault(result.uid, Rows(x, start[0], 1, result))
+    return result
+
+
+def _sliced(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], steps: Sequence[int], dims: Dims) -> Tensor:
+    """The op for a slice, by what of it is static."""
+    builder = x.builder
     if all_static(start) and all_static(limit):
         attributes = (
             ("start_indices", i64_array(start)),  # type: ignore[arg-type]
@@ -334,7 +343,10 @@ def iota(builder: Builder, dims: Dims, axis: int, dtype: DType) -> Tensor:
 
 def reverse(x: Tensor, axes: Sequence[int]) -> Tensor:
     """Elements in the opposite order along `axes`."""
-    return x.builder.op("stablehlo.reverse", [x], x.dims, x.dtype, (("dimensions", i64_array(axes)),))
+    result = x.builder.op("stablehlo.reverse", [x], x.dims, x.dtype, (("dimensions", i64_array(axes)),))
+    if list(axes) == [0]:
+        x.builder.rows.setdefault(result.uid, Rows(x, x.dims[0] - 1, -1, result))
+    return result
 
 
 def stack_scalars(parts: Sequence[Tensor]) -> Tensor:

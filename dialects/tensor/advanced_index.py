@@ -18,8 +18,9 @@ from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from ..releases import unflatten
 from .data_dependent import mask_places
-from .index import Window, in_range, read_windows, slice_window, unflatten, write_windows
+from .index import Window, in_range, read_windows, slice_window, write_windows
 from .shape import broadcast_to
 
 

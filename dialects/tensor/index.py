@@ -6,7 +6,7 @@ are checked: out of range raises `IndexError`, as NumPy does (a constraint where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from ..releases import unflatten
 from .shape import broadcast_to, range_length
 
 _HUGE = 2**62
@@ -43,22 +44,6 @@ class Window:
     def is_full(self, size: Dim) -> bool:
         """Selects the whole axis in order."""
         return self.index is None and self.step == 1 and self.start == 0 and self.length == size and not self.dropped
-
-
-def unflatten(idx_list: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """Puts index operands in the places of `idx_list`: positions in PyTensor 3, types before."""
-    rest: Iterator[Any] = iter(operands)
-
-    def fill(entry: Any) -> Any:
-        return None if entry is None else next(rest)
-
-    filled: list[Any] = []
-    for entry in idx_list:
-        if isinstance(entry, slice):
-            filled.append(slice(fill(entry.start), fill(entry.stop), fill(entry.step)))
-        else:
-            filled.append(fill(entry))
-    return filled
 
 
 # ---- basic indices --------------------------------------------------------------------------------------------------

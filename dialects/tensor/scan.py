@@ -31,7 +31,7 @@ from ...codegen.builder import INT64, Builder, Carries, Tensor
 from ...codegen.dims import Dim, maximum
 from ...codegen.emit import Context
 from ..registry import lowers
-from ..releases import inner_graphs
+from ..releases import inner_graphs, untraced_count
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
@@ -108,7 +108,8 @@ def _zeros(builder: Builder, dtype: Any, dims: Sequence[Dim]) -> Tensor:
 
 
 def _first_rows(x: Tensor, count: int) -> list[Tensor]:
-    return [hlo.reshape(hlo.slice_axis(x, 0, k, 1), x.dims[1:]) for k in range(count)]
+    source, first, step = hlo.rows_of(x)
+    return [hlo.reshape(hlo.slice_axis(source, 0, first + step * k, 1), x.dims[1:]) for k in range(count)]
 
 
 def _with_rows(x: Tensor, count: int) -> Tensor:
@@ -119,6 +120,21 @@ def _with_rows(x: Tensor, count: int) -> Tensor:
     none = [0] * x.ndim
     zero = x.builder.constant(np.zeros((), x.dtype))
     return hlo.pad(x, zero, none, [maximum(count - x.dims[0], 0), *none[1:]])
+
+
+class _Rows:
+    """An array that a step reads a row of; slices and reverses that it comes from are places in their source."""
+
+    def __init__(self, array: Tensor, least: int) -> None:
+        source, self._first, self._step = hlo.rows_of(array)
+        self._source = _with_rows(source, least)
+
+    def at(self, index: Tensor) -> Tensor:
+        """A row, at an index that is clamped somehow."""
+        first = self._source.builder.size(self._first)
+        if self._step < 0:
+            return hlo.row(self._source, hlo.subtract(first, index))
+        return hlo.row(self._source, index if self._first == 0 else hlo.add(index, first))
 
 
 class _Trace:
@@ -291,8 +307,8 @@ class _Sliding(_Part):
         self.taps, self.out_taps, self.outputs, self.buffer = taps, out_taps, len(out_taps), buffer
         self.low, self.high = min((*taps, *out_taps)), max((*taps, *out_taps))
         steps.ctx.at_least(buffer.dims[0], steps.count + self.high, f"a mit-mot buffer of the {steps.what}")
-        self.source = _with_rows(buffer, self.high + 1)
-        self.inits = _first_rows(self.source, self.high + 1)[self.low :]
+        self.source = _Rows(buffer, 1)
+        self.inits = _first_rows(_with_rows(buffer, self.high + 1), self.high + 1)[self.low :]
         self.trace = _Trace(steps, steps.count)
 
     def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
@@ -305,7 +321,7 @@ class _Sliding(_Part):
         for tap, value in zip(self.out_taps, values, strict=True):
             rows[tap - self.low] = self.steps.fitting(value, self.buffer.dims[1:], "a row of a mit-mot buffer")
         self.trace.write(carries, index, rows[0])
-        return [*rows[1:], hlo.row(self.source, hlo.add(index, self.high + 1))]
+        return [*rows[1:], self.source.at(hlo.add(index, self.high + 1))]
 
     def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
         count = self.steps.count
@@ -352,7 +368,7 @@ class _Scan:
         for number, sequence in enumerate(take(info.n_seqs)):
             what = f"sequence {number} of the {steps.what}, for n_steps rows,"
             ctx.at_least(sequence.dims[0], steps.count, what)
-            self.sequences.append(_with_rows(sequence, 1))
+            self.sequences.append(_Rows(sequence, 1))
         self.parts: list[_Part] = []
         buffers = take(len(info.mit_mot_in_slices))
         for ins, outs, buffer in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, buffers, strict=True):
@@ -367,8 +383,7 @@ class _Scan:
             depth = -min(taps)
             ctx.at_least(buffer.dims[0], depth, f"the initial state of the {steps.what}, for taps {list(taps)},")
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
-        untraced = info.n_untraced_sit_sot if hasattr(info, "n_untraced_sit_sot") else info.n_shared_outs
-        self.untraced = [_Untraced(steps, x) for x in take(untraced)]
+        self.untraced = [_Untraced(steps, x) for x in take(untraced_count(info))]
         lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
         self.stacks = [_Trace(steps, length) for length in lengths]
         self.constants = list(rest)
@@ -402,7 +417,7 @@ class _Scan:
         parts = [*self.parts, *self.untraced]
         windows = list(self._windows(carries.values))
         states = [x for part, window in zip(parts, windows, strict=True) for x in part.read(window, index)]
-        inner = [*[hlo.row(x, index) for x in self.sequences], *states, *self.constants]
+        inner = [*[x.at(index) for x in self.sequences], *states, *self.constants]
         (graph,) = inner_graphs(self.node.op)
         found = iter(self.ctx.lower_inner(list(graph.inputs), list(graph.outputs), inner))
         following: dict[_Part, Sequence[Tensor]] = {}

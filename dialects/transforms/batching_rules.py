@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...codegen.errors import BatchingError
-from ..releases import axis_property, inner_graph
-from ..tensor.index import unflatten
+from ..releases import axis_property, inner_graph, unflatten
 from ..walk import order
 from .batching import Batch, batches, find, has_own_derivatives, is_inner_graph
 

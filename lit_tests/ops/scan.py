@@ -58,7 +58,7 @@ far = scan(lambda new, old: new + old, outputs_info=[{"initial": y, "taps": [-1,
 # CHECK-NEXT: return real_dynamic_slice(while<(p0, p1) -> LT(p0, n), (p0, p1) -> (add(p0, 1), dynamic_update_slice(p1, add(dynamic_slice<[1]>(p1, add(p0, 5)), dynamic_slice<[1]>(p1, p0)), add(p0, 6)))>(0, concatenate<0>(slice<0:6:1>(dynamic_update_slice(dynamic_broadcast_in_dim<[], ?xf64>(0, a), dynamic_reshape<?xf64>(y, 6), 0)), 0))#1, minimum(a, 6), a, 1) : tensor<?xf64>
 show([y, n], far, name="Scan.dynamic.far", dims={"y": (6,)})
 
-# The rows of a gradient's buffer that a step reads and adds to slide along with it.
+# The rows of a gradient's buffer that a step reads and adds to slide along with it; what is read backwards is no copy.
 products = scan(lambda s, p: p * s, sequences=x, outputs_info=pt.constant(np.float64(1)))
 back = pytensor.grad(None, x, known_grads={products: g})
 
@@ -68,6 +68,10 @@ back = pytensor.grad(None, x, known_grads={products: g})
 # CHECK-NEXT: (p0, p1, p2) ->
 # CHECK-NEXT: b = multiply(p1, dynamic_slice<[1]>(x, p0)) : tensor<f64>
 # CHECK-NEXT: return (add(p0, 1), b, dynamic_update_slice(p2, b, p0))
-# CHECK-NEXT: d = reverse<[0]>(dynamic_update_slice(a, add(slice<1:5:1>(a), g), 1)) : tensor<5xf64>
-# CHECK-NEXT: return add(0, add(0, reverse<[0]>(while<(p0, p1, p2, p3, p4) -> LT(p0, 4), (p0, p1, p2, p3, p4) -> (add(p0, 1), add(multiply(p1, dynamic_slice<[1]>(reverse<[0]>(x), p0)), p2), dynamic_slice<[1]>(d, add(p0, 2)), dynamic_update_slice(p3, p1, p0), dynamic_update_slice(p4, multiply(p1, dynamic_slice<[1]>(reverse<[0]>(slice<0:4:1>(concatenate<0>(1, c#2))), p0)), p0))>(0, slice<0:1:1>(d), slice<1:2:1>(d), 0, 0)#4))) : tensor<4xf64>
+# CHECK-NEXT: d = add(slice<1:5:1>(a), g) : tensor<4xf64>
+# CHECK-NEXT: f:5 = while<(p0, p1, p2, p3, p4) -> LT(p0, 4)>(0, slice<3:4:1>(d), slice<2:3:1>(d), 0, 0) : tensor<i64>, tensor<f64>, tensor<f64>, tensor<4xf64>, tensor<4xf64>
+# CHECK-NEXT: (p0, p1, p2, p3, p4) ->
+# CHECK-NEXT: e = subtract(3, p0) : tensor<i64>
+# CHECK-NEXT: return (add(p0, 1), add(multiply(p1, dynamic_slice<[1]>(x, e)), p2), dynamic_slice<[1]>(dynamic_update_slice(a, d, 1), subtract(4, add(p0, 2))), dynamic_update_slice(p3, p1, p0), dynamic_update_slice(p4, multiply(p1, dynamic_slice<[1]>(concatenate<0>(1, c#2), e)), p0))
+# CHECK-NEXT: return add(0, add(0, reverse<[0]>(f#4))) : tensor<4xf64>
 show([x, g], back, name="Scan.static.gradient", dims={"x": (4,), "g": (4,)})
