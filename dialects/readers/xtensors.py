@@ -23,7 +23,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
-from ..rewrites.selection import Rebuilding
+from ..rewrites.rebuilding import Rebuilding
 from ..transforms import batching, static_shapes
 from ..walk import order
 

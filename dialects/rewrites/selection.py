@@ -10,15 +10,19 @@ docs/rewriting.md lists all with what they cost.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...codegen import collector
 from ...codegen.errors import GraphError
+from ..releases import inner_graph, with_core, with_inner_graph
 from ..walk import order
+from .logsumexp import without_maximum
 from .patterns import pattern_rewriters
 from .quotients import quotient_rewriter
+from .rebuilding import Rebuilding
+from .saved_steps import save_steps
 from .sums import one_rewriter, sum_rewriter
 
 QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"
@@ -42,8 +46,6 @@ EXCLUDED = (
     "scan_split_non_sequence_decomposition_and_solve",
     "local_useless_unbatched_blockwise",
 )
-
-LIMIT = 8  # how often what a rewrite gives is rewritten again
 
 
 @dataclass(frozen=True)
@@ -114,20 +116,42 @@ class Rewrites:
             return self._full(inputs, outputs)
         if how is not True:
             raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
-        nodes = order(outputs, set(inputs))
-        kinds = {_kind(op) for op in {id(node.op): node.op for node in nodes}.values()}
-        families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
-        if not families:
-            return list(inputs), list(outputs)
         # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
         with collector.paused(), untraced:
-            found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
-            if self._checks(order(found, set(inputs))) < self._checks(nodes):
-                # What cancelled held a check: none is ever dropped.
-                families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
-                found = Rebuilding(self._tracker(families), nodes).outputs(outputs)
-        return list(inputs), found
+            found = self._stabilized(inputs, outputs)
+            return list(inputs), save_steps(inputs, found)
+
+    def _stabilized(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The outputs after the selection, which is applied in inner graphs too."""
+        nodes = order(outputs, set(inputs))
+        ops = {id(node.op): node.op for node in nodes}
+        kinds = {_kind(op) for op in ops.values()}
+        if "LogSumExp" in kinds:
+            outputs = without_maximum(outputs, nodes)
+            nodes = order(outputs, set(inputs))
+        families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
+        inside = {number: new for number, op in ops.items() if (new := self._inside(op)) is not None}
+        if not families and not inside:
+            return list(outputs)
+        found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
+        if self._checks(order(found, set(inputs))) < self._checks(nodes):
+            # What cancelled held a check: none is ever dropped.
+            families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
+            found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
+        return found
+
+    def _inside(self, op: Any) -> Any:
+        """The op with its inner graph rewritten; None where nothing changes, or where the op is more than its graph."""
+        core = getattr(op, "core_op", op)
+        if type(core).__name__ not in ("Scan", "OpFromGraph"):
+            return None
+        inputs, outputs = inner_graph(core)
+        found = self._stabilized(inputs, outputs)
+        if all(x is y for x, y in zip(outputs, found, strict=True)):
+            return None
+        new = with_inner_graph(core, inputs, found)
+        return new if core is op else with_core(op, new)
 
     def _checks(self, nodes: Sequence[Any]) -> int:
         """How many of the nodes check a condition."""
@@ -178,81 +202,6 @@ class Rewrites:
             for rewriter in optdb[database].query(query).get_node_rewriters():
                 found.setdefault(getattr(rewriter, "name", None) or rewriter.__name__, rewriter)
         return found
-
-
-class Rebuilding:
-    """The way through a graph, operands first, that leaves it as it is and makes new nodes where something changes.
-
-    To node rewriters it is the function graph: they ask it who uses a variable.
-
-    Args:
-        tracker: from an op to node rewriters.
-        nodes: the graph's, operands first.
-        replacements: variables of the graph and what stands for them from the start.
-        limit: how often what a rewrite gives is rewritten again.
-
-    Attributes:
-        clients: variable to the (node, position) that use it; those of a new variable are those of the old one.
-    """
-
-    def __init__(
-        self,
-        tracker: Callable[[Any], list[Any]],
-        nodes: Sequence[Any],
-        replacements: Mapping[Any, Any] | None = None,
-        limit: int = LIMIT,
-    ) -> None:
-        self._tracker = tracker
-        self.clients: dict[Any, list[tuple[Any, int]]] = {}
-        self._new: dict[Any, Any] = dict(replacements or {})
-        self._done: set[Any] = set()
-        for node in nodes:
-            for variable in node.outputs:
-                self.clients[variable] = []
-            for position, variable in enumerate(node.inputs):
-                self.clients.setdefault(variable, []).append((node, position))
-        for node in nodes:
-            self._visit(node, limit)
-
-    def outputs(self, outputs: Sequence[Any]) -> list[Any]:
-        """The variables that stand for these now."""
-        return [self._new.get(x, x) for x in outputs]
-
-    def _visit(self, node: Any, left: int) -> None:
-        """Finds what a node with finished operands becomes; `left` bounds how often its results are rewritten again."""
-        self._done.add(node)
-        operands = [self._new.get(x, x) for x in node.inputs]
-        made = node
-        if any(x is not y for x, y in zip(operands, node.inputs, strict=True)):
-            made = node.clone_with_new_inputs(operands)
-            self._replace(node.outputs, made.outputs)
-            self._done.add(made)
-        for rewriter in self._tracker(made.op) if left else ():
-            results = rewriter.transform(self, made)
-            if results:
-                self._finish(results, made, left - 1)
-                self._replace(made.outputs, [self._new.get(x, x) for x in results])
-                self._replace(node.outputs, [self._new.get(x, x) for x in results])
-                return
-
-    def _finish(self, results: Sequence[Any], known: Any, left: int) -> None:
-        """Rewrites the new nodes that a rewrite has made."""
-        nodes = order(results, done=self._done)
-        for node in nodes:
-            for variable in node.outputs:
-                self.clients.setdefault(variable, [])
-            for position, variable in enumerate(node.inputs):
-                self.clients.setdefault(variable, []).append((node, position))
-        for result, variable in zip(results, known.outputs, strict=True):
-            self.clients.setdefault(result, []).extend(self.clients.get(variable, ()))
-        for node in nodes:
-            self._visit(node, left)
-
-    def _replace(self, old: Sequence[Any], new: Sequence[Any]) -> None:
-        for x, y in zip(old, new, strict=True):
-            self._new[x] = y
-            if x is not y:
-                self.clients.setdefault(y, self.clients.get(x, []))
 
 
 def _kind(op: Any) -> str:

@@ -9,11 +9,11 @@
                                                                   %y1 = add (multiply %s1, %w), %c1
 
 In a gradient these are the intermediate values of the forward loop that the backward loop needs. Which of the body's
-values are saved is a minimum cut (`cut.py`) between what the later loop has anyway (invariants, arrays that the
-body reads step by step, the step's number) and what it needs, with the prices of `analysis/cost.py`: a value is kept in
-a stack, the old or a new one, or computed again from others. So stacks of the same value become one, a stack whose
-rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential is
-done again where that saves a stack, a sine is not.
+values are saved is a minimum cut (`analysis/cut.py`) between what the later loop has anyway (invariants, arrays that
+the body reads step by step, the step's number) and what it needs, with the prices of `analysis/cost.py`: a value is
+kept in a stack, the old or a new one, or computed again from others. So stacks of the same value become one, a stack
+whose rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential
+is done again where that saves a stack, a sine is not.
 
 A carry that is saved as it comes into the step and also as it leaves it (`%h` and `%h1`) is saved once: the stack gets
 a row more, for its initial value, and each step reads two rows of it.
@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...analysis.cost import cost, load, store
+from ...analysis.cut import FOREVER, Choice, Value, cheapest
 from ...ir.bindings import ir, run_pipeline
 from ...ir.refused import Refused, require
 from ...ir.types import static_bytes
@@ -42,7 +43,6 @@ from ...ir.values import owner, users
 from ...ir.walk import loops_by_depth
 from ...ir.while_ops import drop_dead_carries
 from ..report import Report
-from .cut import FOREVER, Choice, Value, cheapest
 from .emit import Earlier, Shifted, emit
 from .pairs import Pair, Stored, find_pair, unit_root
 

@@ -1,0 +1,93 @@
+"""Two Scans, of which the second goes over the first one's steps backwards.
+
+In: the nodes of a graph. Out: pairs, with the variables of their inner graphs that have the same value: those that the
+same ops give of the same rows, constants and invariants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .loops import Loop, is_scan
+from .sizes import Lengths, Numbers, backwards
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A loop, and one that goes over its steps backwards.
+
+    Attributes:
+        forward, backward: the loops.
+        same: variables of `backward`'s inner graph to those of `forward`'s that have the same value.
+        given: variables of `forward`'s inner graph that a step of `backward` has anyway.
+        earlier: of these the states of steps before, read from a trace at another place than the step's own.
+        traced: variables of `forward`'s inner graph to the outer traces whose last row is the last step's.
+    """
+
+    forward: Loop
+    backward: Loop
+    same: Mapping[Any, Any]
+    given: set[Any]
+    earlier: Sequence[Any]
+    traced: Mapping[Any, Any]
+
+
+def pairs(nodes: Sequence[Any]) -> Iterator[Pair]:
+    """Pairs of loops of which the second reads what the first reads or gives, from the end."""
+    loops = [Loop(node) for node in nodes if is_scan(node) and not node.op.info.as_while]
+    if len(loops) < 2:
+        return
+    numbers = Numbers()
+    earlier: list[Loop] = []  # in this order none can depend on a later one
+    for loop in loops:
+        rows = [(root, behind, inner) for outer, inner in loop.sequences for root, behind in backwards(outer)]
+        read = {numbers.of(root) for root, _, _ in rows}
+        for origin in earlier:
+            if any(numbers.of(x) in read for x in (*origin.node.outputs, *(outer for outer, _ in origin.sequences))):
+                yield _pair(origin, loop, rows, numbers)
+        earlier.append(loop)
+
+
+def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], numbers: Numbers) -> Pair:
+    """Finds out which variables of two inner graphs have the same value."""
+    lengths = Lengths(numbers)
+    steps = lengths.of(forward.steps)
+    leaves: dict[tuple[Any, int], Any] = {}  # outer variable, rows between its end and step n - 1: inner variable
+    traced = {}
+    for state in forward.states:
+        depth = -min(state.taps)
+        if lengths.of_buffer(state.buffer) == (steps[0], steps[1] + depth):
+            traced[state.result] = state.trace
+            leaves[state.trace, 0] = state.result
+            for tap, inner in zip(state.taps, state.inner, strict=True):
+                leaves[state.trace, -tap] = inner
+    for length, result, trace in forward.stacks:
+        if lengths.of(length) == steps:
+            traced[result] = trace
+            leaves[trace, 0] = result
+    by_number = {numbers.of(outer): inner for outer, inner in forward.sequences if steps in lengths.of_rows(outer)}
+    inside = Numbers()
+    for inner in forward.inputs:
+        inside.name(inner)
+    given, earlier = set(), []
+    for root, behind, inner in rows:
+        leaf = leaves.get((root, behind), by_number.get(numbers.of(root)) if behind == 0 else None)
+        if leaf is not None:
+            inside.name(inner, inside.of(leaf))
+            given.add(leaf)
+            if behind:
+                earlier.append(leaf)
+    shared = {numbers.of(outer): inner for outer, inner in forward.constants}
+    for outer, inner in backward.constants:
+        if numbers.of(outer) in shared:
+            inside.name(inner, inside.of(shared[numbers.of(outer)]))
+    first = {inside.of(x): x for node in reversed(forward.nodes) for x in node.outputs}
+    first.update({inside.of(x): x for x in forward.inputs})
+    same = {
+        x: first[inside.of(x)]
+        for x in (*backward.inputs, *(x for node in backward.nodes for x in node.outputs))
+        if inside.of(x) in first
+    }
+    return Pair(forward, backward, same, given, earlier, traced)

@@ -1,0 +1,181 @@
+"""What a Scan keeps for its gradient: how often the costly ops are done, from what, and that numbers are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor import scan
+from support import assert_same
+
+import hlograph
+from hlograph.dialects.library import library
+from hlograph.dialects.walk import order
+
+x, w, n, h0 = pt.dmatrix("x"), pt.dmatrix("w"), pt.lscalar("n"), pt.dvector("h0")
+XS, WS, HS = np.random.default_rng(0).normal(size=(7, 3)), np.eye(3) * 0.4 + 0.2, np.array([0.1, -0.2, 0.3])
+
+
+def traces(*args, **kwargs):
+    return scan(*args, return_updates=False, **kwargs)
+
+
+def tanh_net(**options):
+    return traces(lambda row, h: row * pt.tanh(row + w @ h), sequences=x, outputs_info=h0, **options)
+
+
+def sines():
+    """No state: the gradient reads the same sequence."""
+    return traces(lambda row: pt.sin(row) * pt.sin(w @ row), sequences=x)
+
+
+def second_order():
+    start = {"initial": pt.stack([h0, 2 * h0]), "taps": [-1, -2]}
+    return traces(lambda row, a, b: pt.sin(a) + row * pt.sin(b), sequences=x, outputs_info=start)
+
+
+def windowed():
+    taps = {"input": x, "taps": [-1, 0, 1]}
+    return traces(lambda a, b, c, h: h * pt.sin(a) + pt.sin(b * c), sequences=taps, outputs_info=h0)
+
+
+def normalized():
+    return traces(lambda row, h: row + pt.logsumexp(h[:, None] + w, axis=0), sequences=x, outputs_info=h0)
+
+
+def nested():
+    def of_row(row, total):
+        inner = traces(lambda e, s: pt.sin(s) + e, sequences=row, outputs_info=pt.constant(np.float64(0)))
+        return total + inner[-1]
+
+    return traces(of_row, sequences=x, outputs_info=pt.constant(np.float64(0)))
+
+
+# The loop, and for some op of its step how often it is done in a step and its gradient together.
+MODELS = {
+    "tanh": (tanh_net, "tanh", 1),
+    "backwards": (lambda: tanh_net(go_backwards=True), "tanh", 1),
+    "sines": (sines, "sine", 2),
+    "two taps": (second_order, "sine", 2),
+    "windows": (windowed, "sine", 2),
+    "logsumexp": (normalized, "exponential", 1),
+    "nested": (nested, "sine", 1),
+    "some steps": (lambda: tanh_net(n_steps=n), "tanh", 1),
+}
+
+
+def used(model):
+    """The model's inputs, without those that it does not need."""
+    roots = {v for node in order([model]) for v in node.inputs}
+    return [v for v in (x, w, n, h0) if v in roots]
+
+
+VALUES = {x: XS, w: WS, n: 5, h0: HS}
+
+
+def value_and_gradients(make):
+    trace = make()
+    loss = (trace**2).sum()
+    inputs = used(loss)
+    wanted = [v for v in inputs if v.dtype == "float64"]
+    return inputs, [trace, *pytensor.grad(loss, wanted)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_same_numbers(name, policy):
+    inputs, outputs = value_and_gradients(MODELS[name][0])
+    values = [VALUES[v] for v in inputs]
+    wanted = pytensor.function(inputs, outputs, mode="FAST_COMPILE")(*values)
+    found = hlograph.function(inputs, outputs, policy=policy)(*values)
+    for result, expected in zip(found, wanted, strict=True):
+        assert_same(result, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_costly_work_is_done_once(name):
+    make, op, count = MODELS[name]
+    inputs, outputs = value_and_gradients(make)
+    inputs, outputs = library("pytensor").rewrite(inputs, outputs)
+    text = str(hlograph.emit_stablehlo((inputs, outputs)))
+    assert text.count(f"stablehlo.{op} ") == count
+    raw_inputs, raw = value_and_gradients(make)
+    assert str(hlograph.emit_stablehlo((raw_inputs, raw))).count(f"stablehlo.{op} ") > count
+
+
+def test_cheap_work_is_done_again():
+    trace = traces(lambda row, h: (row + 1) * h, sequences=x, outputs_info=h0)
+    outputs = [pytensor.grad((trace**2).sum(), x)]
+    _, (found,) = library("pytensor").rewrite([x, h0], outputs)
+    loops = [node for node in order([found]) if type(node.op).__name__ == "Scan"]
+    forward = loops[0].op.info
+    assert forward.n_nit_sot <= 1  # the state before each step at most, and not `row + 1`
+
+
+def products(outputs):
+    """How many products of matrices each loop's step has."""
+    inner = [node.op.fgraph for node in order(outputs) if type(node.op).__name__ == "Scan"]
+    return [sum(type(node.op).__name__ in ("Dot", "Blockwise") for node in graph.apply_nodes) for graph in inner]
+
+
+def test_products_of_matrices_are_not_done_again():
+    inputs, outputs = value_and_gradients(tanh_net)
+    before, after = products(outputs), products(library("pytensor").rewrite(inputs, outputs)[1])
+    assert before[0] == after[0] == 1
+    assert after[1] == before[1] - 1
+
+
+def test_states_far_behind_a_shift_are_not_mistaken():
+    """A user's loop over the trace from its end, one row off, with the same step: other numbers."""
+    trace = traces(lambda row, h: pt.sin(row) + 0 * h, sequences=x, outputs_info=h0)
+    again = traces(lambda row, h, g: g + pt.sin(row), sequences=[x[:-1][::-1], trace[1:][::-1]], outputs_info=h0)
+    forward = traces(lambda row, h, g: g + pt.sin(row), sequences=[x, trace], outputs_info=h0)
+    outputs = [again, forward]
+    wanted = pytensor.function([x, h0], outputs, mode="FAST_COMPILE")(XS, HS)
+    found = hlograph.function([x, h0], outputs)(XS, HS)
+    for result, expected in zip(found, wanted, strict=True):
+        assert_same(result, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shorter", [0, 1, 3])
+def test_loops_over_parts_of_the_same_sequence(shorter):
+    """A loop over fewer steps reads other rows from the end than its reverse over all."""
+    count = len(XS) - shorter
+    first = traces(lambda row, h: pt.sin(row) + h, sequences=x, outputs_info=h0, n_steps=count)
+    second = traces(
+        lambda row, g, h: pt.sin(row) * g + h, sequences=[x[::-1], first[::-1]], outputs_info=h0, n_steps=count
+    )
+    wanted = pytensor.function([x, h0], second, mode="FAST_COMPILE")(XS, HS)
+    assert_same(hlograph.function([x, h0], second)(XS, HS), wanted, rtol=1e-12)
+
+
+def test_truncated_gradients():
+    trace = traces(lambda row, h: row * pt.tanh(row + w @ h), sequences=x, outputs_info=h0, truncate_gradient=3)
+    outputs = [pytensor.grad(trace[-1].sum(), w)]
+    wanted = pytensor.function([x, w, h0], outputs, mode="FAST_COMPILE")(XS, WS, HS)
+    assert_same(hlograph.function([x, w, h0], outputs[0])(XS, WS, HS), wanted[0], rtol=1e-12)
+
+
+def test_second_derivatives():
+    loss = (tanh_net() ** 2).sum()
+    slope = pytensor.grad(loss, h0)
+    outputs = [slope, pytensor.grad((slope**2).sum(), h0), pytensor.grad(slope[0], w)]
+    wanted = pytensor.function([x, w, h0], outputs, mode="FAST_COMPILE")(XS, WS, HS)
+    found = hlograph.function([x, w, h0], outputs)(XS, WS, HS)
+    for result, expected in zip(found, wanted, strict=True):
+        assert_same(result, expected, rtol=1e-9)
+
+
+def test_sizes_stay_sizes():
+    """What a step computes of sizes is computed again: as a number from a trace it could be no size."""
+
+    def of_row(row, total):
+        k = row.shape[0] - 1
+        return total + traces(lambda e, s: pt.sin(s) + e, sequences=row[:k], outputs_info=pt.zeros(()), n_steps=k)[-1]
+
+    trace = traces(of_row, sequences=x, outputs_info=pt.constant(np.float64(0)))
+    outputs = [trace, pytensor.grad(trace[-1], x)]
+    wanted = pytensor.function([x], outputs, mode="FAST_COMPILE")(XS)
+    for result, expected in zip(hlograph.function([x], outputs)(XS), wanted, strict=True):
+        assert_same(result, expected, rtol=1e-12)
