@@ -68,23 +68,26 @@ def unflatten(idx_list: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
     return filled
 
 
-def untraced_count(info: Any) -> int:
-    """How many states of a Scan have no trace; before PyTensor 2.38 they are called shared."""
-    count: int = info.n_untraced_sit_sot if hasattr(info, "n_untraced_sit_sot") else info.n_shared_outs
-    return count
+def untraced_field(info: Any) -> str:
+    """What a Scan's parts call the number of states without a trace; they were "shared" in Aesara."""
+    return "n_untraced_sit_sot" if hasattr(info, "n_untraced_sit_sot") else "n_shared_outs"
 
 
-def with_inner_graph(op: Any, inputs: Sequence[Any], outputs: Sequence[Any], info: Any = None) -> Any:
-    """A Scan or an `OpFromGraph` like another, with other inner outputs of the same inputs; for a Scan also its parts.
+def scan_op(op: Any, inputs: Sequence[Any], outputs: Sequence[Any], info: Any) -> Any:
+    """A Scan like another, of another inner graph and parts."""
+    kept = {name: getattr(op, name) for name in ("mode", "truncate_gradient", "name", "profile", "allow_gc")}
+    return type(op)(list(inputs), list(outputs), info, **kept)
+
+
+def with_inner_graph(op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    """A Scan or an `OpFromGraph` like another, with other inner outputs of the same inputs.
 
     Args:
         op: the op.
         inputs, outputs: of the new inner graph, which the op may keep.
-        info: parts of a Scan, if they change.
     """
     if type(op).__name__ == "Scan":
-        kept = {name: getattr(op, name) for name in ("mode", "truncate_gradient", "name", "profile", "allow_gc")}
-        return type(op)(list(inputs), list(outputs), info or op.info, **kept)
+        return scan_op(op, inputs, outputs, op.info)
     if hasattr(op, "clone_with_inner_graph"):
         mutable = type(op.fgraph.unfreeze())
         return op.clone_with_inner_graph(mutable(list(inputs), list(outputs), clone=False))

@@ -98,6 +98,44 @@ class SplitKey(_KeyOp):
         return [gradient.DisconnectedType()()]
 
 
+class FoldIn(_KeyOp):
+    """`jax.random.fold_in(key, number)` for each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
+
+    __props__ = ()
+
+    def make_node(self, key: Any, numbers: Any) -> Apply:
+        """Two inputs, one output."""
+        key, numbers = _as_key(key), as_tensor_variable(numbers)
+        if numbers.type.ndim != 1 or np.dtype(numbers.type.dtype).kind not in "iu":
+            raise TypeError(f"expected a vector of integers, got {numbers.type}")
+        shape = (*key.type.shape[:-1], numbers.type.shape[0], 2)
+        return Apply(self, [key, numbers], [TensorType("uint32", shape)()])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """Evaluates it with JAX."""
+        from . import samplers
+
+        key, numbers = inputs
+        output_storage[0][0] = _with_jax(samplers.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
+
+    def infer_shape(self, *arguments: Any) -> list[Any]:
+        """A key's shape with the count before the last axis."""
+        _, [key, numbers] = shape_arguments(arguments)
+        return [(*key[:-1], numbers[0], 2)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Keys are no numbers."""
+        return [[False], [False]]
+
+    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Disconnected: keys have no gradient."""
+        return [gradient.DisconnectedType()(), gradient.DisconnectedType()()]
+
+    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """Disconnected: keys have no tangent."""
+        return [gradient.DisconnectedType()()]
+
+
 class Draw(_KeyOp):
     """A draw of a random variable: (key, size, *parameters) to the draw.
 
@@ -227,6 +265,11 @@ def _vectorize_split(op: SplitKey, node: Apply, key: Any) -> Apply:
     return op.make_node(key)
 
 
+@_vectorize_node.register(FoldIn)  # type: ignore[untyped-decorator]
+def _vectorize_fold_in(op: FoldIn, node: Apply, key: Any, numbers: Any) -> Apply:
+    return op.make_node(key, numbers)
+
+
 @_vectorize_node.register(Draw)  # type: ignore[untyped-decorator]
 def _vectorize_draw(op: Draw, node: Apply, key: Any, size: Any, *parameters: Any) -> Apply:
     old_key, old_size, *old_parameters = node.inputs
@@ -248,6 +291,11 @@ def _with_axes_in_front(x: Any, count: int) -> Any:
 @lowers(SplitKey)
 def _lower_split(ctx: Context, node: Any, key: Tensor) -> Tensor:
     return random.split_key(ctx, key, node.op.count)
+
+
+@lowers(FoldIn)
+def _lower_fold_in(ctx: Context, node: Any, key: Tensor, numbers: Tensor) -> Tensor:
+    return random.fold_in(ctx, key, numbers)
 
 
 @lowers(Draw, unsupported=lambda op: random.refused(op.rv_op))

@@ -112,6 +112,24 @@ class Split:
         return random.key_data(keys)
 
 
+@dataclass(frozen=True)
+class FoldIn:
+    """`jax.random.fold_in` of each number: uint32[batch..., 2] and integers [n] to uint32[batch..., n, 2]."""
+
+    batch_ndim: int = 0
+
+    def __call__(self, key: Array, numbers: Array) -> Array:
+        """The keys' data."""
+        core = self._core
+        for _ in range(self.batch_ndim):
+            core = jax.vmap(core, in_axes=(0, None))
+        return core(key, numbers)
+
+    def _core(self, key: Array, numbers: Array) -> Array:
+        whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
+        return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
+
+
 def over_batch(function: Sampler, mapped: Sequence[Sequence[bool]], *arrays: Array) -> Array:
     """`jax.vmap` over leading axes; an array with 1 in place of an axis is the same for all elements."""
     if not mapped[0]:

@@ -44,6 +44,15 @@ def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
     return hlo.import_function("split", samplers.Split(count, key.ndim - 1), [key])
 
 
+def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
+    """`jax.random.fold_in` of each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
+    from ..jax import rules
+    from ..random import samplers
+
+    function = samplers.FoldIn(key.ndim - 1)
+    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
+
+
 def draw(
     ctx: Context,
     op: Any,

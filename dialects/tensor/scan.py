@@ -31,7 +31,7 @@ from ...codegen.builder import INT64, Builder, Carries, Tensor
 from ...codegen.dims import Dim, maximum
 from ...codegen.emit import Context
 from ..registry import lowers
-from ..releases import inner_graphs, untraced_count
+from ..releases import inner_graphs, untraced_field
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
@@ -383,7 +383,7 @@ class _Scan:
             depth = -min(taps)
             ctx.at_least(buffer.dims[0], depth, f"the initial state of the {steps.what}, for taps {list(taps)},")
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
-        self.untraced = [_Untraced(steps, x) for x in take(untraced_count(info))]
+        self.untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
         lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
         self.stacks = [_Trace(steps, length) for length in lengths]
         self.constants = list(rest)

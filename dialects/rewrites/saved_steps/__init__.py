@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...releases import inner_graph, untraced_count, with_inner_graph
+from ...releases import inner_graph, with_inner_graph
+from ...scan_parts import ScanParts, is_scan
 from ...walk import order
 from ..rebuilding import Rebuilding, replaced
-from .loops import Loop, is_scan
 from .pairs import Pair, pairs
 from .prices import kept_for
 
@@ -65,43 +65,41 @@ def _kept_in(pair: Pair, kept: Sequence[Any], outputs: list[Any], inputs: Sequen
     """The graph's outputs with a further trace for each kept value, which the second loop reads."""
     forward, backward = pair.forward, pair.backward
     added = [x for x in kept if x not in pair.traced]
-    node = _with_stacks(forward, added)
-    first = len(forward.node.outputs) - untraced_count(forward.info)
+    node = _with_stacks(forward.parts, added)
+    first = len(forward.node.outputs) - len(forward.parts.untraced)
     old = [*node.outputs[:first], *node.outputs[first + len(added) :]]
     new = dict(zip(forward.node.outputs, old, strict=True))
     traces = {x: node.outputs[first + number] for number, x in enumerate(added)}
     for x in kept:
         traces.setdefault(x, new.get(pair.traced.get(x)))
     *outputs, last = replaced([*outputs, backward.node.outputs[0]], new, inputs)
-    backward_node = last.owner
-    read = {x: pair.same[x] for x in (*backward.inputs, *_results(backward)) if pair.same.get(x) in traces}
-    result = _with_sequences(backward, backward_node, read, traces)
-    return replaced(outputs, dict(zip(backward_node.outputs, result.outputs, strict=True)), inputs)
+    values = [*backward.parts.inner_inputs, *(x for node in backward.nodes for x in node.outputs)]
+    read = {x: pair.same[x] for x in values if pair.same.get(x) in traces}
+    result = _with_sequences(ScanParts.of(last.owner), backward.parts, read, traces)
+    return replaced(outputs, dict(zip(last.owner.outputs, result.outputs, strict=True)), inputs)
 
 
-def _results(loop: Loop) -> list[Any]:
-    return [x for node in loop.nodes for x in node.outputs]
-
-
-def _with_stacks(loop: Loop, added: Sequence[Any]) -> Any:
+def _with_stacks(parts: ScanParts, added: Sequence[Any]) -> Any:
     """The node of a loop with further traces, of variables of its inner graph."""
-    info = replace(loop.info, n_nit_sot=loop.info.n_nit_sot + len(added))
-    place = len(loop.outputs) - untraced_count(loop.info)
-    results = [*loop.outputs[:place], *added, *loop.outputs[place:]]
-    lengths = len(loop.node.inputs) - len(loop.constants)
-    outer = [*loop.node.inputs[:lengths], *([loop.steps] * len(added)), *loop.node.inputs[lengths:]]
-    return with_inner_graph(loop.node.op, loop.inputs, results, info).make_node(*outer)
+    return replace(parts, stacks=[*parts.stacks, *((parts.steps, x) for x in added)]).make()
 
 
-def _with_sequences(loop: Loop, node: Any, read: Mapping[Any, Any], traces: Mapping[Any, Any]) -> Any:
-    """The node of a loop that reads traces from their ends in place of variables of its inner graph."""
+def _with_sequences(outer: ScanParts, inner: ScanParts, read: Mapping[Any, Any], traces: Mapping[Any, Any]) -> Any:
+    """The node of a loop that reads traces from their ends in place of variables of its inner graph.
+
+    Args:
+        outer: parts with the outer inputs.
+        inner: parts with the inner graph.
+        read: variables of the inner graph and what they are in the loop that has the traces.
+        traces: of these.
+    """
     given = {value: value.type() for value in traces}
-    outputs = replaced(loop.outputs, {x: given[value] for x, value in read.items()})
+    outputs = replaced(inner.inner_outputs, {x: given[value] for x, value in read.items()})
     used = {x for node in order(outputs) for x in node.inputs} | set(outputs)
-    old = list(zip(node.inputs[1:], loop.inputs, strict=False))[: loop.info.n_seqs]
-    stay = [(outer, inner) for outer, inner in old if inner in used]
-    sequences = [*stay, *((trace[::-1], given[value]) for value, trace in traces.items())]
-    info = replace(loop.info, n_seqs=len(sequences))
-    inner = [*(x for _, x in sequences), *loop.inputs[loop.info.n_seqs :]]
-    outer = [node.inputs[0], *(x for x, _ in sequences), *node.inputs[1 + loop.info.n_seqs :]]
-    return with_inner_graph(node.op, inner, outputs, info).make_node(*outer)
+    rows = [(x, row) for (x, _), (_, row) in zip(outer.sequences, inner.sequences, strict=True) if row in used]
+    rows += [(trace[::-1], given[value]) for value, trace in traces.items()]
+    constants = [(x, value) for (x, _), (_, value) in zip(outer.constants, inner.constants, strict=True)]
+    untraced = [replace(x, inner=y.inner) for x, y in zip(outer.untraced, inner.untraced, strict=True)]
+    new = replace(outer, sequences=rows, states=inner.states, untraced=untraced, constants=constants)
+    new.set_inner_outputs(outputs)
+    return new.make()

@@ -6,22 +6,18 @@ are inner graphs themselves (logsumexp) are spelled out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ...registry import find
-from ...releases import inner_graph, untraced_count
+from ...releases import inner_graph
+from ...scan_parts import ScanParts
 from ...walk import order
 from ..rebuilding import Rebuilding, replaced
 
 _DERIVATIVES = ("pullback", "pushforward", "lop", "grad", "rop")
-
-
-def is_scan(node: Any) -> bool:
-    """Whether a node is a Scan."""
-    return type(node.op).__name__ == "Scan" and hasattr(node.op, "info")
 
 
 class _Inline:
@@ -57,43 +53,32 @@ class Loop:
 
     Attributes:
         node: the node.
-        sequences, constants: outer and inner variable of each.
-        states: states with traces.
-        stacks: length, inner and outer output of each trace without a state.
+        parts: its parts.
+        states: states with traces, of which a step adds one row.
     """
 
     def __init__(self, node: Any) -> None:
-        self.node, self.info = node, node.op.info
-        info = self.info
-        self.inputs, outputs = inner_graph(node.op)
-        self.outputs = Rebuilding(_inlining, order(outputs, set(self.inputs))).outputs(outputs)
-        outer, inner = iter(node.inputs[1:]), iter(self.inputs)
-        results, traces = iter(self.outputs), iter(node.outputs)
-
-        def take(source: Iterator[Any], count: int) -> list[Any]:
-            return [next(source) for _ in range(count)]
-
-        self.sequences = list(zip(take(outer, info.n_seqs), take(inner, info.n_seqs), strict=True))
-        mit_mots = info.mit_mot_in_slices
-        take(outer, len(mit_mots)), take(inner, sum(map(len, mit_mots)))
-        take(results, sum(map(len, info.mit_mot_out_slices))), take(traces, len(mit_mots))
+        self.node, self.parts = node, ScanParts.of(node)
+        outputs = self.parts.inner_outputs
+        nodes = order(outputs, set(self.parts.inner_inputs))
+        self.parts.set_inner_outputs(Rebuilding(_inlining, nodes).outputs(outputs))
+        info, parts = node.op.info, self.parts
+        several = len(info.mit_mot_in_slices)  # buffers of which a step writes several rows
+        values = iter(parts.states[sum(map(len, info.mit_mot_in_slices)) :])
+        results = parts.results[sum(map(len, info.mit_mot_out_slices)) :]
         taps = [*info.mit_sot_in_slices, *info.sit_sot_in_slices]
-        buffers = take(outer, len(taps))
-        self.states = [
-            State(each, buffer, take(inner, len(each)), next(results), next(traces))
-            for each, buffer in zip(taps, buffers, strict=True)
-        ]
-        untraced = untraced_count(info)
-        take(outer, untraced), take(inner, untraced)
-        self.stacks = [(length, next(results), next(traces)) for length in take(outer, info.n_nit_sot)]
-        self.constants = list(zip(outer, inner, strict=True))
+        inner = [[next(values) for _ in each] for each in taps]
+        traces = node.outputs[several : len(parts.buffers)]
+        columns = zip(taps, parts.buffers[several:], inner, results, traces, strict=True)
+        self.states = [State(*column) for column in columns]
 
     @property
-    def steps(self) -> Any:
-        """How many steps."""
-        return self.node.inputs[0]
+    def traces(self) -> list[Any]:
+        """The traces without a state."""
+        count = len(self.parts.buffers)
+        return list(self.node.outputs[count : count + len(self.parts.stacks)])
 
     @cached_property
     def nodes(self) -> list[Any]:
         """The inner graph's."""
-        return order(self.outputs, set(self.inputs))
+        return order(self.parts.inner_outputs, set(self.parts.inner_inputs))

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .loops import Loop, is_scan
+from ...scan_parts import is_scan
+from .loops import Loop
 from .sizes import Lengths, Numbers, backwards
 
 
@@ -42,10 +43,12 @@ def pairs(nodes: Sequence[Any]) -> Iterator[Pair]:
     numbers = Numbers()
     earlier: list[Loop] = []  # in this order none can depend on a later one
     for loop in loops:
-        rows = [(root, behind, inner) for outer, inner in loop.sequences for root, behind in backwards(outer)]
+        rows = [(root, behind, inner) for outer, inner in loop.parts.sequences for root, behind in backwards(outer)]
         read = {numbers.of(root) for root, _, _ in rows}
         for origin in earlier:
-            if any(numbers.of(x) in read for x in (*origin.node.outputs, *(outer for outer, _ in origin.sequences))):
+            if any(
+                numbers.of(x) in read for x in (*origin.node.outputs, *(outer for outer, _ in origin.parts.sequences))
+            ):
                 yield _pair(origin, loop, rows, numbers)
         earlier.append(loop)
 
@@ -53,7 +56,7 @@ def pairs(nodes: Sequence[Any]) -> Iterator[Pair]:
 def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], numbers: Numbers) -> Pair:
     """Finds out which variables of two inner graphs have the same value."""
     lengths = Lengths(numbers)
-    steps = lengths.of(forward.steps)
+    steps = lengths.of(forward.parts.steps)
     leaves: dict[tuple[Any, int], Any] = {}  # outer variable, rows between its end and step n - 1: inner variable
     traced = {}
     for state in forward.states:
@@ -63,13 +66,15 @@ def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], n
             leaves[state.trace, 0] = state.result
             for tap, inner in zip(state.taps, state.inner, strict=True):
                 leaves[state.trace, -tap] = inner
-    for length, result, trace in forward.stacks:
+    for (length, result), trace in zip(forward.parts.stacks, forward.traces, strict=True):
         if lengths.of(length) == steps:
             traced[result] = trace
             leaves[trace, 0] = result
-    by_number = {numbers.of(outer): inner for outer, inner in forward.sequences if steps in lengths.of_rows(outer)}
+    by_number = {
+        numbers.of(outer): inner for outer, inner in forward.parts.sequences if steps in lengths.of_rows(outer)
+    }
     inside = Numbers()
-    for inner in forward.inputs:
+    for inner in forward.parts.inner_inputs:
         inside.name(inner)
     given, earlier = set(), []
     for root, behind, inner in rows:
@@ -79,15 +84,15 @@ def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], n
             given.add(leaf)
             if behind:
                 earlier.append(leaf)
-    shared = {numbers.of(outer): inner for outer, inner in forward.constants}
-    for outer, inner in backward.constants:
+    shared = {numbers.of(outer): inner for outer, inner in forward.parts.constants}
+    for outer, inner in backward.parts.constants:
         if numbers.of(outer) in shared:
             inside.name(inner, inside.of(shared[numbers.of(outer)]))
     first = {inside.of(x): x for node in reversed(forward.nodes) for x in node.outputs}
-    first.update({inside.of(x): x for x in forward.inputs})
+    first.update({inside.of(x): x for x in forward.parts.inner_inputs})
     same = {
         x: first[inside.of(x)]
-        for x in (*backward.inputs, *(x for node in backward.nodes for x in node.outputs))
+        for x in (*backward.parts.inner_inputs, *(x for node in backward.nodes for x in node.outputs))
         if inside.of(x) in first
     }
     return Pair(forward, backward, same, given, earlier, traced)

@@ -31,7 +31,7 @@ def kept_for(pair: Pair) -> list[Any]:
         for x in node.inputs
         if x in pair.same
     ]
-    needed += [pair.same[x] for x in inner.outputs if x in pair.same]
+    needed += [pair.same[x] for x in inner.parts.inner_outputs if x in pair.same]
     needed = [x for x in dict.fromkeys(needed) if x in varying]
     values: dict[Any, Value[Any]] = {}
     pending = list(needed)
@@ -67,8 +67,8 @@ def _earlier_alone(pair: Pair, read: set[Any]) -> list[Any]:
 
 def _varying(loop: Loop) -> set[Any]:
     """The inner variables that differ from step to step, as far as can be told."""
-    constant = {inner for _, inner in loop.constants}
-    varying = {x for x in loop.inputs if x not in constant}
+    constant = {inner for _, inner in loop.parts.constants}
+    varying = {x for x in loop.parts.inner_inputs if x not in constant}
     for node in loop.nodes:
         if any(x in varying for x in node.inputs):
             varying.update(node.outputs)

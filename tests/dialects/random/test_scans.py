@@ -1,0 +1,232 @@
+"""Draws in the steps of a Scan with one key: made again with JAX alone, step by step."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from jax import random
+from pytensor.compile.builders import OpFromGraph
+from pytensor.scan.utils import until
+from support import assert_same
+
+import hlograph
+from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.errors import UnsupportedGraphError
+
+KEY = random.PRNGKey(3)
+s, n, v = pt.dscalar("s"), pt.lscalar("n"), pt.dvector("v")
+ONE = pt.constant(np.float64(1))
+
+
+def generator():
+    return pytensor.shared(np.random.default_rng(0), name="rng")
+
+
+def normal(rng, *parameters, **options):
+    """The generator's next state, and the draw."""
+    return pt.random.normal(*parameters, rng=rng, **options).owner.outputs
+
+
+def traces(step, *args, **kwargs):
+    return pytensor.scan(step, *args, return_updates=True, **kwargs)[0]
+
+
+def walk(**options):
+    rng = generator()
+
+    def step(x, scale):
+        following, e = normal(rng, 0, 1)
+        return 0.5 * x + scale * e, {rng: following}
+
+    return traces(step, outputs_info=ONE, non_sequences=s, **options)
+
+
+def walk_by_hand(subkey, count, scale):
+    x, found = 1.0, []
+    for i in range(count):
+        x = 0.5 * x + scale * random.normal(random.fold_in(subkey, i), (), float)
+        found.append(x)
+    return np.array(found)
+
+
+def test_one_draw_a_step():
+    with enable_x64(True):
+        wanted = walk_by_hand(random.split(KEY, 1)[0], 6, 0.7)
+    assert_same(hlograph.function([s], walk(n_steps=6))(KEY, 0.7), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_the_number_of_steps_does_not_change_them(policy, count):
+    fn = hlograph.function([s, n], walk(n_steps=n), policy=policy)
+    with enable_x64(True):
+        wanted = walk_by_hand(random.split(KEY, 1)[0], count, 0.7)
+    assert_same(fn(KEY, 0.7, count), wanted, rtol=1e-12)
+
+
+def test_several_draws_a_step():
+    rng = generator()
+
+    def step(x):
+        rng1, a = normal(rng, 0, 1)
+        rng2, b = normal(rng1, x, 2, size=3)
+        return x + a + b.sum(), {rng: rng2}
+
+    found = hlograph.function([], traces(step, outputs_info=ONE, n_steps=4))(KEY)
+    subkey, x, wanted = random.split(KEY, 1)[0], 1.0, []
+    with enable_x64(True):
+        for i in range(4):
+            first, second = random.split(random.fold_in(subkey, i))
+            x = x + random.normal(first, (), float) + (x + 2 * random.normal(second, (3,), float)).sum()
+            wanted.append(x)
+    assert_same(found, np.array(wanted), rtol=1e-12)
+
+
+def test_draws_before_in_and_behind_the_loop():
+    """A generator that goes through all: each of the three has a subkey, in the order of the walk."""
+    rng = generator()
+    rng1, before = normal(rng, 0, 1)
+
+    def step(state):
+        following, e = normal(state, 0, 1)
+        return e, following
+
+    drawn, last = pytensor.scan(step, outputs_info=[None, rng1], n_steps=3, return_updates=False)
+    behind = normal(last, 0, 1)[1]
+    found = hlograph.function([], [before, drawn, behind])(KEY)
+    one, two, three = random.split(KEY, 3)
+    with enable_x64(True):
+        steps = np.array([random.normal(random.fold_in(two, i), (), float) for i in range(3)])
+        wanted = [random.normal(one, (), float), steps, random.normal(three, (), float)]
+    for result, expected in zip(found, wanted, strict=True):
+        assert_same(result, np.asarray(expected), rtol=1e-12)
+
+
+def test_a_generator_that_is_only_read_draws_the_same_in_each_step():
+    rng = generator()
+    drawn = pytensor.scan(
+        lambda x, state: x + normal(state, 0, 1)[1],
+        outputs_info=ONE,
+        non_sequences=rng,
+        n_steps=3,
+        return_updates=False,
+    )
+    with enable_x64(True):
+        e = random.normal(random.split(KEY, 1)[0], (), float)
+        assert_same(hlograph.function([], drawn)(KEY), np.array([1 + e, 1 + 2 * e, 1 + 3 * e]), rtol=1e-12)
+
+
+def test_two_generators_and_a_sequence():
+    first, second = generator(), generator()
+
+    def step(row):
+        next_first, a = normal(first, 0, 1)
+        next_second, b = normal(second, row, 1)
+        return [a, b], {second: next_second, first: next_first}
+
+    a, b = traces(step, sequences=v)
+    values = np.array([10.0, 20.0, 30.0])
+    found = hlograph.function([v], [a, b])(KEY, values)
+    one, two = random.split(KEY, 2)
+    with enable_x64(True):
+        wanted = [
+            np.array([random.normal(random.fold_in(one, i), (), float) for i in range(3)]),
+            np.array([values[i] + random.normal(random.fold_in(two, i), (), float) for i in range(3)]),
+        ]
+    for result, expected in zip(found, wanted, strict=True):
+        assert_same(result, expected, rtol=1e-12)
+
+
+def test_a_loop_in_a_loop():
+    rng = generator()
+
+    def of_row(state):
+        def of_column(inner):
+            following, e = normal(inner, 0, 1)
+            return e, following
+
+        drawn, last = pytensor.scan(of_column, outputs_info=[None, state], n_steps=2, return_updates=False)
+        return drawn, last
+
+    drawn, _ = pytensor.scan(of_row, outputs_info=[None, rng], n_steps=3, return_updates=False)
+    subkey = random.split(KEY, 1)[0]
+    with enable_x64(True):
+        wanted = np.array(
+            [
+                [random.normal(random.fold_in(random.fold_in(subkey, i), j), (), float) for j in range(2)]
+                for i in range(3)
+            ]
+        )
+    assert_same(hlograph.function([], drawn)(KEY), wanted, rtol=1e-12)
+
+
+def test_in_an_inner_graph():
+    rng = generator()
+    state = rng.type()
+    pair = OpFromGraph([state], normal(state, 0, 1))
+
+    def step():
+        following, e = pair(rng)
+        return e, {rng: following}
+
+    drawn = traces(step, n_steps=3)
+    subkey = random.split(KEY, 1)[0]
+    with enable_x64(True):
+        wanted = np.array([random.normal(random.fold_in(subkey, i), (), float) for i in range(3)])
+    assert_same(hlograph.function([], drawn)(KEY), wanted, rtol=1e-12)
+
+
+def test_until():
+    rng = generator()
+
+    def step(x):
+        following, e = normal(rng, 1, 0.1)
+        return (x + e, {rng: following}, until(x + e > 4))
+
+    found = np.asarray(hlograph.function([], traces(step, outputs_info=ONE, n_steps=50))(KEY))
+    subkey, x, wanted = random.split(KEY, 1)[0], 1.0, []
+    with enable_x64(True):
+        while x <= 4:
+            x = x + 1 + 0.1 * random.normal(random.fold_in(subkey, len(wanted)), (), float)
+            wanted.append(float(x))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_derivatives_and_batches_by_jax():
+    """Derivatives see the same draws: against differences of two values at the same key."""
+    fn = hlograph.function([s], (walk(n_steps=6) ** 2).sum())
+    h = 1e-6
+    with enable_x64(True):
+        slope = jax.grad(fn, argnums=1)(KEY, 0.7)
+        np.testing.assert_allclose(slope, (fn(KEY, 0.7 + h) - fn(KEY, 0.7 - h)) / (2 * h), rtol=1e-7)
+        keys = random.split(KEY, 3)
+        batch = jax.vmap(fn, in_axes=(0, None))(keys, 0.7)
+        np.testing.assert_allclose(batch, [fn(key, 0.7) for key in keys], rtol=1e-12)
+
+
+def test_batches_of_parameters():
+    """One key for all elements of a batch: the same random numbers, as `jax.vmap` has it."""
+    fn = hlograph.function([s], walk(n_steps=4))
+    with enable_x64(True):
+        found = jax.vmap(fn, in_axes=(None, 0))(KEY, np.array([0.5, 2.0]))
+        subkey = random.split(KEY, 1)[0]
+        wanted = np.stack([walk_by_hand(subkey, 4, 0.5), walk_by_hand(subkey, 4, 2.0)])
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_a_generator_that_is_handed_on_as_it_was_is_refused():
+    rng = generator()
+    step = lambda x, state: (x + normal(state, 0, 1)[1], state)  # noqa: E731
+    drawn, _ = pytensor.scan(step, outputs_info=[ONE, rng], n_steps=3, return_updates=False)
+    with pytest.raises(UnsupportedGraphError, match="hands on the generator as it got it; pass it as a non-sequence"):
+        hlograph.function([], drawn)
+
+
+def test_the_graph_that_was_given_stays():
+    drawn = walk(n_steps=3)
+    before = pytensor.printing.debugprint(drawn, file="str")
+    hlograph.function([s], drawn)
+    assert pytensor.printing.debugprint(drawn, file="str") == before
