@@ -19,7 +19,7 @@ from . import builder as hlo
 from . import collector
 from . import dims as dimension
 from . import signature as signatures
-from .builder import Builder, Tensor
+from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
@@ -145,7 +145,7 @@ class _Emitter:
                 raise demand_error(error.where, f"sizes that must agree cannot: {error}") from None
             builder.location = ir.Location.unknown(self.context)
             checks = list(builder.checks)
-            flags = [hlo.stack_scalars([check.flag for check in checks])] if checks else []
+            flags = [self._flags(checks)] if checks else []
             operation = builder.finish([*results, *flags])
         names = unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
         canonical = builder.constraints.canonical
@@ -165,7 +165,7 @@ class _Emitter:
             ),
             (),
             tuple(builder.constraints),
-            tuple(CheckSpec(check.exception, check.message) for check in checks),
+            tuple(CheckSpec(check.exception, check.message, check.place) for check in checks),
             tuple(Count(name, bound) for name, bound in builder.counts.items()),
             tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
         )
@@ -173,6 +173,11 @@ class _Emitter:
         verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
         return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings)
+
+    def _flags(self, checks: Sequence[Check]) -> Tensor:
+        """The flags as one vector: booleans, or numbers where some are of loops."""
+        dtype = INT32 if any(check.place for check in checks) else BOOL
+        return hlo.stack_scalars([hlo.convert(check.flag, dtype) for check in checks])
 
     def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
         """Says where each root comes from; integer scalars and short vectors know their elements as roots."""

@@ -12,7 +12,8 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
 are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers. A padded program
 has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the scalars that are live sizes, and
 `hlograph.live_values` in place of `hlograph.values`; its reductions and contractions have `hlograph.live` for the axes
-that they reduce. With checks, the function's last result is the vector of their flags.
+that they reduce. With checks, the function's last result is the vector of their flags: booleans, or, where one of them
+is in a loop, int32: 1 for what holds, and `-i` for what failed in step `i` first (0 for what is in no loop).
 `hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
 give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
 `hlograph.local_counts`; nothing in the signature depends on them.
@@ -23,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from . import dims as dimension
 from .constraints import Constraint, Constraints
@@ -109,10 +112,19 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """A condition that the program reports: the exception's name and its message."""
+    """A condition that the program reports: the exception's name and its message.
+
+    Of a check in a loop also which step it was, with `{}` for the number, which its flag tells.
+    """
 
     exception: str
     message: str
+    place: str = ""
+
+
+def flags_type(checks: Sequence[CheckSpec]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of the vector of the checks' flags."""
+    return (len(checks),), np.dtype(np.int32 if any(check.place for check in checks) else bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +283,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
             pairs = [_strings([str(c), c.where]) for c in signature.constraints]
             attributes["hlograph.constraints"] = ir.ArrayAttr.get(pairs)
         if signature.checks:
-            pairs = [_strings([c.exception, c.message]) for c in signature.checks]
-            attributes["hlograph.checks"] = ir.ArrayAttr.get(pairs)
+            entries = [[c.exception, c.message, *([c.place] if c.place else [])] for c in signature.checks]
+            attributes["hlograph.checks"] = ir.ArrayAttr.get([_strings(entry) for entry in entries])
         for name, counts in (("counts", signature.counts), ("local_counts", signature.local_counts)):
             if counts:
                 pairs = [_strings([c.name, "" if c.bound is None else str(c.bound)]) for c in counts]

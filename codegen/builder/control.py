@@ -18,11 +18,11 @@ from ..dims import Dim
 from ..errors import UnsupportedGraphError
 from ..ir.bindings import ir
 from ..ir.walk import free_symbol
-from .core import Builder, SizeSource, Tensor
-from .elementwise import and_
+from .core import Builder, Check, SizeSource, Tensor
+from .elementwise import and_, compare, convert, negate, not_, select
 from .indexing import with_row
 from .shape import full, reshape
-from .types import BOOL, Attributes, Dims, DType
+from .types import INT32, Attributes, Dims, DType
 
 
 def while_loop(
@@ -86,14 +86,16 @@ def growing_loop(
     cond: Callable[..., Tensor],
     body: Callable[[Carries], Sequence[Tensor]],
     what: str = "loop",
+    step: str = "step",
 ) -> list[Tensor]:
     """`stablehlo.while` whose body finds out what else it carries: stacks of what it computes, flags of its checks.
 
     Args:
-        inits: the first carries.
+        inits: the first carries, of which the first one counts the steps from 0.
         cond: from these to a boolean scalar.
         body: from the carries, to which it may add, to the next values of `inits`.
         what: the loop, in error messages.
+        step: one of its turns, in error messages.
 
     Returns:
         The last values of all carries, those that the body added too.
@@ -106,9 +108,9 @@ def growing_loop(
         builder.refuse_leaving(following, f"step of a {what}")
         checks = list(scope.checks)
     flags = []
-    for check in checks:  # in a step: true after the loop if it was in all of them
+    for check in checks:
         with builder.region(block):
-            place = carries.add(lambda: builder.constant(True), partial(and_, check.flag))
+            place = carries.add(lambda: builder.constant(1, INT32), partial(_first_failure, check, carries.values[0]))
         flags.append((place, check))
     types = [(x.dims, x.dtype) for x in carries.inits]
     with builder.region(block):
@@ -120,8 +122,14 @@ def growing_loop(
         builder.terminator("stablehlo.return", [cond(*arguments[: len(inits)])])
     results = _close(builder, "stablehlo.while", carries.inits, holder, types)
     for place, check in flags:
-        builder.check(results[place], check.exception, check.message)
+        builder.check(results[place], check.exception, check.message, f"{step} {{}} of the {what}")
     return results
+
+
+def _first_failure(check: Check, index: Tensor, seen: Tensor) -> Tensor:
+    """A check's flag after a step: as it was, or that this step was the first in which it failed."""
+    first = and_(compare("GT", seen, 0), not_(check.holds))
+    return select(first, negate(convert(index, INT32)), seen)
 
 
 def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
@@ -159,14 +167,14 @@ def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Seque
     for number, block in enumerate(blocks):
         with builder.region(block):
             extra = [
-                check.flag if owner == number else builder.constant(True)
+                check.flag if owner == number else builder.constant(1, check.flag.dtype)
                 for owner, group in enumerate(checks)
                 for check in group
             ]
             builder.terminator("stablehlo.return", [*results[number], *extra])
-    outputs = _close(builder, name, [selector], operation, [*types, *[((), BOOL)] * len(flags)])
+    outputs = _close(builder, name, [selector], operation, [*types, *[((), check.flag.dtype) for check in flags]])
     for check, flag in zip(flags, outputs[len(types) :], strict=True):
-        builder.check(flag, check.exception, check.message)
+        builder.check(flag, check.exception, check.message, check.place)
     return outputs[: len(types)]
 
 

@@ -32,6 +32,7 @@ from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
+from .notes import Expansion, Join, Rows, Transpose
 from .places import Places, erase_unused
 from .sizes import VALUE, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
@@ -101,11 +102,28 @@ class Tensor:
 
 @dataclass
 class Check:
-    """A condition that the program tests as it runs; read from its flag after the run."""
+    """A condition that the program tests as it runs; read from its flag after the run.
+
+    Attributes:
+        flag: boolean; of a check in a loop int32: 1, or `-i` where step `i` was the first in which it failed.
+        exception: its name.
+        message: its message.
+        place: of a check in a loop, which step it was, with `{}` for the number.
+    """
 
     flag: Tensor
     exception: str
     message: str
+    place: str = ""
+
+    @property
+    def holds(self) -> Tensor:
+        """Whether the condition holds, as a boolean."""
+        flag, builder = self.flag, self.flag.builder
+        if flag.dtype == BOOL:
+            return flag
+        attributes = (("comparison_direction", "#stablehlo<comparison_direction GT>"),)
+        return builder.op("stablehlo.compare", [flag, builder.constant(0, flag.dtype)], (), BOOL, attributes)
 
 
 @dataclass
@@ -126,47 +144,6 @@ class SizeSource:
     def is_value(self) -> bool:
         """Whether it is an argument's value, which may be negative, and arithmetic on which may wrap."""
         return self.axis is None and not self.data
-
-
-@dataclass
-class Transpose:
-    """A transpose: axis i of the result is axis `permutation[i]` of the source."""
-
-    source: Tensor
-    permutation: tuple[int, ...]
-    result: Tensor
-
-
-@dataclass
-class Join:
-    """What consists of parts, one behind the other along `axis`: the size of each, and what gives it.
-
-    `last` gives as many of the last elements, in another way.
-    """
-
-    parts: tuple[tuple[Dim, Callable[[], Tensor]], ...]
-    axis: int
-    result: Tensor
-    last: tuple[Dim, Callable[[], Tensor]] | None = None
-
-
-@dataclass
-class Rows:
-    """Rows of another tensor: row i of the result is row `first + step * i` of the source."""
-
-    source: Tensor
-    first: Dim
-    step: int
-    result: Tensor
-
-
-@dataclass
-class Expansion:
-    """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
-
-    source: Tensor
-    kept: tuple[int, ...]
-    result: Tensor
 
 
 class Builder(Places):
@@ -502,8 +479,8 @@ class Builder(Places):
 
     # ---- checks -----------------------------------------------------------------------------------------------
 
-    def check(self, flag: Tensor, exception: str, message: str) -> None:
-        """Makes the call raise `exception(message)` when `flag`, a boolean scalar, is false in a run."""
+    def check(self, flag: Tensor, exception: str, message: str, place: str = "") -> None:
+        """Makes the call raise `exception(message)` when `flag`, a boolean scalar, is false in a run; see `Check`."""
         if flag.literal is not None and bool(flag.literal):
             return
         scope = self._frame.scopes[-1]
@@ -512,7 +489,7 @@ class Builder(Places):
                 f"a check ({exception}: {message}) inside a loop or a reduction is not supported{self._at()}"
             )
         if not any(check.flag.uid == flag.uid for check in scope.checks):  # the first would have raised
-            scope.checks.append(Check(flag, exception, message))
+            scope.checks.append(Check(flag, exception, message, place))
 
     # ---- functions --------------------------------------------------------------------------------------------
 
@@ -542,22 +519,22 @@ class Builder(Places):
         return self._frame.roots
 
     @property
-    def expansions(self) -> dict[int, Expansion]:
+    def expansions(self) -> dict[int, Expansion[Tensor]]:
         """The reshapes in the function being built that only insert axes of size 1, by the result's uid."""
         return self._frame.expansions
 
     @property
-    def joins(self) -> dict[int, Join]:
+    def joins(self) -> dict[int, Join[Tensor]]:
         """What is known to consist of parts in the function being built, by the uid of the whole."""
         return self._frame.joins
 
     @property
-    def rows(self) -> dict[int, Rows]:
+    def rows(self) -> dict[int, Rows[Tensor]]:
         """Slices and reverses along the first axis in the function being built, by the result's uid."""
         return self._frame.rows
 
     @property
-    def transposes(self) -> dict[int, Transpose]:
+    def transposes(self) -> dict[int, Transpose[Tensor]]:
         """The transposes in the function being built, by the result's uid."""
         return self._frame.transposes
 

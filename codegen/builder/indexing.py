@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 
 from ..dims import Dim, bounds, minimum
-from .core import Join, Tensor
+from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
+from .notes import Join
 from .shape import all_static, concatenate, i64_array, product, reshape, slice_axis, stack_scalars
 from .types import Dims
 

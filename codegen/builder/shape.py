@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
-from .core import Builder, Expansion, Join, Rows, Tensor, Transpose
+from .core import Builder, Tensor
+from .notes import Expansion, Join, Rows, Transpose
 from .types import Dims, DType
 
 
@@ -245,7 +246,7 @@ def _same_value(x: Tensor) -> Tensor:
     return x
 
 
-def _part_with(join: Join, start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
+def _part_with(join: Join[Tensor], start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
     """The part of a concatenation that holds these elements, and where it begins; None where none is known to."""
     offset: Dim = 0
     if join.last is not None:

@@ -209,7 +209,7 @@ def _without_decided_checks(signature: Signature, function: ir.Operation) -> Sig
     if isinstance(flags, ir.Block) or flags.operation.name != "stablehlo.constant":
         return signature
     values: Any = ir.DenseIntElementsAttr(flags.operation.attributes["value"])
-    if not all(values):
+    if not all(value > 0 for value in values):
         return signature
     return_values(function, list(last.operands)[:-1])
     return replace(signature, checks=())

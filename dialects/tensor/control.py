@@ -189,7 +189,9 @@ def _looped(
         return [hlo.add(index, 1)]
 
     start = builder.constant(0, INT64)
-    results = hlo.growing_loop([start], lambda index: hlo.compare("LT", index, builder.size(size)), step, "batch")
+    results = hlo.growing_loop(
+        [start], lambda index: hlo.compare("LT", index, builder.size(size)), step, "batch", "element"
+    )
     return [
         hlo.reshape(hlo.slice_axis(results[place], 0, 0, size), (*batch, *results[place].dims[1:])) for place in stacks
     ]

@@ -34,9 +34,11 @@ def exception_class(name: str) -> type[Exception]:
 
 
 def raise_failed(checks: Sequence[CheckSpec], flags: Any) -> None:
-    """Raises for the first check whose flag is false."""
+    """Raises for the first check whose flag is false, or not positive."""
     values = np.asarray(flags)
-    if values.all():
+    if (values > 0).all():
         return
-    failed = checks[int(np.argmin(values))]
-    raise exception_class(failed.exception)(failed.message)
+    number = int(np.argmin(values > 0))
+    failed = checks[number]
+    place = f" (in {failed.place.replace('{}', str(-int(values[number])))})" if failed.place else ""
+    raise exception_class(failed.exception)(failed.message + place)

@@ -43,7 +43,9 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
     count = len(signature.results) + (checks == "return" and bool(signature.checks))
 
     def exported(*arrays: Any) -> Any:
-        results = call(FunctionCall(function), arrays)[:count]
+        results = list(call(FunctionCall(function), arrays)[:count])
+        if count > len(signature.results):
+            results[-1] = results[-1] > 0
         return results[0] if len(results) == 1 else tuple(results)
 
     exported.__name__ = exported.__qualname__ = program.name

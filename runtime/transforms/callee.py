@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ...codegen.errors import DerivativeError
 from ...codegen.ir.jax_compat import keep_weakly
 from ...codegen.program import Program
-from ...codegen.signature import CheckSpec, Signature
+from ...codegen.signature import CheckSpec, Signature, flags_type
 from ..executables.prepared import PreparedProgram
 
 Shape = tuple[int, ...]
@@ -152,7 +150,7 @@ class StaticModule(Callee):
             return list(self._outputs)
         types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.program.signature.results]
         checks = self._prepared.checks
-        return [*types, *([((len(checks),), np.dtype(bool))] if checks else [])]
+        return [*types, *([flags_type(checks)] if checks else [])]
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The program, which has one set of shapes."""

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import numpy as np
 
 from ...codegen import dims as dimension
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import DerivativeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.signature import CheckSpec
+from ...codegen.signature import CheckSpec, flags_type
 from ...codegen.source import restricted
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
@@ -83,7 +82,7 @@ class FunctionCall(Callee):
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """From the operands' shapes; a size that depends on data is refused."""
         flags = self.flags(shapes)
-        return [*self.types(shapes), *([((len(flags),), np.dtype(bool))] if flags else [])]
+        return [*self.types(shapes), *([flags_type(flags)] if flags else [])]
 
     def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Those of the results alone, for which the program need not be specialized."""

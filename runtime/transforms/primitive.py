@@ -33,6 +33,7 @@ from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import stablehlo
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
 from ...codegen.ir.walk import main_function
+from ...codegen.signature import flags_type
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed
 from .callee import Callee, Gradient
@@ -241,7 +242,7 @@ def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> t
     flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
     places: list[Any] = [None if same else 0 for same in batched.same]
     if flags:
-        return [*results, np.ones(len(flags), bool)], [*places, None]
+        return [*results, np.ones(*flags_type(flags))], [*places, None]
     return results, places
 
 

@@ -164,16 +164,72 @@ def test_other_forms():
     check([x], views.foldr(lambda s, t: t * 0.5 - s, x, ONE, return_updates=False), np.arange(1, 5.0))
 
 
-def test_checks_in_a_step():
-    trace = traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=x, outputs_info=ZERO)
-    fn = hlograph.function([x], trace)
-    assert_same(fn(np.arange(5.0)), np.cumsum(np.arange(5.0)))
-    with pytest.raises(AssertionError, match="too large"):
-        fn(np.arange(50.0))
-    picked = hlograph.function([x, n], traces(lambda i: x[i], sequences=pt.arange(n)))
-    assert_same(picked(np.arange(5.0), 3), np.arange(3.0))
-    with pytest.raises(IndexError, match="out of bounds"):
-        picked(np.arange(5.0), 7)
+def bounded():
+    return traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=x, outputs_info=ZERO, name="sums")
+
+
+LARGE = np.array([1.0, 200.0, 3.0])
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_checks_say_in_which_step(policy):
+    fn = hlograph.function([x], bounded(), policy=policy)
+    assert_same(fn(np.ones(3)), np.arange(3.0) + 1)
+    assert_same(fn(np.ones(0)), np.zeros(0))
+    with pytest.raises(AssertionError, match=r"too large \(in step 1 of the scan 'sums'\)"):
+        fn(LARGE)
+    with pytest.raises(AssertionError, match="in step 0"):
+        fn(LARGE[1:])
+
+
+def test_checks_of_steps_everywhere(tmp_path):
+    program = hlograph.emit_stablehlo(([x], bounded()))
+    program.save(tmp_path / "sums.mlir")
+    fn = hlograph.function([x], bounded())
+    ways = [
+        hlograph.load(tmp_path / "sums.mlir").compile(),
+        program.interpret,
+        pytensor.function([x], bounded(), mode=hlograph.Mode()),
+        lambda values: jax.vmap(fn)(np.stack([np.ones(3), values])),
+        jax.grad(lambda values: fn(values).sum()),
+    ]
+    for way in ways:
+        way(np.ones(3))
+        with pytest.raises(AssertionError, match="in step 1 of the scan 'sums'"):
+            way(LARGE)
+
+
+def test_checks_in_loops_and_beside_them():
+    """The flags of a program are one vector: what fails is named, whatever else is checked."""
+    rows = traces(lambda row: bounded_sum(row), sequences=X, name="rows")
+    total = Assert("the sum is negative")(X.sum(), X.sum() > 0)
+    fn = hlograph.function([X], [rows, total])
+    values = np.ones((3, 4))
+    fn(values)
+    values[2, 1] = 200
+    with pytest.raises(AssertionError, match=r"too large \(in step 2 of the scan 'rows'\)"):
+        fn(values)
+    with pytest.raises(AssertionError, match=r"the sum is negative$"):
+        fn(-np.ones((3, 4)))
+
+
+def bounded_sum(row):
+    return traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=row, outputs_info=ZERO)[-1]
+
+
+def test_checks_of_batches_say_which_element():
+    batch = vectorize_graph(bounded(), {x: X})
+    with pytest.raises(AssertionError, match="in element 1 of the batch"):
+        hlograph.function([X], batch)(np.stack([np.ones(3), LARGE]))
+
+
+def test_indices_in_a_step():
+    places = pt.lvector("places")
+    rows = traces(lambda place, v: v[place], sequences=places, non_sequences=x)
+    fn = hlograph.function([places, x], rows)
+    assert_same(fn(np.array([2, 0]), LARGE), LARGE[[2, 0]])
+    with pytest.raises(IndexError, match=r"out of bounds.*\(in step 1 of the scan"):
+        fn(np.array([2, 3]), LARGE)
 
 
 def test_sizes_that_do_not_fit_are_refused_before_the_run():
