@@ -3,6 +3,9 @@
 The same graph in hlograph's mode and in PyTensor's JAX mode, beside `jax.jit` of `jax.value_and_grad` of the loop by
 hand with `lax.scan`. The JAX mode compiles gradients of a Scan only where all shapes are known to the types, so they
 are. The LSTM is not for it ("abstract tracer value", in a split). First results are from the graph to the first value.
+Without `--quick` also PyTensor's Numba mode, which takes up to a minute to compile one. Memory is what the executable
+allocates beside arguments and results. The last rows are of a `while` scan that ends long before its greatest number of
+steps, beside one that may do no more, and of the time to a first result with a hundred times the steps.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from harness import Report, Target, Timing, check_equal, compare, settle, show
 
 TITLE = "Scans (ratio to PyTensor's JAX mode)"
-HLOGRAPH, JAX_MODE, BY_HAND = "hlograph", "JAX mode", "jax.jit"
+HLOGRAPH, JAX_MODE, BY_HAND, NUMBA = "hlograph", "JAX mode", "jax.jit", "Numba"
 RATIO = 0.6  # of the JAX mode, geometric mean
 FIRST = 0.5
 
@@ -201,6 +204,63 @@ MODELS = {
 }
 
 
+def _in_mode(mode: Any, arguments: Any, graph: Any, values: Any) -> tuple[Any, float]:
+    """The function compiled by a mode, and the seconds to its first results."""
+    import pytensor
+
+    started = time.perf_counter()
+    function = pytensor.function(arguments, graph, mode=mode)
+    function(*values)
+    return function, time.perf_counter() - started
+
+
+def _memory(compiled: Any) -> int:
+    return int(compiled.memory_analysis().temp_size_in_bytes)
+
+
+def _ends_early(report: Report, quick: bool) -> None:
+    """A fixed point by a scan that ends when it is reached."""
+    import pytensor.tensor as pt
+    from pytensor.scan.utils import until
+
+    import hlograph
+
+    x, most = pt.dvector("x"), pt.lscalar("most")
+
+    def step(z: Any) -> Any:
+        new = pt.cos(z) * x
+        return new, until(pt.max(pt.abs(new - z)) < 1e-10)
+
+    point = _scan(step, outputs_info=pt.zeros_like(x), n_steps=most)[-1]
+    fn = hlograph.function([x, most], point)
+    values = np.linspace(0.1, 0.6, 16)
+    calls = {f"at most {count:,} steps": (lambda count=count: fn(values, count)) for count in (100, 1_000_000)}
+    check_equal({label: [call()] for label, call in calls.items()}, rtol=0)
+    first, second = calls
+    ratio = compare(calls, first, rounds=3 if quick else 10)[second].ratio
+    report.targets.append(
+        Target("ends after some 40 steps: at most a million of them to at most a hundred", ratio, 1.1)
+    )
+
+
+def _first_of_many_steps(report: Report) -> None:
+    """Seconds to a first result do not grow with the number of steps."""
+    import pytensor
+    import pytensor.tensor as pt
+
+    import hlograph
+
+    seconds = []
+    for count in (1_000, 100_000):
+        model = autoregression()
+        noise, rho = pt.tensor(shape=(count,), dtype="float64"), pt.tensor(shape=(2,), dtype="float64")
+        loss = model.loss(noise, rho)
+        values = (np.resize(model.data, count), model.parameters)
+        graph = [loss, pytensor.grad(loss, rho)]
+        seconds.append(min(_in_mode(hlograph.Mode(), [noise, rho], graph, values)[1] for _ in range(3)))
+    report.targets.append(Target("AR(2), first result of 100,000 steps to 1,000", seconds[1] / seconds[0], 1.2))
+
+
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """Every model."""
     import jax
@@ -209,7 +269,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
 
     import hlograph.pytensor
 
-    report = Report(TITLE, ("model", HLOGRAPH, JAX_MODE, BY_HAND, "first", f"first, {JAX_MODE}"))
+    labels = (HLOGRAPH, JAX_MODE, BY_HAND) if quick else (HLOGRAPH, JAX_MODE, BY_HAND, NUMBA)
+    report = Report(TITLE, ("model", *labels, "first", f"first, {JAX_MODE}", "memory", f"memory, {BY_HAND}"))
     ratios = []
     for name, make in MODELS.items():
         model = make()
@@ -217,18 +278,11 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         arguments = [pt.tensor(shape=x.shape, dtype="float64") for x in values]
         loss = model.loss(*arguments)
         graph = [loss, pytensor.grad(loss, arguments[1])]
-
-        def in_mode(mode: Any, arguments: Any = arguments, graph: Any = graph, values: Any = values) -> Any:
-            started = time.perf_counter()
-            function = pytensor.function(arguments, graph, mode=mode)
-            function(*values)
-            return function, time.perf_counter() - started
-
         progress(f"{name}: compiling")
         functions, first = {}, {}
-        for label, mode in ((HLOGRAPH, hlograph.Mode()), (JAX_MODE, "JAX")):
-            if label == HLOGRAPH or model.in_jax_mode:
-                functions[label], first[label] = in_mode(mode)
+        for label, mode in ((HLOGRAPH, hlograph.Mode()), (JAX_MODE, "JAX"), (NUMBA, "NUMBA")):
+            if label in labels and (label != JAX_MODE or model.in_jax_mode):
+                functions[label], first[label] = _in_mode(mode, arguments, graph, values)
         by_hand = jax.jit(jax.value_and_grad(model.by_hand, argnums=1))
         calls: dict[str, Callable[[], Any]] = {
             label: (lambda f=function, values=values: [np.asarray(x) for x in f(*values)])
@@ -237,6 +291,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         calls[BY_HAND] = lambda f=by_hand, values=values: [np.asarray(x) for x in f(*values)]
         settle(functions[HLOGRAPH].vm.function, calls[HLOGRAPH])
         check_equal({label: call() for label, call in calls.items()}, rtol=1e-6)
+        own = hlograph.function(arguments, graph)
+        memory = [_memory(own.lower(*values).compile()), _memory(by_hand.lower(*values).compile())]
         progress(f"{name}: calls")
         baseline = JAX_MODE if model.in_jax_mode else BY_HAND
         timings: dict[str, Timing] = compare(calls, baseline, rounds=3 if quick else 10)
@@ -245,18 +301,26 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
                 name,
                 *[
                     f"{show(timings[label].seconds, 'us')} ({timings[label].ratio:.2f})" if label in timings else "-"
-                    for label in (HLOGRAPH, JAX_MODE, BY_HAND)
+                    for label in labels
                 ],
                 *[f"{first[label]:.2f} s" if label in first else "-" for label in (HLOGRAPH, JAX_MODE)],
+                *[f"{size / 1000:.0f} kB" for size in memory],
             )
         )
-        report.data.append({"model": name, "seconds": {k: t.seconds for k, t in timings.items()}, "first": first})
-        own = timings[HLOGRAPH]
-        report.targets.append(Target(f"{name}: ratio to {BY_HAND}", own.seconds / timings[BY_HAND].seconds, 1.0))
+        seconds = {label: timing.seconds for label, timing in timings.items()}
+        report.data.append({"model": name, "seconds": seconds, "first": first, "memory": memory})
+        for label in (BY_HAND, NUMBA):
+            if label in seconds:
+                report.targets.append(Target(f"{name}: ratio to {label}", seconds[HLOGRAPH] / seconds[label], 1.0))
+        report.targets.append(Target(f"{name}: memory, ratio to {BY_HAND}", memory[0] / memory[1], 1.0))
         if model.in_jax_mode:
-            ratios.append(own.ratio)
-            report.targets.append(Target(f"{name}: ratio to the {JAX_MODE}", own.ratio, 1.0))
+            ratios.append(timings[HLOGRAPH].ratio)
+            report.targets.append(Target(f"{name}: ratio to the {JAX_MODE}", timings[HLOGRAPH].ratio, 1.0))
             report.targets.append(Target(f"{name}: first result", first[HLOGRAPH] / first[JAX_MODE], FIRST))
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
     report.targets.append(Target(f"geometric mean over {len(ratios)} models: ratio to the {JAX_MODE}", mean, RATIO))
+    progress("a scan that ends early")
+    _ends_early(report, quick)
+    progress("many steps")
+    _first_of_many_steps(report)
     return report

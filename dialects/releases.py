@@ -86,11 +86,11 @@ def with_inner_graph(op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> 
         op: the op.
         inputs, outputs: of the new inner graph, which the op may keep.
     """
-    if type(op).__name__ == "Scan":
-        return scan_op(op, inputs, outputs, op.info)
     if hasattr(op, "clone_with_inner_graph"):
         mutable = type(op.fgraph.unfreeze())
         return op.clone_with_inner_graph(mutable(list(inputs), list(outputs), clone=False))
+    if type(op).__name__ == "Scan":
+        return scan_op(op, inputs, outputs, op.info)
     new = copy(op)
     new.fgraph = type(op.fgraph)(list(inputs), list(outputs), clone=False)
     if hasattr(op, "_frozen_fgraph"):  # by which PyTensor 3.0 compares ops

@@ -24,6 +24,7 @@ class Numbers:
 
     def of(self, variable: Any) -> int:
         """The number of a variable."""
+        variable = unspecified(variable)
         for node in order([variable], self._of):
             operands = tuple(self._leaf(x) for x in node.inputs)
             for place, output in enumerate(node.outputs):
@@ -36,6 +37,7 @@ class Numbers:
         self._of[variable] = self._known.setdefault(object(), len(self._known)) if number is None else number
 
     def _leaf(self, variable: Any) -> int:
+        variable = unspecified(variable)
         if variable not in self._of:
             key = variable.signature() if hasattr(variable, "data") else object()
             self._of[variable] = self._known.setdefault(key, len(self._known))
@@ -69,6 +71,7 @@ class Lengths:
 
     def of_rows(self, sequence: Any) -> set[Length]:
         """Lengths that a sequence has, if it has no fewer rows than that."""
+        sequence = unspecified(sequence)
         found = {self._settled(*self._rows(sequence))}
         cut = _slice_of(sequence)
         if cut is not None and cut.start is None and cut.step is None and cut.stop is not None:
@@ -133,6 +136,13 @@ def constant(scalar: Any) -> int | None:
     return None if data is None or np.ndim(data) else int(data)
 
 
+def unspecified(variable: Any) -> Any:
+    """What a variable is, below shapes that it is said to have."""
+    while variable.owner is not None and type(variable.owner.op).__name__ == "SpecifyShape":
+        variable = variable.owner.inputs[0]
+    return variable
+
+
 def _slice_of(array: Any) -> slice | None:
     """The slice of the first axis, where an array is one of another and nothing else."""
     if array.owner is None or type(array.owner.op).__name__ != "Subtensor":
@@ -144,7 +154,7 @@ def _slice_of(array: Any) -> slice | None:
 def backwards(sequence: Any) -> Iterator[tuple[Any, int]]:
     """Arrays that a sequence goes through from their end: row `j` is row `length - 1 - behind - j` of the array."""
     turned, dropped = False, 0  # `dropped`: rows left out of the array's end
-    array = sequence
+    array = unspecified(sequence)
     while (cut := _slice_of(array)) is not None:
         step = 1 if cut.step is None else constant(cut.step)
         start = 0 if cut.start is None else constant(cut.start)
@@ -164,6 +174,6 @@ def backwards(sequence: Any) -> Iterator[tuple[Any, int]]:
             dropped += start
         else:
             return
-        array = array.owner.inputs[0]
+        array = unspecified(array.owner.inputs[0])
         if turned:
             yield array, dropped

@@ -104,6 +104,21 @@ def test_costly_work_is_done_once(name):
     assert str(hlograph.emit_stablehlo((raw_inputs, raw))).count(f"stablehlo.{op} ") > count
 
 
+@pytest.mark.parametrize("shape", [(7, 3), (7, None), (None, 3)])
+@pytest.mark.parametrize("start", [h0, pt.zeros(3), pt.as_tensor(HS)])
+def test_shapes_that_are_known(shape, start):
+    """Where types know more in one place than in another, differentiation puts their shapes between."""
+    rows = pt.tensor(shape=shape, dtype="float64")
+    trace = traces(lambda row, h: row * pt.tanh(row + w @ h), sequences=rows, outputs_info=start)
+    inputs = [v for v in (rows, w, h0) if v is not h0 or start is h0]
+    outputs = [pytensor.grad((trace[-1] ** 2).sum(), w)]
+    rewritten = library("pytensor").rewrite(inputs, outputs)
+    assert str(hlograph.emit_stablehlo(tuple(rewritten))).count("stablehlo.tanh ") == 1
+    values = [XS, WS, HS][: len(inputs)]
+    wanted = pytensor.function(inputs, outputs, mode="FAST_COMPILE")(*values)
+    assert_same(hlograph.function(inputs, outputs[0])(*values), wanted[0], rtol=1e-10)
+
+
 def test_cheap_work_is_done_again():
     trace = traces(lambda row, h: (row + 1) * h, sequences=x, outputs_info=h0)
     outputs = [pytensor.grad((trace**2).sum(), x)]
