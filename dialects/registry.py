@@ -25,7 +25,7 @@ LIBRARIES = ("pytensor", "aesara")
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
     *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "index", "linalg", "random", "reduce"),
-    *("scan", "shape", "sort"),
+    *("jax_ops", "scan", "shape", "sort"),
 )
 
 

@@ -32,6 +32,7 @@ _WHERE = {
     "jit": ".runtime.jit",
     "Mode": ".pytensor",
     "lowers": ".dialects.registry",
+    "lowers_with_jax": ".dialects.tensor.jax_ops",
     "HlographError": ".codegen.errors",
     "errors": ".errors",
     "builder": ".codegen.builder",
@@ -57,6 +58,7 @@ __all__ = [
     "jit",
     "load",
     "lowers",
+    "lowers_with_jax",
     "passes",
 ]
 
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from .codegen.program import Program
     from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
+    from .dialects.tensor.jax_ops import lowers_with_jax
     from .pytensor import Mode
     from .runtime.executables.policy import Bucket
     from .runtime.executables.stats import Stats

@@ -25,6 +25,7 @@ from .data_sizes import true_places as true_places
 from .elementwise import *  # noqa: F403  its `__all__` says what there is
 from .imported import import_elementwise as import_elementwise
 from .imported import import_function as import_function
+from .imported import import_functions as import_functions
 from .indexing import dynamic_slice as dynamic_slice
 from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import element_sizes as element_sizes

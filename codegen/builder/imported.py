@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..dims import Dim, substitute
+from ..dims_text import DimSyntaxError, parse
 from ..errors import UnsupportedGraphError
 from ..ir.adopt import adopt, adopt_text, flat
 from ..ir.bindings import new_context
@@ -57,7 +59,15 @@ def _export(function: Callable[..., Any], dims: Dims, dtypes: Sequence[DType]) -
 def import_function(
     name: str, function: Callable[..., Any], operands: Sequence[Tensor], rules: tuple[tuple[Any, Any], ...] = ()
 ) -> Tensor:
-    """Applies a JAX function whose result's sizes are among those of its operands.
+    """Applies a JAX function that has one result; see `import_functions`."""
+    [result] = import_functions(name, function, operands, rules)
+    return result
+
+
+def import_functions(
+    name: str, function: Callable[..., Any], operands: Sequence[Tensor], rules: tuple[tuple[Any, Any], ...] = ()
+) -> list[Tensor]:
+    """Applies a JAX function of arrays to an array, or to several.
 
     Args:
         name: base of the private function's symbol.
@@ -66,7 +76,8 @@ def import_function(
         rules: (primitive, lowering rule) pairs in place of JAX's own.
 
     Raises:
-        UnsupportedGraphError: JAX cannot trace it with symbolic sizes, or makes it a library's call.
+        UnsupportedGraphError: JAX cannot trace it with symbolic sizes, or makes it a library's call; or a size of a
+            result is no function of the operands' that we know.
     """
     builder = operands[0].builder
     sizes: dict[Any, str] = {}
@@ -76,18 +87,29 @@ def import_function(
 
     shapes = tuple(tuple(size(dim) for dim in x.dims) for x in operands)
     dtypes = tuple(x.dtype for x in operands)
-    code, shape, dtype = _exported(name, function, shapes, dtypes, rules)
+    code, results = _exported(name, function, shapes, dtypes, rules)
     dim_of = {symbol: dim for dim, symbol in sizes.items()}
-    if unknown := [entry for entry in shape if type(entry) is not int and entry not in dim_of]:
-        raise UnsupportedGraphError(f"{name} has a result of size {unknown[0]}, which is no operand's")
-    dims = tuple(entry if isinstance(entry, int) else dim_of[entry] for entry in shape)
+    types = [(tuple(_dim(entry, dim_of, name) for entry in shape), dtype) for shape, dtype in results]
     # Shape refinement wants a function of its own for each set of sizes.
     key = ("jax", name, function, shapes, tuple(sizes), dtypes)
     symbol = builder.functions.get(key)
     if symbol is None:
         source = parse_module(code, builder.context, f"the lowering of {name}")
         symbol = builder.functions[key] = adopt(builder.module, source, name)
-    return builder.op("func.call", operands, dims, dtype, (("callee", f"@{symbol}"),))
+    attributes = (("callee", f"@{symbol}"),)
+    if len(types) == 1:
+        return [builder.op("func.call", operands, *types[0], attributes)]
+    return builder.region_op("func.call", operands, types, [], attributes, key=key)
+
+
+def _dim(entry: int | str, dim_of: Mapping[str, Dim], name: str) -> Dim:
+    """A result's size, from JAX's expression of the operands' sizes."""
+    if isinstance(entry, int):
+        return entry
+    try:
+        return substitute(parse(entry), dim_of)
+    except DimSyntaxError:
+        raise UnsupportedGraphError(f"{name} has a result of size {entry}, which is no operand's") from None
 
 
 @functools.lru_cache(maxsize=512)
@@ -97,8 +119,8 @@ def _exported(
     shapes: tuple[tuple[int | str, ...], ...],
     dtypes: tuple[DType, ...],
     rules: tuple[tuple[Any, Any], ...],
-) -> tuple[bytes, tuple[int | str, ...], DType]:
-    """The module of a function as bytecode, and its result's sizes and dtype; symbolic sizes as text."""
+) -> tuple[bytes, tuple[tuple[tuple[int | str, ...], DType], ...]]:
+    """The module of a function as bytecode, and its results' sizes and dtypes; symbolic sizes as text."""
     import jax
     from jax import export
 
@@ -116,11 +138,11 @@ def _exported(
         except Exception as error:
             reason = str(error).partition("\n")[0]
             raise UnsupportedGraphError(f"JAX cannot trace {what}: {reason}") from error
-    [result] = exported.out_avals
     text = exported.mlir_module()
     targets = {target for target in re.findall(r"custom_call @([\w.]+)", text) if target != "shape_assertion"}
     if targets:
         called = ", ".join(sorted(targets))
         raise UnsupportedGraphError(f"JAX makes {what} a call of {called}, which is not portable; give known sizes")
     code = to_bytecode(flat(parse_module(text, new_context(), name)))
-    return code, tuple(x if isinstance(x, int) else str(x) for x in result.shape), result.dtype
+    results = [(tuple(x if isinstance(x, int) else str(x) for x in r.shape), r.dtype) for r in exported.out_avals]
+    return code, tuple(results)
