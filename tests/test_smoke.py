@@ -15,6 +15,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.dialects.library import library as hlograph_library
 
 LIBRARY = "pytensor" if find_spec("pytensor") else "aesara"
 library, pt = import_module(LIBRARY), import_module(f"{LIBRARY}.tensor")
@@ -169,6 +170,35 @@ def test_smoke_scan():
         agree(
             fn(noise), [rows[:-2][::-1], weights[:-2], total[: 1 + np.argmax(total > 7) if total[-1] > 7 else length]]
         )
+
+
+@pytest.mark.filterwarnings("ignore:Scan return signature:DeprecationWarning")
+def test_smoke_inner_graphs():
+    """Stabilization in the steps of a loop; what a loop keeps for its gradient; ops of inner graphs, also old ones."""
+    x = pt.dvector("x")
+    stable, _ = library.scan(lambda e: pt.log(pt.sigmoid(e)), sequences=x)
+    far = np.array([-1000.0, 0.5, 1000.0])
+    tail = -np.log1p(np.exp(-far.clip(-700, None)))
+    values, slopes = hlograph.function([x], [stable, library.grad(stable.sum(), x)])(far)
+    np.testing.assert_allclose(values, np.where(far < -700, far, tail), rtol=1e-12)
+    np.testing.assert_allclose(slopes, 1 / (1 + np.exp(far.clip(None, 700))), rtol=1e-12, atol=1e-300)
+    trace, _ = library.scan(lambda e, h: pt.sin(h) * e, sequences=x, outputs_info=pt.constant(np.float64(1)))
+    graph = [trace, library.grad((trace**2).sum(), x)]
+    _, rewritten = hlograph_library(LIBRARY).rewrite([x], graph)
+    assert str(hlograph.emit_stablehlo(([x], rewritten))).count("stablehlo.sine ") == 1
+    values = np.array([0.5, -1.5, 2.0])
+    fn, step = hlograph.function([x], graph), 1e-6
+    differences = [
+        ((np.asarray(fn(values + d)[0]) ** 2).sum() - (np.asarray(fn(values - d)[0]) ** 2).sum()) / (2 * step)
+        for d in step * np.eye(3)
+    ]
+    np.testing.assert_allclose(np.asarray(fn(values)[1]), differences, rtol=1e-7)
+    builders = import_module(f"{LIBRARY}.compile.builders")
+    inner = pt.dvector()
+    wrapped = builders.OpFromGraph([inner], [pt.log(pt.sigmoid(inner))])(x)
+    np.testing.assert_allclose(
+        np.asarray(hlograph.function([x], wrapped)(far)), np.where(far < -700, far, tail), rtol=1e-12
+    )
 
 
 def test_smoke_errors():
