@@ -24,8 +24,8 @@ LIBRARIES = ("pytensor", "aesara")
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "index", "linalg", "random", "reduce"),
-    *("jax_ops", "scan", "shape", "sort"),
+    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "factorizations", "index", "jax_ops"),
+    *("linalg", "matrix_equations", "random", "reduce", "scan", "shape", "sort"),
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import dims as dimension
+from ..codegen.builder.spectral import NO_FORM
 from ..codegen.errors import UnsupportedGraphError
 from ..codegen.ir import ops
 from ..codegen.ir.bindings import ir, stablehlo
@@ -110,6 +111,13 @@ _UNKNOWN = frozenset(
 
 
 def _refuse_unknown(module: ir.Module) -> None:
+    for op in walk(module):
+        if op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == NO_FORM:
+            name = ir.StringAttr(ir.DictAttr(op.attributes["backend_config"])["name"]).value
+            raise UnsupportedGraphError(
+                f"{name} is a library's and has no portable form, which the reference interpreter could run; run the "
+                "program compiled instead"
+            )
     unknown = sorted({op.name for op in walk(module) if op.name in _UNKNOWN or op.name.startswith("chlo.")})
     if unknown:
         raise UnsupportedGraphError(

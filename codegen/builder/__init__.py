@@ -23,6 +23,12 @@ from .data_sizes import known_size as known_size
 from .data_sizes import running_count as running_count
 from .data_sizes import true_places as true_places
 from .elementwise import *  # noqa: F403  its `__all__` says what there is
+from .expm import expm as expm
+from .householder import householder_product as householder_product
+from .householder import householder_qr as householder_qr
+from .householder import pivoted_qr as pivoted_qr
+from .householder import rank_of as rank_of
+from .householder import reflectors as reflectors
 from .imported import import_elementwise as import_elementwise
 from .imported import import_function as import_function
 from .imported import import_functions as import_functions
@@ -36,12 +42,16 @@ from .indexing import rows_of as rows_of
 from .indexing import scatter as scatter
 from .indexing import take as take
 from .indexing import with_row as with_row
+from .jacobi import eigh as eigh
+from .jacobi import singular_values as singular_values
+from .jacobi import svd as svd
 from .linalg import cholesky as cholesky
 from .linalg import diagonal as diagonal
 from .linalg import lu as lu
 from .linalg import lu_factor as lu_factor
 from .linalg import lu_solve as lu_solve
 from .linalg import permutation_sign as permutation_sign
+from .linalg import permuted_rows as permuted_rows
 from .linalg import pivots_to_permutation as pivots_to_permutation
 from .linalg import triangle as triangle
 from .linalg import triangular_solve as triangular_solve
@@ -54,6 +64,7 @@ from .reduce import map_elements as map_elements
 from .reduce import reduce as reduce
 from .reduce import reduce_monoid as reduce_monoid
 from .reduce import sort as sort
+from .riccati import discrete_riccati as discrete_riccati
 from .shape import all_static as all_static
 from .shape import broadcast as broadcast
 from .shape import broadcast_in_dim as broadcast_in_dim
@@ -73,6 +84,12 @@ from .shape import stack_scalars as stack_scalars
 from .shape import transpose as transpose
 from .shape import with_dims as with_dims
 from .shape import with_last as with_last
+from .spectral import eig as eig
+from .spectral import schur as schur
+from .sylvester import triangular_form as triangular_form
+from .sylvester import triangular_sylvester as triangular_sylvester
+from .tridiagonal import tridiagonal_lu as tridiagonal_lu
+from .tridiagonal import tridiagonal_solve as tridiagonal_solve
 from .types import BOOL as BOOL
 from .types import INT32 as INT32
 from .types import INT64 as INT64

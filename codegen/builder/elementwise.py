@@ -115,6 +115,11 @@ def _fits(dim: Dim, dtype: DType) -> bool:
     return low is not None and low >= 0
 
 
+def _overflows(dim: Dim, dtype: DType) -> bool:
+    """Whether a number is none of an integer dtype's."""
+    return type(dim) is int and not np.iinfo(dtype).min <= dim <= np.iinfo(dtype).max
+
+
 def _small(tensor: Tensor) -> bool:
     return tensor.literal is not None and tensor.literal.size <= 64
 
@@ -199,6 +204,10 @@ def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
             known = _known(x)
             if known is not None and _fits(value := size_rule(known), x.dtype):
                 return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x], x.dims, x.dtype))
+            if isinstance(x.sizes, tuple) and x.builder.exact(x.sizes, x.dtype):
+                values = [size_rule(size) for size in x.sizes]
+                if all(_fits(value, x.dtype) and not _overflows(value, x.dtype) for value in values):
+                    return x.builder.size_vector(values, x.dtype)
         return x.builder.op(name, [x], x.dims, x.dtype if result is None else result(x.dtype))
 
     apply.__name__ = name.partition(".")[2]

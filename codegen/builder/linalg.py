@@ -183,12 +183,12 @@ def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
 
 def lu_solve(factors: Tensor, permutation: Tensor, b: Tensor) -> Tensor:
     """x with `a x = b` from `lu(a)`; `b` (..., n, k)."""
-    y = _permuted(b, permutation)
+    y = permuted_rows(b, permutation)
     y = triangular_solve(factors, y, lower=True, unit_diagonal=True)
     return triangular_solve(factors, y, lower=False)
 
 
-def _permuted(b: Tensor, permutation: Tensor) -> Tensor:
+def permuted_rows(b: Tensor, permutation: Tensor) -> Tensor:
     """Row `permutation[..., i]` of `b` (..., n, k) as row i."""
     rank = b.ndim
     axes = list(range(rank - 1))

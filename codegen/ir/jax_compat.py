@@ -81,6 +81,20 @@ def closed_over(traced: Any) -> Sequence[Any]:
     return [*traced.jaxpr.consts, *getattr(traced, "_consts", ())]
 
 
+def geqrf() -> Callable[..., Any]:
+    """JAX's QR factorization as LAPACK packs it: from a matrix, the factors and `tau`."""
+    from jax._src.lax import linalg
+
+    return linalg.geqrf
+
+
+def geqp3() -> Callable[..., Any]:
+    """The same with column pivoting: from a matrix and an order that says nothing, the factors, the order and `tau`."""
+    from jax._src.lax import linalg
+
+    return linalg.geqp3
+
+
 def keep_weakly(*types: type) -> None:
     """Makes JAX's caches hold parameters of equations of these types by weak references, and forget what held one.
 

@@ -7,7 +7,8 @@
 
 Preconditions: static shapes. Rounding: that of the library. The bodies come from JAX's own lowerings of
 `jax.lax.linalg` for the platform (`{platform=cpu}`, `cuda`, `rocm`, `tpu`), so that layouts, batching and target names
-are jaxlib's business. On a platform for which JAX has none, the portable form stays.
+are jaxlib's business. On a platform for which JAX has none, the portable form stays; what has no portable form is
+refused there.
 """
 
 from __future__ import annotations
@@ -15,17 +16,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from ..builder.spectral import WITHOUT_FORM
 from ..errors import PassError
 from ..ir.adopt import adopt_text
 from ..ir.attributes import flag_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import replace_by_call
-from ..ir.jax_compat import enable_x64
+from ..ir.jax_compat import enable_x64, geqp3, geqrf
 from ..ir.types import numpy_dtype
 from ..ir.walk import walk
 from .report import Report
 
-_TPU_LU = ("float32", "complex64")
+# The types that XLA:TPU's factorizations take, all but the two ops of StableHLO.
+_TPU_TYPES = ("float32", "complex64")
+_OPS_OF_STABLEHLO = ("cholesky", "triangular_solve")
+
+# Where JAX has a library for what it has none for everywhere.
+_PLATFORMS: Mapping[str, tuple[str, ...]] = {
+    "pivoted_qr": ("cpu", "cuda", "rocm"),
+    "eig": ("cpu", "cuda", "rocm"),
+    "schur": ("cpu",),
+}
 
 # A module without any of these is left as it is; callers may then save themselves a copy.
 OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
@@ -70,31 +81,86 @@ def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None
 
 
 def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bool:
-    """Whether an operation is one that the platform's library does; XLA:TPU's LU takes two types only."""
-    if kind is None or platform != "tpu" or not kind.startswith("lu"):
-        return kind is not None
-    return numpy_dtype(ir.RankedTensorType(operation.operands[0].type).element_type).name in _TPU_LU
+    """Whether an operation is one that the platform's library does.
+
+    Raises:
+        PassError: it is not, and there is no portable form of it.
+    """
+    if kind is None:
+        return False
+    type_ = ir.RankedTensorType(operation.operands[0].type)
+    dtype = numpy_dtype(type_.element_type).name
+    if kind == "pivoted_qr" and 0 in type_.shape:  # by which LAPACK's divides
+        return False
+    found = platform in _PLATFORMS.get(kind, (platform,))
+    found = found and (platform != "tpu" or kind in _OPS_OF_STABLEHLO or dtype in _TPU_TYPES)
+    if not found and kind in WITHOUT_FORM:
+        raise PassError(
+            f"{kind} of {dtype} matrices has a library on {' and '.join(_PLATFORMS[kind])} only, and no portable form; "
+            f"it cannot run on {platform}"
+        )
+    return found
 
 
 def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable[..., Any]]:
     """A key for the operation's options and types, and the JAX function that does the same."""
+    types = tuple(str(value.type) for value in operation.operands)
+    if kind in _OPS_OF_STABLEHLO:
+        options, function = (_cholesky if kind == "cholesky" else _triangular_solve)(operation)
+        return (kind, *options, types), function
+    return (kind, types), _marked()[kind]
+
+
+def _marked() -> dict[str, Callable[..., Any]]:
+    """By what a private function implements, JAX's function for it."""
     import jax.numpy as jnp
     from jax.lax import linalg
 
-    types = tuple(str(value.type) for value in operation.operands)
-    if kind == "lu":
-        return (kind, types), lambda a: (lambda out: (out[0], out[2]))(linalg.lu(a))
-    if kind == "lu_factor":
-        return (kind, types), lambda a: linalg.lu(a)[:2]
-    if kind == "cholesky":
-        lower = flag_of(operation, "lower", False)
+    def lu(a: Any) -> Any:
+        factors, _, permutation = linalg.lu(a)
+        return factors, permutation
 
-        def cholesky(a: Any) -> Any:
-            if lower:
-                return linalg.cholesky(a, symmetrize_input=False)
-            return jnp.swapaxes(linalg.cholesky(jnp.swapaxes(a, -1, -2), symmetrize_input=False), -1, -2)
+    def pivoted_qr(a: Any) -> Any:
+        packed, order, taus = geqp3()(a, jnp.zeros((*a.shape[:-2], a.shape[-1]), jnp.int32))
+        return packed, taus, order - 1
 
-        return (kind, lower, types), cholesky
+    def svd(a: Any, complete: bool = False) -> Any:
+        return linalg.svd(a, full_matrices=complete)
+
+    return {
+        "lu": lu,
+        "lu_factor": lambda a: linalg.lu(a)[:2],
+        "householder_qr": lambda a: geqrf()(a),
+        "pivoted_qr": pivoted_qr,
+        "householder_product": linalg.householder_product,
+        "eigh": lambda a: linalg.eigh(a, symmetrize_input=False),
+        "svd": svd,
+        "svd_complete": lambda a: svd(a, complete=True),
+        "singular_values": lambda a: linalg.svd(a, compute_uv=False),
+        "eig": lambda a: linalg.eig(a, compute_left_eigenvectors=False),
+        "schur": linalg.schur,
+    }
+
+
+def _cholesky(operation: ir.Operation) -> tuple[tuple[bool, ...], Callable[..., Any]]:
+    """The options of a `stablehlo.cholesky`, and JAX's function for it."""
+    import jax.numpy as jnp
+    from jax.lax import linalg
+
+    lower = flag_of(operation, "lower", False)
+
+    def cholesky(a: Any) -> Any:
+        if lower:
+            return linalg.cholesky(a, symmetrize_input=False)
+        return jnp.swapaxes(linalg.cholesky(jnp.swapaxes(a, -1, -2), symmetrize_input=False), -1, -2)
+
+    return (lower,), cholesky
+
+
+def _triangular_solve(operation: ir.Operation) -> tuple[tuple[bool, ...], Callable[..., Any]]:
+    """The options of a `stablehlo.triangular_solve`, and JAX's function for it."""
+    from jax.lax import linalg
+
     options = {
         "left_side": flag_of(operation, "left_side", True),
         "lower": flag_of(operation, "lower", False),
@@ -102,7 +168,7 @@ def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable
         "transpose_a": "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]),
         "conjugate_a": "ADJOINT" in str(operation.attributes["transpose_a"]),
     }
-    return (kind, *options.values(), types), lambda a, b: linalg.triangular_solve(a, b, **options)
+    return tuple(options.values()), lambda a, b: linalg.triangular_solve(a, b, **options)
 
 
 def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: str) -> str:

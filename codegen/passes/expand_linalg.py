@@ -4,17 +4,16 @@
     after   %l = call @cholesky_expanded(%a) : ...        // a while over the columns
 
 Preconditions: static shapes. Rounding: sums in another order than a library's. The loops are made for reading and for
-checking, not for speed: each step works on whole matrices through masks, so that batch axes need no thought.
+checking, not for speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 from .. import builder as hlo
-from ..builder import INT64, Builder, Tensor
+from ..builder import Builder, Tensor
+from ..builder.matrices import adjoint, pick, places, spread, steps, swap
 from ..errors import PassError
 from ..ir.adopt import adopt
 from ..ir.attributes import flag_of
@@ -45,64 +44,29 @@ def run(module: ir.Module, _report: Report) -> None:
         replace_by_call(operation, adopt(module, builder.module, name))
 
 
-def _places(like: Tensor, axis: int) -> Tensor:
-    """The index along one of the last two axes (-2 rows, -1 columns), in the shape of `like`."""
-    return hlo.iota(like.builder, like.dims, like.ndim + axis, INT64)
-
-
-def _swap(a: Tensor) -> Tensor:
-    return hlo.transpose(a, [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
-
-
-def _adjoint(a: Tensor) -> Tensor:
-    return _swap(hlo.conj(a) if a.dtype.kind == "c" else a)
-
-
-def _spread(x: Tensor, like: Tensor, axis: int) -> Tensor:
-    """A tensor without one of the last two axes stretched along it."""
-    dropped = like.ndim + axis
-    return hlo.broadcast_in_dim(x, like.dims, [i for i in range(like.ndim) if i != dropped])
-
-
-def _pick(a: Tensor, chosen: Tensor, axis: int) -> Tensor:
-    """The sum along one of the last two axes of what the mask chooses: one row, one column."""
-    zero = a.builder.constant(np.zeros((), a.dtype))
-    return hlo.reduce_monoid(hlo.select(chosen, a, zero), [a.ndim + axis], "add")
-
-
-def _loop(n: int, carries: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> Sequence[Tensor]:
-    builder = carries[0].builder
-    start, end = builder.constant(0, np.int64), builder.constant(n, np.int64)
-
-    def step(k: Tensor, *values: Tensor) -> list[Tensor]:
-        return [hlo.add(k, 1), *body(k, *values)]
-
-    return hlo.while_loop([start, *carries], lambda k, *_: hlo.compare("LT", k, end), step)[1:]
-
-
 def _cholesky(a: Tensor, *, lower: bool) -> Tensor:
     """Right-looking: column k over the root of its pivot; its outer product leaves the rest.
 
     A pivot that is not positive makes the matrix's factor NaN, as LAPACK's potrf is read.
     """
-    a = a if lower else _adjoint(a)
+    a = a if lower else adjoint(a)
     strict = hlo.triangle(a, lower=True, diagonal=-1)
-    rest = hlo.add(hlo.triangle(a, lower=True), _adjoint(strict))
-    rows, columns = _places(a, -2), _places(a, -1)
+    rest = hlo.add(hlo.triangle(a, lower=True), adjoint(strict))
+    rows, columns = places(a, -2), places(a, -1)
     zero, nan = hlo.full_like(a, 0), hlo.full_like(a, np.nan)
 
     def body(k: Tensor, rest: Tensor, factor: Tensor) -> list[Tensor]:
         at_column, at_row = hlo.compare("EQ", columns, k), hlo.compare("EQ", rows, k)
-        column = _spread(_pick(rest, at_column, -1), rest, -1)
-        pivot = _spread(_pick(rest, at_row, -2), rest, -2)
-        pivot = _spread(_pick(pivot, at_column, -1), rest, -1)
+        column = spread(pick(rest, at_column, -1), rest, -1)
+        pivot = spread(pick(rest, at_row, -2), rest, -2)
+        pivot = spread(pick(pivot, at_column, -1), rest, -1)
         positive = hlo.compare("GT", hlo.real(pivot) if pivot.dtype.kind == "c" else pivot, 0)
         scaled = hlo.select(hlo.compare("GE", rows, k), hlo.divide(column, hlo.sqrt(pivot)), zero)
-        rest = hlo.subtract(rest, hlo.multiply(scaled, _adjoint(scaled)))
+        rest = hlo.subtract(rest, hlo.multiply(scaled, adjoint(scaled)))
         return [rest, hlo.select(positive, hlo.select(at_column, scaled, factor), nan)]
 
-    factor = _loop(int(a.dims[-1]), [rest, zero], body)[1]  # type: ignore[arg-type]
-    return factor if lower else _adjoint(factor)
+    factor = steps(int(a.dims[-1]), [rest, zero], body)[1]  # type: ignore[arg-type]
+    return factor if lower else adjoint(factor)
 
 
 def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
@@ -112,10 +76,10 @@ def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
     a = hlo.triangle(a, lower=lower)
     kind = str(operation.attributes["transpose_a"])
     if "NO_TRANSPOSE" not in kind:
-        a, lower = _adjoint(a) if "ADJOINT" in kind else _swap(a), not lower
+        a, lower = adjoint(a) if "ADJOINT" in kind else swap(a), not lower
     if not flag_of(operation, "left_side", True):
         # x a = b is a^T x^T = b^T.
-        return _swap(_substitute(_swap(a), _swap(b), lower=not lower, unit=unit))
+        return swap(_substitute(swap(a), swap(b), lower=not lower, unit=unit))
     return _substitute(a, b, lower=lower, unit=unit)
 
 
@@ -123,8 +87,8 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
     n = int(a.dims[-1])  # type: ignore[arg-type]
     batch = list(range(a.ndim - 2))
     last, second = a.ndim - 1, a.ndim - 2
-    rows, diagonal = _places(b, -2), hlo.compare("EQ", _places(a, -2), _places(a, -1))
-    divisors = hlo.full_like(_pick(a, diagonal, -1), 1) if unit else _pick(a, diagonal, -1)
+    rows, diagonal = places(b, -2), hlo.compare("EQ", places(a, -2), places(a, -1))
+    divisors = hlo.full_like(pick(a, diagonal, -1), 1) if unit else pick(a, diagonal, -1)
     divisors = hlo.broadcast_in_dim(divisors, b.dims, [*batch, second])
     off_diagonal = hlo.select(diagonal, hlo.full_like(a, 0), a)
 
@@ -134,4 +98,4 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
         solved = hlo.divide(hlo.subtract(b, known), divisors)
         return [hlo.select(hlo.compare("EQ", rows, row), solved, x)]
 
-    return _loop(n, [hlo.full_like(b, 0)], body)[0]
+    return steps(n, [hlo.full_like(b, 0)], body)[0]

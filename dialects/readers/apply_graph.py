@@ -15,6 +15,7 @@ import numpy as np
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ...codegen.graph import Graph
 from ...codegen.inputs import Input
+from .. import registry
 from ..library import Library
 from ..random import keys
 from ..releases import inner_graphs
@@ -261,5 +262,9 @@ def _name(variable: Any) -> str:
 
 
 def _inner_nodes(op: Any) -> Sequence[Any] | None:
-    graphs = inner_graphs(getattr(op, "core_op", op))  # a Blockwise carries its core op's
+    core = getattr(op, "core_op", op)  # a Blockwise carries its core op's
+    lowering = registry.find(core)
+    if lowering is not None and not lowering.inner:
+        return None  # its rule does not read them
+    graphs = inner_graphs(core)
     return [node for fgraph in graphs for node in fgraph.toposort()] if graphs else None

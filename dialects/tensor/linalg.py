@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
+from ...codegen.builder import Tensor, matrices
 from ...codegen.emit import Context
 from ..registry import lowers
 
@@ -153,18 +153,15 @@ def _cholesky_solve(c: Tensor, b: Tensor, lower: bool) -> Tensor:
     return hlo.triangular_solve(c, y, lower=lower, adjoint=lower)
 
 
-def _transposed(a: Tensor) -> Tensor:
-    return hlo.transpose(a, [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2])
-
-
 def _from_triangle(a: Tensor, lower: bool, kind: str) -> Tensor:
     """The symmetric ("sym") or Hermitian ("her") matrix of which `a` (..., n, n) holds one triangle."""
     kept = hlo.triangle(a, lower=lower)
-    mirrored = _transposed(hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1))
-    return hlo.add(kept, hlo.conj(mirrored) if kind == "her" and a.dtype.kind == "c" else mirrored)
+    mirrored = matrices.swap(hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1))
+    return hlo.add(kept, matrices.conjugate(mirrored) if kind == "her" else mirrored)
 
 
-def _lu_solve(a: Tensor, b: Tensor) -> Tensor:
+def factor_solve(a: Tensor, b: Tensor) -> Tensor:
+    """x with `a x = b`, by LU; NaN where `a` is singular."""
     factors, permutation = hlo.lu(a)
     return _nan_if_singular(hlo.lu_solve(factors, permutation, b), hlo.diagonal(factors))
 
@@ -184,7 +181,7 @@ def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
         a = _from_triangle(a, op.lower, kind)
     elif kind == "tridiagonal":
         a = hlo.triangle(hlo.triangle(a, lower=True, diagonal=1), lower=False, diagonal=-1)
-    return _uncolumn(_lu_solve(a, columns), vector)
+    return _uncolumn(factor_solve(a, columns), vector)
 
 
 @lowers("LUFactor", batched=True)
@@ -204,8 +201,7 @@ def pivot_to_permutations(ctx: Context, node: Any, pivots: Tensor) -> Tensor:
 def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
     """The inverse, by LU; NaN where the matrix is singular, as `Solve` has it."""
     a = hlo.convert(a, ctx.out_dtype())
-    rows, columns = (hlo.iota(ctx.builder, a.dims, a.ndim - axis, hlo.INT64) for axis in (2, 1))
-    return _lu_solve(a, hlo.convert(hlo.compare("EQ", rows, columns), a.dtype))
+    return factor_solve(a, matrices.identity_like(a))
 
 
 @lowers("Det", batched=True)

@@ -28,7 +28,20 @@ from ...ir.modules import replace_body
 from ...ir.walk import main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
-from . import control, elementwise, facts, indexing, linalg, reduce, reshape, shape, slices, sort, windows
+from . import (
+    control,
+    elementwise,
+    factorizations,
+    facts,
+    indexing,
+    linalg,
+    reduce,
+    reshape,
+    shape,
+    slices,
+    sort,
+    windows,
+)
 from .live import Live
 from .live_builder import LiveBuilder, LiveSize
 from .padder import RULES, Action, Padder, Pending
@@ -242,6 +255,7 @@ __all__ = [
     "RULES",
     "control",
     "elementwise",
+    "factorizations",
     "indexing",
     "linalg",
     "pad",

@@ -41,14 +41,18 @@ def pads_function(*names: str) -> Callable[[Rule], Rule]:
 
 @pads("func.call")
 def call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """The callee is walked where it is called; functions that implement something have rules of their own."""
+    """The callee is walked where it is called; functions that implement something have rules of their own.
+
+    These keep what they implement, for which a library may come later, where nothing is padded too.
+    """
     symbol = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
     attributes = attributes_of(padder.function(symbol).attributes)
-    if "hlograph.implements" in attributes and any(x.padded for x in operands):
+    if "hlograph.implements" in attributes:
         name = ir.StringAttr(attributes["hlograph.implements"]).value
-        if name not in IMPLEMENTS:
+        if name in IMPLEMENTS:
+            return IMPLEMENTS[name](padder, operation, operands)
+        if any(x.padded for x in operands):
             padder.refuse(f"there is no rule for {name}", *[x.dims[axis] for x in operands for axis in x.padded])
-        return IMPLEMENTS[name](padder, operation, operands)
     return padder.call(symbol, operands)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytensor.tensor as pt
@@ -38,7 +39,18 @@ GRAPHS = {
     "solve_pos": (ptl.solve(A, B, assume_a="pos"), {"potrf", "trsm"}),
     "inverse": (ptl.inv(A), {"getrf", "trsm"}),
     "det": (ptl.det(A), {"getrf"}),
+    "qr": (ptl.qr(A)[0], {"geqrf", "orgqr"}),
+    "r": (ptl.qr(A, mode="r"), {"geqrf"}),
+    "pivoted_qr": (ptl.qr(A, mode="economic", pivoting=True)[0], {"geqp3", "orgqr"}),
+    "eigh": (ptl.eigh(A @ A.T)[0], {"syevd"}),
+    "svd": (ptl.svd(A @ A.T)[1], {"gesdd"}),
+    "economic_svd": (ptl.svd(A, full_matrices=False)[1], {"gesdd"}),
+    "singular_values": (ptl.svd(A, compute_uv=False), {"gesdd"}),
+    "expm": (ptl.expm(A / 8), {"getrf", "trsm"}),
 }
+
+
+WITHOUT_FORM = {"eig": (abs(ptl.eig(A)[0]), {"geev"}), "schur": (ptl.schur(A)[0], {"gees"})}
 
 
 def library_calls(text: str) -> set[str]:
@@ -46,9 +58,9 @@ def library_calls(text: str) -> set[str]:
     return {name[1:] for name in re.findall(r"@lapack_(\w+?)_ffi", text)}
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [*GRAPHS, *WITHOUT_FORM])
 def test_cpu_programs_call_lapack(name: str) -> None:
-    graph, expected = GRAPHS[name]
+    graph, expected = {**GRAPHS, **WITHOUT_FORM}[name]
     static = program([graph]).specialize(SIZES)
     assert library_calls(static.text) == set()
     after = static.run_passes(["device_linalg{platform=cpu}"])
@@ -112,6 +124,33 @@ def test_on_a_tpu_lu_of_64_bit_types_stays_portable(dtype: str, library: bool) -
     static = hlograph.emit_stablehlo(([a], [ptl.lu_factor(a)[0]]), dims={"a": (4, 4)})
     after = static.run_passes(["device_linalg{platform=tpu}"]).text
     assert ("@LuDecomposition" in after, "hlograph.implements" in after) == (library, not library)
+
+
+@pytest.mark.parametrize("name", WITHOUT_FORM)
+def test_what_has_no_portable_form_needs_a_library(name: str) -> None:
+    graph, _ = WITHOUT_FORM[name]
+    static = program([graph], [A], {"a": (3, 3)})
+    with pytest.raises(errors.PassError, match=f"{name} of float64 matrices has a library on .*cannot run on tpu"):
+        static.run_passes(["device_linalg{platform=tpu}"])
+
+
+def test_lapack_divides_by_the_rows_of_a_pivoted_qr() -> None:
+    """Of an empty matrix the portable form stays."""
+    wide = hlograph.emit_stablehlo(([A], [ptl.qr(A, pivoting=True)[2]]), dims={"a": (0, 3)})
+    assert "geqp3" not in library_calls(wide.run_passes(["device_linalg"]).text)
+    np.testing.assert_array_equal(wide.compile()(np.zeros((0, 3))), [0, 1, 2])
+
+
+def test_a_saved_program_calls_the_library_where_it_is_loaded(tmp_path: Path) -> None:
+    outputs = [ptl.qr(A, mode="r"), ptl.eigvalsh(A), ptl.svd(A, compute_uv=False), abs(ptl.eig(A)[0])]
+    path = tmp_path / "factors.mlirbc"
+    program(outputs, [A], {"a": ("n", "n")}).save(path)
+    value = positive(4)
+    loaded = hlograph.load(path)
+    for found, expected in zip(loaded.compile()(value), reference([A], outputs, [value]), strict=True):
+        assert_same(np.sort(found), np.sort(expected), rtol=1e-11)
+    text = loaded.specialize({"n": 4}).run_passes(["device_linalg"]).text
+    assert library_calls(text) == {"geqrf", "syevd", "gesdd", "geev"}
 
 
 def test_equal_factorizations_share_a_function() -> None:

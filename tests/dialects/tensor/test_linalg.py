@@ -6,6 +6,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from matrices import RNG, normal, positive, weighted, well
 from pytensor.compile.mode import Mode
 from pytensor.gradient import grad
 from pytensor.tensor import blas, nlinalg
@@ -15,40 +16,11 @@ from support import assert_same, check_lowering, reference
 
 import hlograph
 
-RNG = np.random.default_rng(20)
 A, B, V = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")
 
 # A factorization rounds differently in another order of sums: the matrices below have small condition numbers.
 LOOSE = 1e-10
-
-
-def normal(*shape: int) -> np.ndarray:
-    return RNG.normal(size=shape)
-
-
-def well(*shape: int) -> np.ndarray:
-    """Matrices that are far from singular, without symmetry, whose LU needs row exchanges."""
-    n = shape[-1]
-    return normal(*shape) + 3 * np.eye(n)[::-1]
-
-
-def positive(*shape: int) -> np.ndarray:
-    """Symmetric positive definite matrices."""
-    x = normal(*shape)
-    return x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])
-
-
-def weighted(*outputs: pt.TensorVariable) -> pt.TensorVariable:
-    """A scalar that weighs every element differently, so that a gradient says something about each."""
-    total = pt.as_tensor(0.0, dtype="float64")
-    for x in outputs:
-        weights = x
-        for axis in range(x.ndim):
-            places = pt.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
-            weights = weights * pt.cos((axis + 1) * places + 0.3)
-        total = total + weights.sum()
-    return total
 
 
 # ---- products -------------------------------------------------------------------------------------------------------
