@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest nightly outside demo bench versions smoke canary dist aot clean
+.PHONY: help setup test lint types lit pytest nightly outside demo bench versions smoke canary dist aot ops clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -32,6 +32,7 @@ help:
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
+	@echo 'make ops      docs/ops.md: which ops of PyTensor have a rule, here and in its own backends'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
@@ -193,6 +194,9 @@ build/aot/.installed: pyproject.toml
 
 aot: build/aot/.installed
 	@$(AOT_PY) tests/aot/run.py --markdown docs/aot.md $(AOT)
+
+ops: $(STAMP)
+	@$(PY) tests/op_coverage.py --markdown docs/ops.md
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,6 +20,8 @@ class Lowering:
         rule: the function.
         branches: for an op that evaluates only some operands, the operand positions of each branch.
         batched: whether the rule takes leading batch axes (so that `Blockwise` can call it as it is).
+        stretched: whether these axes have one size in all operands; else 1 in those that are the same along an axis,
+            and there is one result.
         inner: whether the op carries an inner graph that is lowered too.
         loops: whether a batch of it may be lowered as a loop over its elements.
         unsupported: from the op to descriptions of what it wraps that has no lowering.
@@ -32,3 +34,4 @@ class Lowering:
     inner: bool = False
     unsupported: Unsupported | None = None
     loops: bool = False
+    stretched: bool = True

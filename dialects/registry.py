@@ -2,8 +2,9 @@
 
 In: an op of a graph library. Out: the rule that lowers it, `rule(ctx, node, *operands) -> Tensor | tuple[Tensor, ...]`.
 
-A rule is registered for the *name* of an op's class, because names are the same in Aesara, PyTensor 2.x and 3.x while
-module paths are not; a name counts only for classes of those libraries. Users register for the class itself:
+A rule is registered for the *name* of an op's class (for one on sparse matrices with `Sparse` before it), because names
+are the same in Aesara, PyTensor 2.x and 3.x while module paths are not; a name counts only for classes of those
+libraries. Users register for the class itself:
 
     @hlograph.lowers(MyOp)
     def my_op(ctx, node, x): ...
@@ -24,8 +25,20 @@ LIBRARIES = ("pytensor", "aesara")
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "factorizations", "index", "jax_ops"),
-    *("linalg", "matrix_equations", "random", "reduce", "scan", "shape", "sort"),
+    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "factorizations", "fourier", "index"),
+    *(
+        "jax_ops",
+        "linalg",
+        "matrix_equations",
+        "places",
+        "random",
+        "reduce",
+        "scan",
+        "shape",
+        "signal",
+        "sort",
+        "sparse",
+    ),
 )
 
 
@@ -38,6 +51,7 @@ def lowers(
     *ops: str | type,
     branches: Branches | None = None,
     batched: bool = False,
+    stretched: bool = True,
     inner: bool = False,
     unsupported: Unsupported | None = None,
     loops: bool = False,
@@ -48,18 +62,20 @@ def lowers(
         ops: names or classes.
         branches: for lazily evaluated operands, from the op to the operand positions of each branch.
         batched: the rule handles leading batch axes.
+        stretched: it wants them in one size in all operands; else they are 1 where an operand is the same along them,
+            and it gives one result.
         inner: the op has an inner graph.
         unsupported: from the op to what it wraps that has no lowering, for the error that lists all of them.
         loops: a batch of the op may be a loop over its elements, where nothing knows how to compute them together.
     """
 
     def register(rule: Rule) -> Rule:
+        facts = rule, branches, batched, inner, unsupported, loops, stretched
         for op in ops:
             if isinstance(op, str):
-                _BY_NAME[op] = Lowering(op, rule, branches, batched, inner, unsupported, loops)
+                _BY_NAME[op] = Lowering(op, *facts)
             else:
-                name = f"{op.__module__}.{op.__qualname__}"
-                _BY_CLASS[op] = Lowering(name, rule, branches, batched, inner, unsupported, loops)
+                _BY_CLASS[op] = Lowering(f"{op.__module__}.{op.__qualname__}", *facts)
         _FOUND.clear()
         return rule
 
@@ -68,19 +84,31 @@ def lowers(
 
 def find(op: Any) -> Lowering | None:
     """The lowering of an op, or None."""
-    class_ = type(op)
+    return find_class(type(op))
+
+
+def find_class(class_: type) -> Lowering | None:
+    """The lowering of the ops of a class, or None."""
     if class_ in _FOUND:
         return _FOUND[class_]
     _load()
     found = None
     for base in class_.__mro__:
         found = _BY_CLASS.get(base)
-        if found is None and base.__module__.partition(".")[0] in LIBRARIES:
-            found = _BY_NAME.get(base.__name__)
+        if found is None:
+            found = _BY_NAME.get(_name_of(base))
         if found is not None:
             break
     _FOUND[class_] = found
     return found
+
+
+def _name_of(class_: type) -> str:
+    """The name that rules go by: of ops on sparse matrices, which repeat names of the others, with `Sparse` before."""
+    library, _, module = class_.__module__.partition(".")
+    if library not in LIBRARIES:
+        return ""
+    return f"Sparse{class_.__name__}" if module.partition(".")[0] == "sparse" else class_.__name__
 
 
 def registered() -> dict[str, Lowering]:

@@ -117,7 +117,8 @@ CASES: dict[str, Case] = {
     **{name: Case(getattr(ps, name), **HYPERBOLIC) for name in ("sinh", "cosh")},
     **{name: Case(scalar(name), **REAL_FUNCTION) for name in ("deg2rad", "rad2deg")},
     "angle": Case(scalar("angle"), **unary("float64", "int64", "complex128")),
-    **{name: Case(getattr(ps, name), **unary(*FLOATS, *INTEGERS)) for name in ("floor", "ceil", "trunc", "sign")},
+    **{name: Case(getattr(ps, name), **unary(*FLOATS, *INTEGERS)) for name in ("floor", "ceil", "trunc")},
+    "sign": Case(ps.sign, **unary(*FLOATS, *INTEGERS, *COMPLEXES)),
     **{name: Case(getattr(ps, name), **unary(*FLOATS)) for name in ("round_half_to_even", "round_half_away_from_zero")},
     **{
         name: Case(getattr(ps, name), **unary(*FLOATS, *INTEGERS, "bool", *COMPLEXES))
@@ -201,6 +202,8 @@ POSITIVE = [1e-3, 0.1, 0.5, 0.9, 1.5, 2.5, 3.7, 10.0, 25.3, 100.0]
 NEGATIVE = [-0.5, -1.3, -2.5, -10.3]
 INFINITE = [np.inf, np.nan]
 SHAPES, POINTS = [0.1, 0.5, 1.0, 2.5, 10.0, 60.0], [0.0, 1e-5, 0.1, 0.5, 1.0, 2.5, 9.0, 30.0, 70.0]
+ORDERS = [0.0, 0.5, 1.0, 2.0, 3.3, 12.0, 49.7, 60.0, -1.0, -0.5, -3.0, -2.7, np.nan]
+REACH = [0.0, 1e-8, 0.1, 1.0, 3.7, 7.9, 8.1, 20.0, 24.9, 25.1, 70.0, 300.0, 1e5, np.nan]
 # Of float32, JAX's and CHLO's series leave errors of this size (SciPy computes in float64 and rounds).
 ROUGH = {"float64": 1e-12, "float32": 2e-5}
 
@@ -254,6 +257,11 @@ SPECIAL: dict[str, Case] = {
     ),
     "i0": case(psm.i0, [*POSITIVE[:-1], *NEGATIVE, 0.0, np.nan]),
     "i1": case(psm.i1, [*POSITIVE[:-1], *NEGATIVE, 0.0, np.nan]),
+    "ive": case(psm.ive, ORDERS, [*REACH, -1.5, -40.0]),
+    "kve": case(psm.kve, ORDERS, REACH),
+    "jv": case(psm.jv, ORDERS, [*REACH, -1.5, -40.0]),
+    "j0": case(psm.j0, [*REACH, *[-x for x in REACH]]),
+    "j1": case(psm.j1, [*REACH, *[-x for x in REACH]]),
     "hyp2f1": case(psm.hyp2f1, [0.5, 2.5], [0.3, 3.0], [1.5, 4.2], [-0.9, 0.0, 0.1, 0.5, 0.9], float64=1e-11),
     "owens_t": case(psm.owens_t, [0.0, 0.1, 1.0, 2.5, -1.0, 7.0, np.nan], [0.0, 0.1, 0.5, 1.0, 2.0, -1.5, 30.0]),
     "polygamma": Case(

@@ -13,6 +13,7 @@ from .control import custom_call as custom_call
 from .control import growing_loop as growing_loop
 from .control import if_ as if_
 from .control import while_loop as while_loop
+from .convolution import correlate as correlate
 from .core import Builder as Builder
 from .core import Check as Check
 from .core import SizeSource as SizeSource
@@ -24,6 +25,7 @@ from .data_sizes import running_count as running_count
 from .data_sizes import true_places as true_places
 from .elementwise import *  # noqa: F403  its `__all__` says what there is
 from .expm import expm as expm
+from .fft import fft as fft
 from .householder import householder_product as householder_product
 from .householder import householder_qr as householder_qr
 from .householder import pivoted_qr as pivoted_qr

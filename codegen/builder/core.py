@@ -446,11 +446,15 @@ class Builder(Places):
             return self.constraints.equate(a, b, text)
         if self.is_local(a, b):
             return self._equate_here(a, b, text)
-        # Of two names for a size the one that is known before the run goes on.
-        data = self._frame.data.keys()
-        if data & dimension.roots(a) and not data & dimension.roots(b):
+        # Of two names for a size the one that is known first goes on: before the run, or earlier in it.
+        if self._latest(a) > self._latest(b):
             a, b = b, a
         return self.constraints.equate(a, b, text)
+
+    def _latest(self, dim: Dim) -> int:
+        """The place, among the sizes from data, of the last one that a dimension depends on; -1 for none."""
+        names = dimension.roots(dim)
+        return max((place for place, name in enumerate(self._frame.data) if name in names), default=-1)
 
     def _equate_here(self, a: Dim, b: Dim, text: str) -> Dim:
         """A demand on sizes known only inside a region: a check, which counts where the region runs."""

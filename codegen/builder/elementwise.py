@@ -328,6 +328,8 @@ _not = _unary("stablehlo.not")
 def not_(x: Tensor) -> Tensor:
     """`stablehlo.not`: logical for booleans, bitwise for integers."""
     known = _known(x)
+    if x.dtype == BOOL and _small(x):
+        return x.builder.constant(~x.literal)  # type: ignore[operator]
     if known is not None and x.dtype == BOOL:
         return _known_result(x, 1 - known, BOOL, lambda: _not(x))
     return _not(x)
@@ -358,7 +360,12 @@ def compare(direction: str, lhs: Operand, rhs: Operand, compare_type: str | None
         if x.builder.exact(a, x.dtype) and x.builder.exact(b, y.dtype):
             return _fold(x, _COMPARE[direction](a, b), BOOL)
         return x.builder.knowing(computed(), _COMPARE[direction](a, b))
-    return computed()
+    found = computed()
+    if isinstance(x.sizes, tuple) and isinstance(y.sizes, tuple) and len(x.sizes) == len(y.sizes):
+        pairs = zip(x.sizes, y.sizes, strict=True)
+        known = tuple(None if a is None or b is None else _COMPARE[direction](a, b) for a, b in pairs)
+        return x.builder.knowing(found, known)
+    return found
 
 
 def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:

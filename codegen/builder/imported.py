@@ -23,6 +23,9 @@ from .core import Tensor
 from .elementwise import unify
 from .types import Dims, DType
 
+# Calls in JAX's modules that are dropped, or that specialization and padding know.
+_KNOWN = {"shape_assertion", "stablehlo.dynamic_reduce_window"}
+
 
 def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor], dtype: DType) -> Tensor:
     """Applies a JAX elementwise function.
@@ -139,7 +142,7 @@ def _exported(
             reason = str(error).partition("\n")[0]
             raise UnsupportedGraphError(f"JAX cannot trace {what}: {reason}") from error
     text = exported.mlir_module()
-    targets = {target for target in re.findall(r"custom_call @([\w.]+)", text) if target != "shape_assertion"}
+    targets = set(re.findall(r"custom_call @([\w.]+)", text)) - _KNOWN
     if targets:
         called = ", ".join(sorted(targets))
         raise UnsupportedGraphError(f"JAX makes {what} a call of {called}, which is not portable; give known sizes")

@@ -72,6 +72,10 @@ def adopt(
         if operation.name == "func.call":
             callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
             operation.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee], module.context)
+        elif operation.name == "stablehlo.custom_call" and "called_computations" in operation.attributes:
+            called = [ir.FlatSymbolRefAttr(x).value for x in ir.ArrayAttr(operation.attributes["called_computations"])]
+            references = [ir.FlatSymbolRefAttr.get(names[symbol], module.context) for symbol in called]
+            operation.attributes["called_computations"] = ir.ArrayAttr.get(references, module.context)
     result = names[symbol_of(main)]
     for function in functions:
         attributes = function.attributes

@@ -21,11 +21,12 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
+from ..builder.sizes import VALUE
 from ..constraints import Constraint
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import PassError
-from ..ir import ops
+from ..ir import ops, transforms
 from ..ir.attributes import dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import return_values
@@ -63,7 +64,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     _fix_values(function, before, sizes)
     if before.has_data_sizes or not all(root.name in sizes for root in before.roots):
         signatures.write(function, after)
-        _substitute_bounds(module, before, sizes)
+        _substitute_texts(module, before, sizes)
         return
     with module.context:
         types = ",".join(_type_text(argument) for argument in after.arguments)
@@ -85,6 +86,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
         before_that, still = still, _open_op(module)
         if still == before_that:
             raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
+    transforms.close(module)
     function = main_function(module)
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
     if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
@@ -177,14 +179,15 @@ def _fix_counts(counts: tuple[Count, ...], sizes: Mapping[str, int]) -> tuple[Co
     return tuple(replace(c, bound=None if c.bound is None else dimension.substitute(c.bound, sizes)) for c in counts)
 
 
-def _substitute_bounds(module: ir.Module, signature: Signature, sizes: Mapping[str, int]) -> None:
-    """Puts the sizes into the upper bounds of sizes from data, where these are computed."""
+def _substitute_texts(module: ir.Module, signature: Signature, sizes: Mapping[str, int]) -> None:
+    """Puts the sizes into what ops say in words: upper bounds of sizes from data, and values that are sizes."""
     signed = {root.name for root in signature.roots if root.kind == "value"}
-    for operation in _custom_calls(module):
-        if "hlograph.bound" in operation.attributes:
-            text = ir.StringAttr(operation.attributes["hlograph.bound"]).value
-            bound = dimension.substitute(parse(text, signed=signed), sizes)
-            operation.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), module.context)
+    for operation in walk(module):
+        for name in ("hlograph.bound", VALUE):
+            if name not in operation.attributes:
+                continue
+            dim = dimension.substitute(parse(ir.StringAttr(operation.attributes[name]).value, signed=signed), sizes)
+            operation.attributes[name] = ir.StringAttr.get(str(dim), module.context)
 
 
 def _with_refined_results(signature: Signature, function: ir.Operation) -> Signature:

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import random
 
+from . import rejection
+
 Array: TypeAlias = Any
 Shape: TypeAlias = "tuple[Any, ...]"
 Sampler = Callable[..., Array]
@@ -234,6 +236,13 @@ def _truncated_exponential(key: Array, shape: Shape, dtype: Any, b: Array, locat
     return location.astype(dtype) - scale.astype(dtype) * jnp.log1p(chance * jnp.expm1(-b.astype(dtype)))
 
 
+@samples("VonMisesRV")
+def _vonmises(key: Array, shape: Shape, dtype: Any, mu: Array, kappa: Array) -> Array:
+    """An angle around `mu`, brought to where it is between -pi and pi."""
+    angle = mu.astype(np.float64) + rejection.vonmises(key, kappa, shape)
+    return jnp.mod(angle + np.pi, 2 * np.pi) - np.pi
+
+
 @samples("MvNormalRV")
 def _multivariate_normal(key: Array, shape: Shape, dtype: Any, mean: Array, cov: Array) -> Array:
     return random.multivariate_normal(key, mean.astype(dtype), cov.astype(dtype), shape, dtype, method="cholesky")
@@ -299,6 +308,11 @@ def _multinomial(key: Array, shape: Shape, dtype: Any, n: Array, p: Array) -> Ar
     # Before jax 0.12 the sampler's own `shape` is that of the result, from then on it leaves out the last axis.
     p = jnp.broadcast_to(p.astype(np.float64), (*shape, p.shape[-1]))
     return random.multinomial(key, jnp.broadcast_to(n.astype(np.float64), shape), p, dtype=np.float64)
+
+
+@samples("HyperGeometricRV")
+def _hypergeometric(key: Array, shape: Shape, dtype: Any, good: Array, bad: Array, count: Array) -> Array:
+    return rejection.hypergeometric(key, good, bad, count, shape)
 
 
 @samples("IntegersRV")

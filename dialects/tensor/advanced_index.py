@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
+from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
@@ -21,7 +19,7 @@ from ..registry import lowers
 from ..releases import unflatten
 from .data_dependent import mask_places
 from .index import Window, in_range, read_windows, slice_window, write_windows
-from .shape import broadcast_to
+from .shape import broadcast_to, common_dims
 
 
 @lowers("MakeSlice")
@@ -109,15 +107,8 @@ def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
     """Index tensors broadcast together."""
     if not indices:
         return []
-    rank = max(x.ndim for x in indices)
-    dims: list[Dim] = [1] * rank
-    for x in indices:
-        for axis, size in enumerate(x.dims, start=rank - x.ndim):
-            known = dims[axis]
-            if not (isinstance(size, int) and size == 1):
-                one = isinstance(known, int) and known == 1
-                dims[axis] = size if one else ctx.equate(known, size, f"index tensors, axis {axis}")
-    dtype = np.result_type(*[x.dtype for x in indices])
+    dims = common_dims(ctx, [x.dims for x in indices], "index tensors")
+    dtype = indices[0].dtype if len({x.dtype for x in indices}) == 1 else INT64
     return [broadcast_to(ctx, hlo.convert(x, dtype), dims, "index tensors") for x in indices]
 
 

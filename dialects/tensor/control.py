@@ -90,8 +90,38 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     if lowering is None or not lowering.batched:
         return _unrolled(ctx, node, operands)
     batch = _batch(ctx, node.inputs, operands, counts)
-    stretched = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
-    return ctx.lower_op(op.core_op, core_node, stretched)
+    if lowering.stretched:
+        given = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
+        return ctx.lower_op(op.core_op, core_node, given)
+    cores = _same_for_all(node, counts)
+    given = _with_cores(ctx, operands, cores)
+    for place, (variable, count) in enumerate(zip(node.inputs, counts, strict=True)):
+        flags = [True] * rank if place in cores else [*[True] * (rank - count), *variable.type.broadcastable[:count]]
+        own = given[place].dims if place in cores else given[place].dims[count:]
+        sizes = (1 if flag else dim for flag, dim in zip(flags, batch, strict=True))
+        given[place] = hlo.reshape(given[place], (*sizes, *own))
+    result = ctx.lower_op(op.core_op, core_node, given)
+    return hlo.broadcast(result, (*batch, *result.dims[rank:]))
+
+
+def _same_for_all(node: Any, counts: Sequence[int]) -> dict[int, Any]:
+    """Operands with batch axes that are plainly the same for the whole batch, by place: a variable for one element."""
+    graphs = library(type(node.op).__module__.partition(".")[0])
+    return {
+        place: core
+        for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
+        if count and not all(x.type.broadcastable[:count])
+        for core in [batching.of_one_element(graphs, x, count)]
+        if core is not None
+    }
+
+
+def _with_cores(ctx: Context, operands: Sequence[Tensor], cores: Mapping[int, Any]) -> list[Tensor]:
+    """The operands, with one element in place of those that are the same for the whole batch."""
+    given = list(operands)
+    for place, lowered in zip(cores, ctx.lower_more(list(cores.values())), strict=True):
+        given[place] = lowered
+    return given
 
 
 def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], counts: Sequence[int]) -> tuple[Dim, ...]:
@@ -116,16 +146,8 @@ def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tenso
     """Ops whose rules know no batch axes: the graph in which they have them (`batching.py`) is lowered in place."""
     graphs = library(type(node.op).__module__.partition(".")[0])
     counts = [x.ndim - len(core) for x, core in zip(operands, node.op.inputs_sig, strict=True)]
-    cores = {
-        place: core
-        for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
-        if count and not all(x.type.broadcastable[:count])
-        for core in [batching.of_one_element(graphs, x, count)]
-        if core is not None
-    }
-    given = list(operands)
-    for place, lowered in zip(cores, ctx.lower_more(list(cores.values())), strict=True):
-        given[place] = lowered
+    cores = _same_for_all(node, counts)
+    given = _with_cores(ctx, operands, cores)
     if all(place in cores or all(x.type.broadcastable[: counts[place]]) for place, x in enumerate(node.inputs)):
         return _repeated(ctx, node, operands, counts, cores)
     try:

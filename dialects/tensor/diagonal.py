@@ -1,11 +1,11 @@
-"""Ops of which newer releases write the graph themselves and older ones do not."""
+"""Writing to diagonals: AllocDiag, FillDiagonal, FillDiagonalOffset."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
+from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ..registry import lowers
@@ -13,7 +13,10 @@ from ..registry import lowers
 
 @lowers("AllocDiag")
 def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
-    """A vector on the k-th diagonal of a zero matrix; the rest through the op's own inner graph, if it has one."""
+    """A vector on the k-th diagonal of a zero matrix; the rest through the op's own inner graph, if it has one.
+
+    Newer releases write the graph themselves.
+    """
     op = node.op
     fgraph = getattr(op, "fgraph", None)
     if fgraph is not None and (x.ndim != 1 or (op.axis1, op.axis2) != (0, 1)):
@@ -22,6 +25,31 @@ def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
     size: Dim = x.dims[0] + abs(offset)
     padded = hlo.pad(x, ctx.constant(0, x.dtype), [max(-offset, 0)], [max(offset, 0)])
     dims = (size, size)
-    rows, columns = (hlo.iota(ctx.builder, dims, axis, hlo.INT64) for axis in (0, 1))
+    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
     on_diagonal = hlo.compare("EQ", hlo.add(rows, offset) if offset else rows, columns)
     return hlo.select(on_diagonal, hlo.broadcast_in_dim(padded, dims, (0,)), ctx.constant(0, x.dtype))
+
+
+@lowers("FillDiagonal")
+def fill_diagonal(ctx: Context, node: Any, x: Tensor, value: Tensor) -> Tensor:
+    """`numpy.fill_diagonal`; with more than two axes all of them must have one size."""
+    if x.ndim > 2:
+        for axis in range(1, x.ndim):
+            ctx.equate(x.dims[0], x.dims[axis], f"FillDiagonal, axis {axis}")
+    first, *others = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in range(x.ndim))
+    return _filled(x, value, hlo.all_true([hlo.compare("EQ", first, other) for other in others]))
+
+
+@lowers("FillDiagonalOffset")
+def fill_diagonal_offset(ctx: Context, node: Any, x: Tensor, value: Tensor, offset: Tensor) -> Tensor:
+    """A value on the diagonal that starts so many columns to the right, or rows down where that is negative.
+
+    PyTensor's Python writes one element for some offsets past the matrix; here nothing is written for them.
+    """
+    rows, columns = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in (0, 1))
+    shifted = hlo.add(rows, hlo.convert(offset, INT64))
+    return _filled(x, value, hlo.compare("EQ", shifted, columns))
+
+
+def _filled(x: Tensor, value: Tensor, places: Tensor) -> Tensor:
+    return hlo.select(places, hlo.broadcast_in_dim(hlo.convert(value, x.dtype), x.dims, ()), x)

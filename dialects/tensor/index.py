@@ -287,12 +287,36 @@ def _fixed(entry: Any) -> int | slice | None:
 @lowers("IncSubtensor")
 def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
     """`x` with `x[...] = y` or `x[...] += y`."""
-    windows = _windows(ctx, x, unflatten(node.op.idx_list, indices))
+    entries = unflatten(node.op.idx_list, indices)
+    increment = not node.op.set_instead_of_inc
+    known = _known_write(ctx, x, y, entries, increment=increment)
+    if isinstance(known, Tensor):
+        return known
+    windows = _windows(ctx, x, entries)
     y = hlo.convert(y, x.dtype)
     kept = tuple(w.length for w in windows if not w.dropped)
     y = broadcast_to(ctx, y, kept, "the written value")
     y = hlo.reshape(y, tuple(w.length for w in windows))
-    return write_windows(ctx, x, y, windows, increment=not node.op.set_instead_of_inc)
+    result = write_windows(ctx, x, y, windows, increment=increment)
+    return result if known is None else ctx.builder.knowing(result, known)
+
+
+def _known_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, increment: bool) -> Tensor | Sizes:
+    """A vector of known sizes with one of them written, as in `set_subtensor(x.shape[-1], n)`.
+
+    What is known of it as sizes, where its value must come from the vector itself; None where nothing is known.
+    """
+    if not isinstance(x.sizes, tuple) or not hlo.wide_integer(x.dtype) or not hlo.wide_integer(y.dtype):
+        return None
+    if y.ndim or y.sizes is None or isinstance(y.sizes, tuple) or len(entries) != 1:
+        return None
+    place = _fixed(entries[0])
+    if not isinstance(place, int) or not -len(x.sizes) <= place < len(x.sizes):
+        return None
+    sizes = list(x.sizes)
+    sizes[place] = sizes[place] + y.sizes if increment else y.sizes
+    known = tuple(sizes)
+    return ctx.builder.size_vector(known, x.dtype) if ctx.builder.exact(known, x.dtype) else known
 
 
 def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:

@@ -81,7 +81,8 @@ def draw(
 
     name = type(op).__name__.removesuffix("RV").lower()
     sizes, shapes = _shapes(ctx, op, batch_ndim, variables, [key, *parameters], size)
-    statics = {place: _static(ctx, parameters[place], name) for place in samplers.static_parameters(op)}
+    places = samplers.static_parameters(op)
+    statics = {place: _static(ctx, parameters[place], op.ndims_params[place], name) for place in places}
     fixed = all(type(dim) is int for dim in sizes)
     operands, mapped = [hlo.reshape(key, shapes[0])], [_mapped(variables[0], batch_ndim)]
     for place, (x, variable, shape) in enumerate(zip(parameters, variables[1:], shapes[1:], strict=True)):
@@ -110,12 +111,23 @@ def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:
     return tuple(not flag for flag in variable.type.broadcastable[:batch_ndim]) if batch_ndim else ()
 
 
-def _static(ctx: Context, parameter: Tensor, name: str) -> int | tuple[int, ...]:
-    """The value of a parameter that decides a shape."""
+def _static(ctx: Context, parameter: Tensor, rank: int, name: str) -> int | tuple[int, ...]:
+    """The value of a parameter that decides a shape, the same for all elements of a batch."""
     value: Any = parameter.sizes
+    if parameter.literal is not None and parameter.ndim > rank:
+        rows = np.unique(parameter.literal.reshape(-1, *parameter.literal.shape[parameter.ndim - rank :]), axis=0)
+        value = tuple(map(int, rows[0])) if rank and len(rows) == 1 else int(rows[0]) if len(rows) == 1 else (None,)
     if not all(type(dim) is int for dim in (value if isinstance(value, tuple) else (value,))):
         raise UnsupportedGraphError(f"{name} at {ctx.builder.where}: JAX needs a constant for the number of elements")
     return value
+
+
+def _signatures(op: Any) -> list[tuple[str, ...]]:
+    """The names of the core axes of each parameter; without a signature no two are known to be the same."""
+    found = getattr(op, "inputs_sig", None)
+    if found is not None:
+        return list(found)
+    return [tuple(f"{place}.{axis}" for axis in range(rank)) for place, rank in enumerate(op.ndims_params)]
 
 
 def _shapes(
@@ -125,7 +137,7 @@ def _shapes(
 
     The first operand is the key.
     """
-    signatures = [("key",), *op.inputs_sig]
+    signatures = [("key",), *_signatures(op)]
     counts = [x.ndim - len(core) for x, core in zip(operands, signatures, strict=True)]
     rank = max(counts)
     known: dict[int | str, Dim] = {}

@@ -86,11 +86,16 @@ _OF_SIZES: dict[str, Callable[[Dim, Dim], Dim]] = {
     "maximum": maximum,
     "minimum": minimum,
 }
+_OF_TRUTHS: dict[str, Callable[[Dim, Dim], Dim]] = {"or": maximum, "and": minimum}
 
 
 def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], dtype: Any) -> Dim | None:
     """The reduction of a vector of sizes is a size: `x.size` is the product of `x.shape`."""
-    if not axes or not isinstance(x.sizes, tuple) or not x.sizes or monoid not in _OF_SIZES:
+    if not axes or not isinstance(x.sizes, tuple) or not x.sizes or None in x.sizes:
+        return None
+    if x.dtype.kind == "b" and dtype.kind == "b" and monoid in _OF_TRUTHS:
+        return fold(_OF_TRUTHS[monoid], x.sizes)
+    if monoid not in _OF_SIZES:
         return None
     accumulator = dtype if monoid in ("maximum", "minimum") else _accumulator(ctx.node.op, x.dtype, dtype)
     if dtype not in (np.int32, np.int64) or accumulator not in (np.int32, np.int64):

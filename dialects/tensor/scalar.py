@@ -52,9 +52,10 @@ def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
 
 # Ops without a meaning for complex numbers, or with one in NumPy alone (an order of pairs).
 _REAL_ONLY = """
-    LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv FloorDivide Mod Sign Sgn Softplus Log1mexp
+    LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv FloorDivide Mod Softplus Log1mexp
     Deg2Rad Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc
     GammaIncC GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1
+    Ive Kve J0 J1 Jv
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen.builder import INT64, Tensor
+from ...codegen.builder import INT64, Dims, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
@@ -26,6 +26,19 @@ def broadcast_to(ctx: Context, x: Tensor, dims: Sequence[Dim], what: str) -> Ten
     return hlo.broadcast(x, tuple(target))
 
 
+def common_dims(ctx: Context, shapes: Sequence[Dims], what: str) -> Dims:
+    """The shape that shapes have together: an axis whose size is statically 1 stretches, others must agree."""
+    rank = max(map(len, shapes))
+    dims: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, start=rank - len(shape)):
+            known = dims[axis]
+            if not (isinstance(size, int) and size == 1):
+                one = isinstance(known, int) and known == 1
+                dims[axis] = size if one else ctx.equate(known, size, f"{what}, axis {axis}")
+    return tuple(dims)
+
+
 def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
     """Scalars as dimensions that are not negative; those computed from data become sizes from data."""
     dims = []
@@ -36,7 +49,7 @@ def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, 
                 fits = hlo.compare("GE", size, hlo.full_like(size, 0))
                 ctx.check(fits, "ValueError", "negative dimensions are not allowed")
                 size = hlo.maximum_(size, 0)  # the run must get to where the flag is read
-            dims.append(hlo.data_size(size, what.lower()))
+            dims.append(hlo.data_size(size, what.split()[-1].lower()))
             continue
         dim = ctx.dim(x, f"size {axis} of {what}")
         ctx.at_least(dim, 0, f"size {axis} of {what}")
@@ -93,7 +106,7 @@ def reshape(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Same elements in a new shape; one size may be -1."""
     wanted = _target(ctx, node.inputs[1], target, node.outputs[0].type.ndim, "the target of Reshape")
     static = node.outputs[0].type.shape
-    wanted = [s if s is not None else w for s, w in zip(static, wanted, strict=True)]
+    wanted = [w if s is None else s for s, w in zip(static, wanted, strict=True)]
     return hlo.reshape(x, _completed(ctx, x.dims, wanted, "Reshape"))
 
 
@@ -103,12 +116,27 @@ def _target(ctx: Context, variable: Any, target: Tensor, length: int, what: str)
         return []
     while variable.owner is not None and type(variable.owner.op).__name__ == "SpecifyShape":
         variable = variable.owner.inputs[0]
-    if variable.owner is None and target.sizes is None:
+    if variable.owner is None and target.dims != (length,):
         raise DataDependentSizeError(
             f"{what} is the vector {variable}, whose length is not known when the program is emitted "
             f"({ctx.builder.where}); give it, dims={{{str(variable)!r}: ({length},)}}, or use integer scalar inputs"
         )
-    return list(ctx.builder.dims_of(target, what))
+    return vector_of_sizes(ctx, target, length, what, open_=True)
+
+
+def vector_of_sizes(ctx: Context, vector: Tensor, length: int, what: str, *, open_: bool = False) -> list[Dim]:
+    """The elements of an integer vector as dimensions; those computed from data become sizes from data.
+
+    With `open_`, those that are known may be -1.
+    """
+    if isinstance(vector.sizes, tuple) or vector.literal is not None:
+        return list(ctx.builder.dims_of(vector, what))
+    dims: list[Dim] = []
+    for place in range(length):
+        element = hlo.reshape(hlo.slice(vector, [place], [place + 1]), ())
+        stays = open_ and element.sizes is not None and not isinstance(element.sizes, tuple)
+        dims.append(ctx.dim(element, what) if stays else sizes_of(ctx, [element], what)[0])
+    return dims
 
 
 def _completed(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: str) -> tuple[Dim, ...]:
@@ -220,9 +248,15 @@ def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor
     if axis is None:
         axis = _static_int(ctx, operands[0], "the axis of Split")
     axis %= x.ndim
-    sizes = ctx.builder.dims_of(operands[-1], "the sizes of Split")
-    if len(sizes) != node.op.len_splits:
-        raise UnsupportedGraphError(f"Split into {node.op.len_splits} with {len(sizes)} sizes")
+    count = node.op.len_splits
+    given = operands[-1]
+    (length,) = given.dims
+    if ctx.equate(count, length, "Split, the number of sizes") != count:
+        raise UnsupportedGraphError(f"Split into {count} with {length} sizes")
+    if given.sizes is None and given.literal is None:
+        sizes = _computed_pieces(ctx, given, x.dims[axis], count)
+    else:
+        sizes = list(ctx.builder.dims_of(given, "the sizes of Split"))
     parts = []
     start: Dim = 0
     for index, size in enumerate(sizes):
@@ -231,6 +265,28 @@ def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor
         start = start + size
     ctx.equate(start, x.dims[axis], "the sizes of Split add up to the axis")
     return tuple(parts)
+
+
+def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> list[Dim]:
+    """The sizes of pieces that are computed from data: the last one is what is left."""
+    given = hlo.convert(given, INT64)
+    whole = hlo.reduce_monoid(given, [0], "add")
+    ctx.check(
+        hlo.compare("EQ", whole, ctx.builder.size(total)),
+        "ValueError",
+        "Split sizes do not sum up to input length along axis",
+    )
+    positive = hlo.reduce_monoid(hlo.compare("GE", given, hlo.full_like(given, 0)), [0], "and")
+    ctx.check(positive, "ValueError", "Split sizes cannot be negative")
+    dims: list[Dim] = []
+    left = total
+    for place in range(count - 1):
+        element = hlo.reshape(hlo.slice(given, [place], [place + 1]), ())
+        # the run must get to where the flag is read
+        size = hlo.minimum_(hlo.maximum_(element, 0), hlo.maximum_(ctx.builder.size(left), 0))
+        dims.append(hlo.data_size(size, "split", total))
+        left = left - dims[-1]
+    return [*dims, left]
 
 
 def range_length(start: Dim, stop: Dim, step: int) -> Dim:

@@ -1,8 +1,8 @@
 """Scalar ops that are special functions: error, gamma and beta functions and their inverses, Bessel, Owen's T.
 
 In and out as in `scalar.py`, whose table these rules join. Most functions come from `jax.scipy.special`; the rest is
-written here. The inverses of the incomplete gamma and beta functions solve in a transformed variable in which the
-function's logarithm is concave, so that Newton's method cannot cycle.
+written here, or in `bessel.py`. The inverses of the incomplete gamma and beta functions solve in a transformed variable
+in which the function's logarithm is concave, so that Newton's method cannot cycle.
 """
 
 from __future__ import annotations
@@ -259,6 +259,20 @@ def _gamma_quantile(a: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 def _in_float64(dtype: DType, operands: tuple[Tensor, ...], function: Callable[..., Tensor]) -> Tensor:
     """The function of operands widened to float64: an inverse needs more digits than its result has."""
     return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.unify(*operands)]), dtype)
+
+
+def _bessel(op: str, name: str) -> None:
+    def rule(dtype: DType, *operands: Tensor) -> Tensor:
+        from . import bessel
+
+        function = getattr(bessel, name)
+        return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs, xs[0].dtype))
+
+    to_output(op)(rule)
+
+
+for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Ive": "ive", "Kve": "kve"}.items():
+    _bessel(_op, _name)
 
 
 @to_output("GammaIncInv")

@@ -19,7 +19,7 @@ from typing import Any
 from ...codegen.errors import BatchingError
 from ..library import Library
 from ..registry import LIBRARIES
-from ..releases import inner_graph
+from ..releases import axis_property, inner_graph
 from ..walk import order
 
 Rule = Callable[["Batch", Any, list[Any]], Sequence[Any] | None]
@@ -94,6 +94,13 @@ def of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
     if hasattr(op, "scalar_op") and name == "Elemwise":
         cores = [of_one_element(library, x, rank) for x in owner.inputs]
         return None if any(core is None for core in cores) else op(*cores)
+    axis = axis_property(op) if name == "Join" else None
+    if axis is not None and axis >= rank:
+        cores = [of_one_element(library, x, rank) for x in owner.inputs]
+        return None if any(core is None for core in cores) else library.module("tensor").join(axis - rank, *cores)
+    if hasattr(op, "scalar_op") and op.axis is not None and min(op.axis) >= rank:
+        core = of_one_element(library, owner.inputs[0], rank)
+        return None if core is None else op.clone(axis=tuple(axis - rank for axis in op.axis))(core)
     return None
 
 

@@ -67,6 +67,19 @@ show_scalar(psm.i1, "float64")
 show_scalar(psm.betainc, "float64", "float64", "float64")
 # CHECK-NEXT: Hyp2F1: @hyp2f1(x, y, z, w) : f64
 show_scalar(psm.hyp2f1, "float64", "float64", "float64", "float64")
+
+# Bessel functions are written for JAX, too.
+
+# CHECK-NEXT: J0: @j0(x) : f64
+show_scalar(psm.j0, "float64")
+# CHECK-NEXT: J1: @j1(x) : f64
+show_scalar(psm.j1, "float64")
+# CHECK-NEXT: Jv: @jv(x, y) : f64
+show_scalar(psm.jv, "float64", "float64")
+# CHECK-NEXT: Ive: @ive(x, y) : f64
+show_scalar(psm.ive, "float64", "float64")
+# CHECK-NEXT: Kve: @kve(x, y) : f64
+show_scalar(psm.kve, "float64", "float64")
 # CHECK-NEXT: NdtriExp: ... select(...) : f64
 ndtri_exp = this_or_another_release(
     psm, "ndtri_exp", lambda: of_another_release(type(psm.erf), "NdtriExp")(psm.erf.output_types_preference)

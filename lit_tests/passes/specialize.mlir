@@ -75,3 +75,23 @@ module @calls {
     return %0 : tensor<?xf64>
   }
 }
+
+// -----
+
+// A transform waits for its lengths.
+// CHECK-LABEL: module @transform
+// CHECK: stablehlo.fft %arg0, type = RFFT, length = [7] : (tensor<3x7xf64>) -> tensor<3x4xcomplex<f64>>
+module @transform {
+  func.func @main(%x: tensor<?x?xf64> {hlograph.dims = ["n", "n + 4"]}) -> tensor<?x?xcomplex<f64>> {
+    %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
+    %1 = stablehlo.constant dense<2> : tensor<i32>
+    %2 = stablehlo.divide %0, %1 : tensor<i32>
+    %3 = stablehlo.constant dense<3> : tensor<i32>
+    %4 = stablehlo.add %2, %3 : tensor<i32>
+    %5 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %4 : (tensor<i32>) -> tensor<1xi32>
+    %7 = stablehlo.concatenate %5, %6, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %8 = stablehlo.custom_call @hlograph.fft(%x, %7) {api_version = 4 : i32, backend_config = {kind = "RFFT", rank = 1 : i64}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<?x?xf64>, tensor<2xi32>) -> tensor<?x?xcomplex<f64>>
+    return %8 : tensor<?x?xcomplex<f64>>
+  }
+}

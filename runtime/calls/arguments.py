@@ -151,7 +151,15 @@ def _constraint_message(signature: Signature, constraint: Constraint, sizes: Map
     names = dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
     found = ", ".join(f"{name} = {sizes[name]}" for name in sorted(names))
     where = f", demanded by {constraint.where}" if constraint.where else ""
-    return f"expected {constraint}, got {found}{origin(signature, names)}{where}"
+    return f"expected {constraint}, got {found}{origin(signature, names)}{where}{_stretching(constraint, sizes)}"
+
+
+def _stretching(constraint: Constraint, sizes: Mapping[str, int]) -> str:
+    """What NumPy would do with an axis of size 1, and PyTensor's types do not allow."""
+    ones = [dim for dim in (constraint.lhs, constraint.rhs) if sizes.get(str(dim)) == 1]
+    if constraint.relation != "==" or not ones:
+        return ""
+    return f"; {ones[0]} = 1 is not stretched: Runtime broadcasting not allowed"
 
 
 def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], Any, bool]:

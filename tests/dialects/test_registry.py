@@ -15,7 +15,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.ifelse import ifelse
-from pytensor.tensor.fft import rfft
+from pytensor.printing import Print
 from support import check_lowering
 
 import hlograph
@@ -144,7 +144,7 @@ def test_all_ops_without_a_rule_are_listed_in_one_error() -> None:
     inner = OpFromGraph([a], [pt.exp(Tripled()(a))])
     named = Doubled()(X)
     named.name = "twice"
-    graph = ifelse(X.sum() > 0, inner(named), Halves(False)(pt.exp(X))[0]) + rfft(X[None])[0, 0, 0]
+    graph = ifelse(X.sum() > 0, inner(named), Halves(False)(pt.exp(X))[0]) + Print("sum")(X.sum())
     with pytest.raises(errors.UnsupportedOpError) as raised:
         hlograph.emit_stablehlo(([X], [graph]))
     message = str(raised.value)
@@ -152,7 +152,7 @@ def test_all_ops_without_a_rule_are_listed_in_one_error() -> None:
     lines = message.splitlines()[1:5]
     assert sum("twice = Doubled(x: " in line for line in lines) == 1
     assert sum("Halves{swap=False}(Elemwise output: " in line for line in lines) == 1
-    assert sum("RFFTOp" in line for line in lines) == 1
+    assert sum("Print" in line for line in lines) == 1
     assert sum("Tripled(" in line and "inside OpFromGraph at node" in line for line in lines) == 1
     assert all("node " in line and " of " in line for line in lines)
     assert "hlograph.lowers" in message

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import Rewrite, apply
+from .convolutions import shifted_products
 from .factors import small_cholesky, small_triangular_solve
 from .running import running_loop
 from .sorts import rank_sort
@@ -32,6 +33,7 @@ _REWRITES = tuple(
         ("cholesky", small_cholesky),
         ("triangular_solve", small_triangular_solve),
         ("sort", rank_sort),
+        ("convolution", shifted_products),
     )
 )
 

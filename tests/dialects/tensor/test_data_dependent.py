@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from data_sizes import DemandError, check_data_sizes, markers, resolve
 from pytensor.ifelse import ifelse
-from support import check_lowering
+from support import assert_same, check_lowering
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, DataDependentSizeError, IndexOutOfBoundsError, UnsupportedGraphError
@@ -240,6 +240,48 @@ def test_unique_refuses_complex_numbers():
     z = pt.zvector("z")
     with pytest.raises(UnsupportedGraphError, match="complex"):
         hlograph.emit_stablehlo(([z], pt.unique(z)))
+
+
+# ---- new shapes and pieces ----
+
+
+@pytest.mark.parametrize("counts", [[2, 10], [20, 1], [4, 5]])
+def test_reshape_to_a_computed_shape(counts):
+    check_data_sizes([matrix, k], matrix.reshape(k, ndim=2), GRID, counts)
+    check_data_sizes([matrix, k], matrix.reshape((k.min(), -1)), GRID, counts)
+    check_data_sizes([matrix, k], matrix.reshape((-1, k[0], 1)).sum(0), GRID, counts)
+
+
+def test_reshape_to_a_shape_that_does_not_fit():
+    fn = hlograph.function([matrix, k], matrix.reshape(k, ndim=2))
+    for counts in ([2, 9], [-2, -10], [0, 10]):
+        with pytest.raises((ArgumentShapeError, ValueError), match=r"reshape|negative dimensions"):
+            fn(GRID, np.array(counts))
+
+
+@pytest.mark.parametrize("counts", [[1, 3, 0], [0, 0, 4], [4, 0, 0]])
+def test_split_into_computed_sizes(counts):
+    pieces = pt.split(matrix, k, n_splits=3)
+    check_data_sizes([matrix, k], [*pieces], GRID, counts)
+    check_data_sizes([matrix, k], [pieces[0].sum(0), pieces[2] * 2], GRID, counts)
+
+
+def test_split_into_sizes_that_do_not_fit():
+    fn = hlograph.function([matrix, k], [*pt.split(matrix, k, n_splits=3)])
+    for counts, message in [([1, 3, 1], "do not sum"), ([1, 1, 1], "do not sum"), ([5, -2, 1], "cannot be negative")]:
+        with pytest.raises(ValueError, match=message):
+            fn(GRID, np.array(counts))
+
+
+PAD_MODES = ["constant", "edge", "linear_ramp", "maximum", "mean", "minimum", "reflect", "symmetric", "wrap"]
+
+
+@pytest.mark.parametrize("mode", PAD_MODES)
+def test_pad_with_widths_that_come_with_the_call(mode):
+    widths = pt.lmatrix("widths")
+    for amounts in ([[1, 2], [3, 0]], [[0, 0], [2, 9]]):
+        fn = hlograph.function([matrix, widths], pt.pad(matrix, widths, mode=mode))
+        assert_same(fn(GRID, np.array(amounts)), np.pad(GRID, amounts, mode=mode))
 
 
 # ---- repeat ---------------------------------------------------------------------------------------------------------

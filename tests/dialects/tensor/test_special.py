@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import mpmath
 import numpy as np
 import pytensor
 import pytensor.scalar as ps
@@ -26,6 +27,9 @@ LONG = (
     "gammaincinv",
     "gammainccinv",
     "hyp2f1",
+    "ive",
+    "kve",
+    "jv",
 )  # loops: up to minutes in the interpreter
 
 
@@ -61,7 +65,7 @@ def test_function(name: str) -> None:
         for actual, value in zip(results, expected, strict=True):
             rtol = tested.tolerance[value.dtype.name]
             # Near a zero of the function the error is that of its terms, which are about 1.
-            atol = 10 * np.finfo(value.dtype).eps if name in ("gammaln", "psi", "owens_t") else 0.0
+            atol = 10 * np.finfo(value.dtype).eps if name in ("gammaln", "psi", "owens_t", "j0", "j1", "jv") else 0.0
             atol = max(atol, float(np.finfo(value.dtype).tiny))
             assert_same(actual, value, rtol=rtol, atol=atol, label=f"{name} in {value.dtype}, {kind}")
 
@@ -75,6 +79,25 @@ def test_imported_functions_of_small_tensors(size: int) -> None:
     y = 1 + x
     check_lowering([x], [pt.gammaincinv(y, x), pt.owens_t(x, y)], values, rtol=1e-10, interpret=False)
     check_lowering([x], [pt.hyp2f1(x, y, y + x, x)], values, rtol=1e-10, interpret=False, static=False)
+
+
+def test_bessel_functions_far_out() -> None:
+    """Where SciPy has fewer digits, or NaN."""
+    v, x = pt.vector("v"), pt.vector("x")
+    orders = np.array([0.0, 0.3, 2.0, 49.9, 50.1, 60.5, 2.5, 100.0, 7.0])
+    points = np.array([1e-300, 1e-20, 1e-3, 8.0, 300.0, 150.0, 1e4, 90.0, 25.0])
+    pairs = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(orders, points, strict=True)]
+    with mpmath.workdps(40):
+        wanted = [
+            np.array([float(mpmath.besseli(a, b) * mpmath.exp(-b)) for a, b in pairs]),
+            np.array([float(mpmath.besselk(a, b, maxprec=10**5) * mpmath.exp(b)) for a, b in pairs]),
+            np.array([float(mpmath.besselj(a, b)) for a, b in pairs]),
+        ]
+    function = hlograph.function([v, x], [pt.ive(v, x), pt.kve(v, x), pt.jv(v, x)])
+    for found, value in zip(function(orders, points), wanted, strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-12)
+    limits = function(orders[:3], np.full(3, np.inf))
+    np.testing.assert_array_equal(limits, np.zeros((3, 3)))
 
 
 def test_functions_of_scalars_and_matrices() -> None:
@@ -96,6 +119,7 @@ def test_functions_of_scalars_and_matrices() -> None:
 
 UNIT, MORE, LARGE = [0.1, 0.35, 0.6, 0.83], [0.3, 0.8, 1.7, 4.2], [1.1, 1.7, 3.2, 8.0]
 ANY, LESS = [-1.3, -0.4, 0.7, 2.1], [-0.1, -0.5, -1.2, -3.0]
+ORDERS = [0.0, 0.5, 2.0, 7.3]
 GRADIENTS: dict[str, tuple[list[float], ...]] = {
     **dict.fromkeys(
         words(
@@ -120,11 +144,14 @@ GRADIENTS: dict[str, tuple[list[float], ...]] = {
     "betainc": (MORE, LARGE, UNIT),
     "betaincinv": (MORE, LARGE, UNIT),
     "hyp2f1": (MORE, LARGE, LARGE, UNIT),
+    **dict.fromkeys(words("ive kve jv"), (ORDERS, MORE)),
+    **dict.fromkeys(words("i1 j0 j1"), (ANY,)),
     "clip": (ANY, LESS, UNIT),
     "switch": ([0.0, 1.0, 1.0, 0.0], ANY, MORE),
 }
-# Undefined in PyTensor too: the derivative by the order or shape of an inverse.
+# Undefined in PyTensor too: the derivative by the order of a Bessel function, or the shape of an inverse.
 UNDEFINED = {"gammaincinv": {0}, "gammainccinv": {0}, "betaincinv": {0, 1}, "switch": {0}}
+UNDEFINED |= {"ive": {0}, "kve": {0}, "jv": {0}}
 
 
 def _gradients(name: str) -> tuple[list, list]:

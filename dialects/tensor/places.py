@@ -1,0 +1,160 @@
+"""Indices that come with a value each: UnravelIndex, RavelMultiIndex, Choose, PermuteRowElements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...codegen import builder as hlo
+from ...codegen.builder import INT64, Tensor
+from ...codegen.dims import Dim
+from ...codegen.emit import Context
+from ..registry import lowers
+from .index import in_range
+from .shape import broadcast_to, common_dims
+
+
+def _elements(vector: Tensor, count: int) -> list[Tensor]:
+    """The elements of an integer vector, as int64 scalars."""
+    vector = hlo.convert(vector, INT64)
+    return [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(count)]
+
+
+def _all(flags: Tensor) -> Tensor:
+    return hlo.reduce_monoid(flags, range(flags.ndim), "and")
+
+
+def _inside(x: Tensor, size: Tensor) -> Tensor:
+    """Flags of the integers from 0 to below `size`."""
+    return hlo.and_(hlo.compare("GE", x, hlo.full_like(x, 0)), hlo.compare("LT", x, size))
+
+
+def _floor_remainder(x: Tensor, size: Tensor) -> Tensor:
+    """`x` modulo a positive size, not negative."""
+    rest = hlo.remainder(x, size)
+    return hlo.select(hlo.compare("LT", rest, hlo.full_like(rest, 0)), hlo.add(rest, size), rest)
+
+
+def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> Tensor:
+    """int64 indices below `size`: checked, wrapped around or clipped."""
+    x = hlo.convert(x, INT64)
+    if mode == "wrap":
+        return _floor_remainder(x, hlo.maximum_(size, 1))
+    if mode == "clip":
+        return hlo.clamp(0, x, hlo.subtract(hlo.maximum_(size, 1), 1))
+    ctx.check(_all(_inside(x, size)), "ValueError", message)
+    return x
+
+
+@lowers("UnravelIndex")
+def unravel_index(ctx: Context, node: Any, index: Tensor, shape: Tensor) -> list[Tensor]:
+    """`numpy.unravel_index`: flat indices to one index for each axis."""
+    sizes = _elements(shape, len(node.outputs))
+    rest = hlo.convert(index, INT64)
+    total = ctx.constant(1, INT64)
+    for size in sizes:
+        total = hlo.multiply(total, size)
+    inside = _inside(rest, total)
+    ctx.check(_all(inside), "ValueError", f"index is out of bounds for the array at {ctx.builder.where}")
+    found: list[Tensor] = []
+    inner_first = sizes if node.op.order == "F" else sizes[::-1]
+    for size in inner_first[:-1]:
+        size = hlo.maximum_(size, 1)
+        found.append(hlo.remainder(rest, size))
+        rest = hlo.divide(rest, size)
+    found += [rest] if sizes else []
+    return found if node.op.order == "F" else found[::-1]
+
+
+@lowers("RavelMultiIndex")
+def ravel_multi_index(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
+    """`numpy.ravel_multi_index`: one index for each axis to flat indices."""
+    *indices, shape = operands
+    sizes = _elements(shape, len(indices))
+    dims = common_dims(ctx, [x.dims for x in indices], "the indices of RavelMultiIndex")
+    indices = [broadcast_to(ctx, x, dims, "the indices of RavelMultiIndex") for x in indices]
+    message = f"invalid entry in coordinates array at {ctx.builder.where}"
+    places = [_in_mode(ctx, x, size, node.op.mode, message) for x, size in zip(indices, sizes, strict=True)]
+    outer_first = list(zip(places, sizes, strict=True))
+    if node.op.order == "F":
+        outer_first.reverse()
+    flat = outer_first[0][0]
+    for place, size in outer_first[1:]:
+        flat = hlo.add(hlo.multiply(flat, size), place)
+    return flat
+
+
+def _index_vectors(ctx: Context, dims: Sequence[Dim], axis: int, index: Tensor) -> Tensor:
+    """For each place of a shape the place itself, with `index` for one axis; as the last axis."""
+    parts = [index if a == axis else hlo.iota(ctx.builder, tuple(dims), a, INT64) for a in range(len(dims))]
+    return hlo.concatenate([hlo.expand_dims(x, [x.ndim]) for x in parts], len(dims))
+
+
+def _take_along(ctx: Context, x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """`numpy.take_along_axis` for int64 indices in range; other axes have the sizes of `x`."""
+    axes = list(range(x.ndim))
+    return hlo.gather(
+        x,
+        _index_vectors(ctx, index.dims, axis, index),
+        offset_dims=[],
+        collapsed_slice_dims=axes,
+        start_index_map=axes,
+        index_vector_dim=x.ndim,
+        slice_sizes=hlo.element_sizes(x, axes, index),
+    )
+
+
+@lowers("MakeList")
+def make_list(ctx: Context, node: Any, *elements: Tensor) -> list[list[Tensor]]:
+    """A list as a value, an operand of Choose."""
+    return [list(elements)]
+
+
+@lowers("Choose")
+def choose(ctx: Context, node: Any, index: Tensor, choices: Any) -> Tensor:
+    """`numpy.choose`: for each index the element at the same place of the choice that it names."""
+    parts = choices if isinstance(choices, list) else [choices]
+    inner = [x.dims if isinstance(choices, list) else x.dims[1:] for x in parts]
+    dims = common_dims(ctx, [index.dims, *inner], "Choose")
+    index = broadcast_to(ctx, index, dims, "the indices of Choose")
+    rows = []
+    for x, own in zip(parts, inner, strict=True):
+        count = 1 if isinstance(choices, list) else x.dims[0]
+        x = hlo.reshape(x, (count, *[1] * (len(dims) - len(own)), *own))
+        rows.append(broadcast_to(ctx, x, (count, *dims), "the choices of Choose"))
+    table = hlo.concatenate(rows, 0)
+    ctx.at_least(table.dims[0], 1, "the number of choices")
+    message = f"invalid entry in choice array at {ctx.builder.where}"
+    index = _in_mode(ctx, index, ctx.builder.size(table.dims[0]), node.op.mode, message)
+    return hlo.reshape(_take_along(ctx, table, hlo.expand_dims(index, [0]), 0), dims)
+
+
+@lowers("PermuteRowElements")
+def permute_row_elements(ctx: Context, node: Any, x: Tensor, order: Tensor) -> Tensor:
+    """The elements of each row (along the last axis) in the order that indices say, or put where they say.
+
+    An axis but the last stretches where the type says that its size is 1.
+    """
+    patterns = [variable.type.broadcastable for variable in node.inputs]
+    dims = list(x.dims)
+    for axis, flags in enumerate(zip(*patterns, strict=True)):
+        if not any(flags) or axis == x.ndim - 1:
+            dims[axis] = ctx.equate(x.dims[axis], order.dims[axis], f"PermuteRowElements, axis {axis}")
+        else:
+            dims[axis] = order.dims[axis] if flags[0] else x.dims[axis]
+    x, order = (hlo.broadcast_in_dim(operand, tuple(dims), range(len(dims))) for operand in (x, order))
+    last = len(dims) - 1
+    places = hlo.convert(in_range(ctx, order, dims[last], last), INT64)
+    if not node.op.inverse:
+        return _take_along(ctx, x, places, last)
+    axes = list(range(len(dims)))
+    return hlo.scatter(
+        hlo.full_like(x, 0),
+        _index_vectors(ctx, places.dims, last, places),
+        x,
+        "set",
+        update_window_dims=[],
+        inserted_window_dims=axes,
+        scatter_dims_to_operand_dims=axes,
+        index_vector_dim=len(dims),
+    )

@@ -1,0 +1,100 @@
+"""Signals: convolutions and windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...codegen import builder as hlo
+from ...codegen.builder import INT64, Dims, Tensor
+from ...codegen.dims import Dim, maximum, minimum
+from ...codegen.emit import Context
+from ...codegen.errors import UnsupportedGraphError
+from ..registry import lowers
+from .shape import sizes_of
+
+
+@lowers("Convolve1d", "Convolve2d", batched=True, stretched=False)
+def convolve(ctx: Context, node: Any, x: Tensor, kernel: Tensor, full: Tensor) -> Tensor:
+    """`numpy.convolve`, over one axis or two: all places where the two meet, or those where one covers the other.
+
+    Either may be the longer one, but along all axes. Zeros around `x` stand for what the kernel sees past its ends.
+    """
+    rank = node.op.ndim
+    name = type(node.op).__name__
+    batch, kernel_batch = x.dims[:-rank], kernel.dims[:-rank]
+    sizes, lengths = x.dims[-rank:], kernel.dims[-rank:]
+    for axis, size in enumerate((*sizes, *lengths)):
+        ctx.at_least(size, 1, f"size {axis % rank} of an operand of {name}")
+    flag = _as_dimension(ctx, full, name)
+    if flag != 1:
+        _one_covers_the_other(ctx, sizes, lengths, flag, name)
+    padding = []
+    for size, length in zip(sizes, lengths, strict=True):
+        valid = maximum(length - size, 0)
+        padding.append(valid + (length - 1 - valid) * flag)
+    kernel = hlo.reverse(kernel, range(kernel.ndim - rank, kernel.ndim))
+    if all(dim == 1 for dim in kernel_batch):
+        count = hlo.product(batch)
+        kernel = hlo.reshape(kernel, lengths)
+    else:
+        batch = tuple(b if a == 1 else a for a, b in zip(batch, kernel_batch, strict=True))
+        count = hlo.product(batch)
+        x = hlo.broadcast(x, (*batch, *sizes))
+        kernel = hlo.reshape(hlo.broadcast(kernel, (*batch, *lengths)), (count, *lengths))
+    found = _correlated(ctx, hlo.reshape(x, (count, *sizes)), kernel, padding)
+    return hlo.reshape(found, (*batch, *found.dims[1:]))
+
+
+def _as_dimension(ctx: Context, flag: Tensor, name: str) -> Dim:
+    """A boolean, the same for a whole batch, as 0 or 1."""
+    if any(dim != 1 for dim in flag.dims):
+        raise UnsupportedGraphError(f"{name} at {ctx.builder.where}: one mode for the whole batch is needed")
+    flag = hlo.reshape(flag, ())
+    if flag.literal is not None:
+        return int(flag.literal)
+    if flag.sizes is None:
+        number = hlo.convert(flag, INT64)
+        ctx.builder.at_most[number.uid] = 1
+        return hlo.data_size(number, "full")
+    return ctx.dim(flag, f"the mode of {name}")
+
+
+def _one_covers_the_other(ctx: Context, sizes: Dims, lengths: Dims, full: Dim, name: str) -> None:
+    """Demands that neither is longer along one axis and shorter along another one, unless `full` is 1."""
+    least: Dim = 0
+    most: Dim = 0
+    for size, length in zip(sizes, lengths, strict=True):
+        least, most = minimum(least, size - length), maximum(most, size - length)
+    if len(sizes) > 1:
+        ctx.at_least(least * most * (1 - full), 0, f"one operand of {name} covers the other in mode 'valid'")
+
+
+def _correlated(ctx: Context, x: Tensor, kernel: Tensor, padding: list[Dim]) -> Tensor:
+    """`hlo.correlate` in the dtype of the result; booleans are counted, complex numbers go by parts."""
+    dtype = ctx.out_dtype()
+    x, kernel = hlo.convert(x, dtype), hlo.convert(kernel, dtype)
+    if dtype.kind == "b":
+        count = hlo.correlate(hlo.convert(x, np.int32), hlo.convert(kernel, np.int32), padding)
+        return hlo.convert(count, dtype)
+    if dtype.kind != "c":
+        return hlo.correlate(x, kernel, padding)
+    parts = [(hlo.real(z), hlo.imag(z)) for z in (x, kernel)]
+    (a, b), (c, d) = parts
+    real = hlo.subtract(hlo.correlate(a, c, padding), hlo.correlate(b, d, padding))
+    return hlo.complex(real, hlo.add(hlo.correlate(a, d, padding), hlo.correlate(b, c, padding)))
+
+
+@lowers("Bartlett")
+def bartlett(ctx: Context, node: Any, length: Tensor) -> Tensor:
+    """`numpy.bartlett`: a triangle from 0 to 1 and back; empty for a negative length, 1 for a length of 1."""
+    size = hlo.maximum_(hlo.convert(length, INT64), 0)
+    (dim,) = sizes_of(ctx, [size], "Bartlett")
+    steps = hlo.convert(hlo.subtract(size, 1), np.float64)
+    places = hlo.convert(hlo.iota(ctx.builder, (dim,), 0, INT64), np.float64)
+    # 2 n / (size - 1) as NumPy rounds it: 1 + m / (size - 1) and 1 - m / (size - 1) for m = 2 n - (size - 1).
+    offset = hlo.subtract(hlo.multiply(places, 2.0), steps)
+    quotient = hlo.divide(offset, hlo.maximum_(steps, 1.0))
+    rising = hlo.compare("LE", offset, hlo.full_like(offset, 0))
+    return hlo.select(rising, hlo.add(quotient, 1.0), hlo.subtract(hlo.full_like(quotient, 1), quotient))

@@ -1,0 +1,217 @@
+"""Which op classes of PyTensor have a lowering rule, beside those that its own backends have: the table of docs/ops.md.
+
+    python tests/op_coverage.py --markdown docs/ops.md
+
+In: the installed PyTensor, with its JAX and Numba dispatch. Out: a page. A class counts as JAX's or Numba's if dispatch
+finds an implementation for it, through a base class too; as C's if it has C code of its own. That says nothing of the
+arguments with which an implementation refuses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib
+import importlib.metadata
+import pkgutil
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
+from hlograph.dialects import registry
+from hlograph.dialects.tensor.elemwise import TABLE
+
+# Classes that are only derived from.
+BASES = """
+    AbstractRNGConstructor AllocOp BaseBLAS BaseBlockDiagonal BaseSparseOp BaseSubtensor BinaryBitOp BinaryScalarOp
+    CAReduce COp CompositeOp ExternalCOp FixedLogicalComparison FixedOpCAReduce GemmRelated HasInnerGraph
+    LogicalComparison MultivariateRandomVariable NonZeroDimsCAReduce Op OpWithCoreShape OpenMPOp Output RNGConsumerOp
+    RandomVariable ScalarInnerGraphOp ScalarOp ScanMethodsMixin ScipyRandomVariable ScipyScalarWrapperOp
+    ScipyVectorWrapperOp ScipyWrapperOp SolveBase SymbolicOp SymbolicRandomVariable TensorSymbolicOp TypeCastingOp
+    UnaryBitOp UnaryScalarOp XOp XTypeCastOp XViewOp
+"""
+# Not ops of users' graphs: other backends' own, rewritten away before, or for graphs that are not of tensors.
+LEFT_OUT = ("pytensor.link.", "pytensor.xtensor", "pytensor.typed_list", "pytensor.sparse.rewriting")
+AREAS = {
+    "scalar.": "Elementwise",
+    "tensor.random": "Random variables",
+    "tensor.linalg": "Linear algebra",
+    "tensor.signal": "Signals",
+    "tensor.fft": "Signals",
+    "tensor.fourier": "Signals",
+    "tensor.optimize": "Optimization",
+    "tensor.blas": "Linear algebra",
+    "sparse": "Sparse matrices",
+    "tensor.": "Tensors",
+    "": "Conditions, loops, inner graphs",
+}
+REMARKS = {
+    "FromFunctionOp": "runs Python",
+    "Fourier": "PyTensor's older transform; `pytensor.tensor.fft` has others",
+    "MinimizeOp": "calls SciPy",
+    "MinimizeScalarOp": "calls SciPy",
+    "PdbBreakpoint": "runs Python",
+    "Print": "prints",
+    "RootOp": "calls SciPy",
+    "RootScalarOp": "calls SciPy",
+}
+
+
+def load() -> None:
+    """Imports all of PyTensor, so that its classes are there."""
+    import pytensor
+
+    skipped = ("pytensor.link.", "pytensor.bin", "pytensor.misc", "pytensor.d3viz", "pytensor.ipython")
+    for module in pkgutil.walk_packages(pytensor.__path__, "pytensor.", onerror=lambda name: None):
+        if not module.name.startswith(skipped):
+            try:
+                importlib.import_module(module.name)
+            except ImportError:  # of an optional package
+                continue
+
+
+def subclasses(class_: type) -> Iterator[type]:
+    """All classes that derive from one."""
+    for found in class_.__subclasses__():
+        yield found
+        yield from subclasses(found)
+
+
+def ops() -> list[type]:
+    """The op classes, by area and name."""
+    from pytensor.graph.op import Op
+
+    found = {
+        class_
+        for class_ in subclasses(Op)
+        if class_.__module__.startswith("pytensor.")
+        and not class_.__module__.startswith(LEFT_OUT)
+        and class_.__name__ not in BASES.split()
+        and not class_.__name__.startswith("_")
+    }
+    return sorted(found, key=lambda class_: (area(class_), class_.__name__, class_.__module__))
+
+
+def area(class_: type) -> str:
+    """The heading that a class stands under."""
+    module = f"{class_.__module__.removeprefix('pytensor.')}."
+    return next(title for start, title in AREAS.items() if module.startswith(start))
+
+
+@functools.cache
+def dispatch() -> dict[str, tuple[Any, ...]]:
+    """The functions that PyTensor's backends register implementations with."""
+    from pytensor.link.jax.dispatch import jax_funcify
+    from pytensor.link.jax.dispatch.random import jax_sample_fn
+    from pytensor.link.numba.dispatch import basic as numba
+    from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+
+    names = ("numba_funcify", "numba_funcify_and_cache_key", "numba_funcify_default_op_cache_key")
+    return {
+        "JAX": (jax_funcify,),
+        "Numba": tuple(getattr(numba, name) for name in names if hasattr(numba, name)),
+        "draws of JAX": (jax_sample_fn,),
+        "draws of Numba": (numba_core_rv_funcify,),
+    }
+
+
+def of_backend(class_: type, backend: str) -> bool:
+    """Whether one of PyTensor's compiled backends, JAX or Numba, has an implementation."""
+    from pytensor.scalar.basic import ScalarOp
+    from pytensor.tensor.random.op import RandomVariable
+
+    draws = issubclass(class_, RandomVariable)
+    functions = dispatch()[f"draws of {backend}" if draws else backend]
+    own = [f for f in functions if f.dispatch(class_) is not f.dispatch(object)]
+    general = any(f.dispatch(class_) is f.dispatch(ScalarOp) for f in own)
+    if own and issubclass(class_, ScalarOp) and general:
+        spec = getattr(class_, "nfunc_spec", None)
+        return bool(spec) and (backend == "Numba" or _jax_knows(spec[0]))
+    return bool(own)
+
+
+def _jax_knows(name: str) -> bool:
+    import jax
+
+    path = name.split(".")
+    root = jax if len(path) > 1 else jax.numpy
+    try:
+        functools.reduce(getattr, path, root)
+    except AttributeError:
+        return False
+    return True
+
+
+def in_c(class_: type) -> bool:
+    """Whether the class has C code of its own."""
+    from pytensor.link.c.interface import CLinkerOp
+    from pytensor.link.c.op import COp
+
+    code = getattr(class_, "c_code", None)
+    return code is not None and code not in (CLinkerOp.c_code, COp.c_code)
+
+
+def ours(class_: type) -> bool:
+    """Whether hlograph has a rule: of scalar ops in their table, of random variables a sampler."""
+    from pytensor.scalar.basic import ScalarOp
+    from pytensor.tensor.random.op import RandomVariable
+
+    if issubclass(class_, RandomVariable):
+        from hlograph.dialects.random import samplers
+
+        return class_.__module__ == samplers._MODULE and class_.__name__ in samplers._SAMPLERS
+    if issubclass(class_, ScalarOp) and class_.__name__ not in ("Composite", "ScalarLoop", "Grad2F1Loop"):
+        return any(base.__name__ in TABLE for base in class_.__mro__)
+    return registry.find_class(class_) is not None
+
+
+def page() -> str:
+    """The page in Markdown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load()
+        dispatch()
+    version = importlib.metadata.version
+    lines = [
+        "# Ops",
+        "",
+        "Which op classes of PyTensor are lowered, beside those that its own compiled backends have. Written by",
+        f"`make ops`, with PyTensor {version('pytensor')}, JAX {version('jax')}, Numba {version('numba')}.",
+        "",
+        "A mark says that there is an implementation, not that it takes all arguments. What PyTensor's rewrites make",
+        "of ops for one backend is not counted. An op without a rule is refused by name;",
+        "[contributing](contributing.md) says how to add one.",
+        "",
+    ]
+    rows = defaultdict(list)
+    for class_ in ops():
+        rows[area(class_)].append(class_)
+    tables = {title: [row(class_) for class_ in classes] for title, classes in rows.items()}
+    lines += ["| | ops | JAX | Numba | C | hlograph |", "|---|---|---|---|---|---|"]
+    for title, table in tables.items():
+        counts = " | ".join(str(sum(cell == "x" for cell in column)) for column in list(zip(*table, strict=True))[1:5])
+        lines.append(f"| {title} | {len(table)} | {counts} |")
+    for title, table in tables.items():
+        lines += ["", f"## {title}", "", "| op | JAX | Numba | C | hlograph | |", "|---|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(cells)} |" for cells in table]
+    return "\n".join(lines) + "\n"
+
+
+def row(class_: type) -> tuple[str, ...]:
+    """The cells of an op."""
+    marks = [of_backend(class_, "JAX"), of_backend(class_, "Numba"), in_c(class_), ours(class_)]
+    return (f"`{class_.__name__}`", *["x" if mark else "" for mark in marks], REMARKS.get(class_.__name__, ""))
+
+
+def main() -> None:
+    """Writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--markdown", type=Path, required=True, help="the page to write")
+    parser.parse_args().markdown.write_text(page())
+
+
+if __name__ == "__main__":
+    main()
