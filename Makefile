@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest nightly outside demo bench versions smoke canary dist aot ops clean
+.PHONY: help setup test lint types lit pytest nightly outside conformance demo bench versions smoke canary dist aot ops clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -27,6 +27,7 @@ help:
 	@echo 'make versions all tests that apply with each of them (COMBINATIONS=aesara for one)'
 	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), 1,000 under CPU plans, ...'
 	@echo 'make outside  the primitive harnesses that JAX has inside its wheel, 5,490 of them, with named sizes, padded and exact, and under vmap and grad'
+	@echo 'make conformance  PyTensor'"'"'s own tests of its JAX mode and of Scan in the mode STABLEHLO, counted (CONFORMANCE="--suite math")'
 	@echo 'make canary   the newest pre-releases of JAX and PyTensor: private names, plans for CPU, tests (CANARY_SECONDS=900)'
 	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
@@ -95,7 +96,10 @@ nightly: setup
 		$(NIGHTLY_PYTEST) tests/property/test_cpu_plan.py && \
 	echo '==> and functions that decide by sizes' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
-		$(NIGHTLY_PYTEST) tests/property/test_size_programs.py
+		$(NIGHTLY_PYTEST) tests/property/test_size_programs.py && \
+	echo '==> and Scans, beside the library'"'"'s own loop' && \
+	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
+		$(NIGHTLY_PYTEST) tests/property/test_scans.py
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 
@@ -103,6 +107,11 @@ nightly: setup
 outside: setup
 	@for policy in padded exact; do echo "==> $$policy"; $(PY) tests/outside.py --policy $$policy || exit 1; done
 	@for under in vmap grad; do echo "==> $$under"; $(PY) tests/outside.py --every 4 --under $$under || exit 1; done
+
+# Their text is fetched from PyTensor's repository, or from the clone of it that PYTENSOR_GIT names.
+CONFORMANCE ?=
+conformance: setup
+	@$(PY) tests/conformance/run.py --jobs $(TEST_WORKERS) $(CONFORMANCE)
 
 demo: setup
 	@$(PY) examples/breast_cancer.py

@@ -128,11 +128,19 @@ class Constraints:
         return value if isinstance(value := self.canonical(a), int) else b if isinstance(b, int) else a
 
     def at_least(self, a: Dim, lower: Dim, where: str = "") -> None:
-        """Demand ``a >= lower``, recorded unless implied. Raises DimMismatch if it can never hold."""
+        """Demand ``a >= lower``, recorded unless implied. Raises DimMismatch if it can never hold.
+
+        What a minimum is at least, each of its arguments is: they are demanded one by one.
+        """
         excess = self.canonical(a - lower)
         low, high = bounds(excess, self._sizes)
         if high is not None and high < 0:
             raise DimMismatch(a, lower, where, ">=")
+        arguments = _least_of(a)
+        if arguments:
+            for argument in arguments:
+                self.at_least(argument, lower, where)
+            return
         if (low is not None and low >= 0) or any(
             self.canonical(old.lhs - old.rhs) == excess for old in self._recorded if old.relation == ">="
         ):
@@ -209,6 +217,15 @@ class _ImpossibleError(Exception):
 
 def _coefficient(dim: Dim, monomial: Monomial) -> int:
     return next((c for m, c in terms_of(dim) if m == monomial), 0)
+
+
+def _least_of(dim: Dim) -> list[Dim]:
+    """The dimensions of which one is the least, and equal to this one; none if it is not a minimum."""
+    for monomial, c in terms_of(dim):
+        if len(monomial) == 1 and monomial[0].kind == ("min" if c > 0 else "max"):
+            rest = dim - collect({monomial: c})
+            return [rest + argument * c for argument in monomial[0].args]
+    return []
 
 
 def _cancel(dim: Dim, lead: Monomial, zero: Dim) -> Dim:

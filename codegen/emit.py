@@ -23,7 +23,14 @@ from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
-from .errors import GraphError, LoweringError, MissingInputError, UnsupportedOpError, demand_error
+from .errors import (
+    GraphError,
+    LoweringError,
+    MissingInputError,
+    UnsupportedGraphError,
+    UnsupportedOpError,
+    demand_error,
+)
 from .graph import Graph
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .ir.bindings import ir, new_context
@@ -402,6 +409,11 @@ class _Emitter:
             value = self.graph.constant(variable)
             if isinstance(value, np.ndarray | np.generic):
                 found = self.builder.constant(value, np.dtype(variable.type.dtype))
+            elif hasattr(value, "toarray"):
+                raise UnsupportedGraphError(
+                    f"{self.builder.where} takes a sparse constant ({variable.type}); only dense tensors are supported "
+                    "so far: give it as an array (.toarray())"
+                )
             else:
                 found = value  # slices, None: rules that take them read them as they are
             self.values[variable] = found

@@ -7,7 +7,8 @@ the op stands.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -101,25 +102,27 @@ def growing_loop(
         The last values of all carries, those that the body added too.
     """
     builder = inits[0].builder
-    holder, (test, block) = _open(builder, inits, 2)
-    carries = Carries(builder, inits, block)
-    with builder.region(block) as scope:
-        following = list(body(carries))
-        builder.refuse_leaving(following, f"step of a {what}")
-        checks = list(scope.checks)
-    flags = []
-    for check in checks:
+    with _opened(builder, inits, 2) as (holder, (test, block)):
+        carries = Carries(builder, inits, block)
+        with builder.region(block) as scope:
+            following = list(body(carries))
+            builder.refuse_leaving(following, f"step of a {what}")
+            checks = list(scope.checks)
+        flags = []
+        for check in checks:
+            with builder.region(block):
+                place = carries.add(
+                    lambda: builder.constant(1, INT32), partial(_first_failure, check, carries.values[0])
+                )
+            flags.append((place, check))
+        types = [(x.dims, x.dtype) for x in carries.inits]
         with builder.region(block):
-            place = carries.add(lambda: builder.constant(1, INT32), partial(_first_failure, check, carries.values[0]))
-        flags.append((place, check))
-    types = [(x.dims, x.dtype) for x in carries.inits]
-    with builder.region(block):
-        builder.terminator("stablehlo.return", [*following, *[carries.next[i] for i in sorted(carries.next)]])
-    for x in carries.inits:
-        test.add_argument(builder.tensor_type(x.dims, x.dtype), builder.location)
-    with builder.region(test, can_check=False):
-        arguments = [Tensor(builder, value, *type_) for value, type_ in zip(test.arguments, types, strict=True)]
-        builder.terminator("stablehlo.return", [cond(*arguments[: len(inits)])])
+            builder.terminator("stablehlo.return", [*following, *[carries.next[i] for i in sorted(carries.next)]])
+        for x in carries.inits:
+            test.add_argument(builder.tensor_type(x.dims, x.dtype), builder.location)
+        with builder.region(test, can_check=False):
+            arguments = [Tensor(builder, value, *type_) for value, type_ in zip(test.arguments, types, strict=True)]
+            builder.terminator("stablehlo.return", [cond(*arguments[: len(inits)])])
     results = _close(builder, "stablehlo.while", carries.inits, holder, types)
     for place, check in flags:
         builder.check(results[place], check.exception, check.message, f"{step} {{}} of the {what}")
@@ -146,40 +149,54 @@ def if_(
 
 def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
     builder = selector.builder
-    operation, blocks = _open(builder, [selector], len(branches))
-    results: list[list[Tensor]] = []
-    checks = []
-    for block, branch in zip(blocks, branches, strict=True):
-        with builder.region(block) as scope:
-            results.append(list(branch()))
-            builder.refuse_leaving(results[-1], "branch of IfElse")
-            checks.append(scope.checks)
-    dims: list[Dims] = []
-    for number, column in enumerate(zip(*results, strict=True)):
-        first = column[0]
-        joined = first.dims
-        for other in column[1:]:
-            what = f"result {number} of the branches"
-            joined = tuple(builder.equate(a, b, what) for a, b in zip(joined, other.dims, strict=True))
-        dims.append(joined)
-    types = [(d, x.dtype) for d, x in zip(dims, results[0], strict=True)]
-    flags = [check for group in checks for check in group]
-    for number, block in enumerate(blocks):
-        with builder.region(block):
-            extra = [
-                check.flag if owner == number else builder.constant(1, check.flag.dtype)
-                for owner, group in enumerate(checks)
-                for check in group
-            ]
-            builder.terminator("stablehlo.return", [*results[number], *extra])
+    with _opened(builder, [selector], len(branches)) as (operation, blocks):
+        results: list[list[Tensor]] = []
+        checks = []
+        for block, branch in zip(blocks, branches, strict=True):
+            with builder.region(block) as scope:
+                results.append(list(branch()))
+                builder.refuse_leaving(results[-1], "branch of IfElse")
+                checks.append(scope.checks)
+        dims: list[Dims] = []
+        for number, column in enumerate(zip(*results, strict=True)):
+            first = column[0]
+            joined = first.dims
+            for other in column[1:]:
+                what = f"result {number} of the branches"
+                joined = tuple(builder.equate(a, b, what) for a, b in zip(joined, other.dims, strict=True))
+            dims.append(joined)
+        types = [(d, x.dtype) for d, x in zip(dims, results[0], strict=True)]
+        flags = [check for group in checks for check in group]
+        for number, block in enumerate(blocks):
+            with builder.region(block):
+                extra = [
+                    check.flag if owner == number else builder.constant(1, check.flag.dtype)
+                    for owner, group in enumerate(checks)
+                    for check in group
+                ]
+                builder.terminator("stablehlo.return", [*results[number], *extra])
     outputs = _close(builder, name, [selector], operation, [*types, *[((), check.flag.dtype) for check in flags]])
     for check, flag in zip(flags, outputs[len(types) :], strict=True):
         builder.check(flag, check.exception, check.message, check.place)
     return outputs[: len(types)]
 
 
+@contextmanager
+def _opened(builder: Builder, operands: Sequence[Tensor], count: int) -> Iterator[tuple[ir.Operation, list[ir.Block]]]:
+    """A detached op whose regions are filled before its result types are known.
+
+    What is abandoned by an error is erased while the values that it uses are there: a module that goes first leaves it
+    with uses of nothing.
+    """
+    holder, blocks = _open(builder, operands, count)
+    try:
+        yield holder, blocks
+    except BaseException:
+        holder.erase()
+        raise
+
+
 def _open(builder: Builder, operands: Sequence[Tensor], count: int) -> tuple[ir.Operation, list[ir.Block]]:
-    """A detached op whose regions are filled before its result types are known."""
     for x in operands:
         x.value  # noqa: B018  they must stand before the op
     holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)

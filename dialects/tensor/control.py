@@ -195,8 +195,15 @@ def _looped(
     builder = ctx.builder
     batch = _batch(ctx, node.inputs, given, [0 if place in same else count for place, count in enumerate(counts)])
     size = hlo.product(batch)
-    batched = {place for place, count in enumerate(counts) if count and place not in same}
     rows = list(given)
+    batched = []
+    for place, (variable, count) in enumerate(zip(node.inputs, counts, strict=True)):
+        if place in same or not count:
+            continue
+        if all(variable.type.broadcastable[:count]):
+            rows[place] = hlo.squeeze(given[place], range(count))  # a size stays known
+        else:
+            batched.append(place)
     for place in batched:
         dims = given[place].dims[counts[place] :]
         rows[place] = hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims))

@@ -30,8 +30,9 @@ from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Builder, Carries, Tensor
 from ...codegen.dims import Dim, maximum
 from ...codegen.emit import Context
+from ...codegen.errors import DataDependentSizeError
 from ..registry import lowers
-from ..releases import inner_graphs, untraced_field
+from ..releases import inner_graphs, unflatten, untraced_field
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
@@ -73,33 +74,46 @@ class _Steps:
     def fitting(self, value: Tensor, dims: Sequence[Dim], what: str) -> Tensor:
         """A step's result, which must have the shape that the next step takes."""
         where = f"{what} of the {self.what}, before and after a step"
-        pairs = zip(dims, value.dims, strict=True)
+        pairs = list(zip(dims, value.dims, strict=True))
+        for axis, (size, found) in enumerate(pairs):
+            if self.builder.is_local(found):
+                raise DataDependentSizeError(
+                    f"{where}, axis {axis}, has size {size}, and then one that is computed from data in the step; let "
+                    "it keep its size, for instance by `where` in place of a mask"
+                )
         return hlo.with_dims(
             value, tuple(self.ctx.equate(a, b, f"{where}, axis {i}") for i, (a, b) in enumerate(pairs))
         )
 
     def is_ring(self, length: Dim, needed: Dim) -> bool:
         """Whether so many rows may be fewer than are needed."""
-        missing = dimension.bounds(self.builder.constraints.canonical(needed - length))[1]
+        constraints = self.builder.constraints
+        missing = dimension.bounds(constraints.canonical(needed - length), constraints.intervals)[1]
         return missing is None or missing > 0
+
+    def kept(self, length: Dim, depth: Dim) -> Dim:
+        """How many rows of a trace there are after the loop, if there are so many for all steps."""
+        return dimension.minimum(length, self.rows + depth + maximum(length - self.count - depth, 0))
 
     def filled(self, rows: Tensor, length: Dim, depth: Dim) -> Tensor:
         """The rows of a trace, and zeros where it was asked for with more than there can be."""
-        more = self.builder.constraints.canonical(length - self.count - depth)
-        if type(more) is int and more == 0:
+        constraints = self.builder.constraints
+        more = constraints.canonical(length - self.count - depth)
+        if dimension.bounds(more, constraints.intervals)[1] == 0:
             return rows
         return hlo.concatenate([rows, _zeros(self.builder, rows.dtype, (more, *rows.dims[1:]))], 0)
 
-    def in_order(self, ring: Tensor, length: Dim, written: Tensor) -> Tensor:
-        """The rows of a ring from the oldest to the latest, when so many were written."""
-        size = self.builder.size(length)
+    def in_order(self, ring: Tensor, length: Dim, depth: Dim) -> Tensor:
+        """The rows of a ring from the oldest to the latest, of which some were there before the first step."""
+        assert self.done is not None
+        written, size = _shifted(self.done, depth), self.builder.size(length)
         turned = hlo.compare("GT", written, size)
         first = hlo.select(turned, hlo.remainder(written, hlo.maximum_(size, 1)), self.builder.constant(0, INT64))
-        places = hlo.add(hlo.iota(self.builder, (length,), 0, INT64), first)
+        places = hlo.add(hlo.iota(self.builder, (self.kept(length, depth),), 0, INT64), first)
         return hlo.take(hlo.concatenate([ring, ring], 0), places, 0)
 
 
-def _shifted(index: Tensor, by: int) -> Tensor:
+def _shifted(index: Tensor, by: Any) -> Tensor:
     return hlo.add(index, by) if by else index
 
 
@@ -177,10 +191,10 @@ class _Trace:
             last: how many of the last rows are carried, and these: where no others are wanted, there is no trace.
         """
         steps = self.steps
-        assert self._place is not None and steps.done is not None
+        assert self._place is not None
         rows = results[self._place]
         if self.ring:
-            return steps.in_order(rows, self.length, _shifted(steps.done, self.depth))
+            return steps.in_order(rows, self.length, self.depth)
         rows = hlo.slice_axis(rows, 0, 0, steps.rows)
         rows = hlo.with_last(rows, 0, last)
         if self.initial is not None:
@@ -289,9 +303,8 @@ class _Far(_Part):
 
     def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
         steps = self.steps
-        assert steps.done is not None
         if self.ring:
-            return steps.in_order(window[0], self.length, hlo.add(steps.done, self.depth))
+            return steps.in_order(window[0], self.length, self.depth)
         rows = hlo.slice_axis(window[0], 0, 0, steps.rows + self.depth)
         return steps.filled(rows, self.length, self.depth)
 
@@ -379,14 +392,30 @@ class _Scan:
             kind = _Sliding if near and not steps.ends else _Whole
             self.parts.append(kind(steps, taps, out_taps, buffer))
         state_taps = [*info.mit_sot_in_slices, *info.sit_sot_in_slices]
-        for taps, buffer in zip(state_taps, take(len(state_taps)), strict=True):
+        before = 1 + info.n_seqs + len(buffers)
+        for number, (taps, buffer) in enumerate(zip(state_taps, take(len(state_taps)), strict=True)):
             depth = -min(taps)
-            ctx.at_least(buffer.dims[0], depth, f"the initial state of the {steps.what}, for taps {list(taps)},")
+            what = f"the initial value of state {number} of the {steps.what}, taps {list(taps)},"
+            for rows in (buffer.dims[0], *self._written(node.inputs[before + number])):
+                ctx.at_least(rows, depth, what)
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
         self.untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
         lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
         self.stacks = [_Trace(steps, length) for length in lengths]
         self.constants = list(rest)
+
+    def _written(self, buffer: Any) -> Iterator[Dim]:
+        """How many rows the library has written to the front of a buffer that holds nothing else."""
+        made = buffer.owner
+        if type(getattr(made, "op", None)).__name__ != "IncSubtensor" or not made.op.set_instead_of_inc:
+            return
+        if type(getattr(made.inputs[0].owner, "op", None)).__name__ != "AllocEmpty":
+            return
+        rows = unflatten(made.op.idx_list, made.inputs[2:])[0]
+        if isinstance(rows, slice) and rows.start is None and rows.stop is not None and rows.step is None:
+            (stop,) = self.ctx.lower_more([rows.stop])
+            if stop.sizes is not None and not isinstance(stop.sizes, tuple):
+                yield stop.sizes
 
     def results(self) -> list[Tensor]:
         """The node's outputs."""

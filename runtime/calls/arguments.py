@@ -115,9 +115,20 @@ def find_sizes(
 
 def check_constraints(signature: Signature, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> None:
     """Raises `ArgumentShapeError` (or `IndexOutOfBoundsError`) for a constraint that the sizes violate."""
-    for constraint in constraints:
+    for number, constraint in enumerate(constraints):
         if not _holds(constraint, sizes):
-            raise demand_error(constraint.where, _constraint_message(signature, constraint, sizes))
+            told = _strongest(constraint, [c for c in constraints[number + 1 :] if not _holds(c, sizes)])
+            raise demand_error(told.where, _constraint_message(signature, told, sizes))
+
+
+def _strongest(constraint: Constraint, others: Sequence[Constraint]) -> Constraint:
+    """The last one from which the one before follows: `n >= 0` says what `n + 1 >= 0` says, and more."""
+    for other in others:
+        if constraint.relation == other.relation == ">=":
+            least = dimension.bounds(constraint.lhs - constraint.rhs - (other.lhs - other.rhs))[0]
+            if least is not None and least >= 0:
+                constraint = other
+    return constraint
 
 
 def _holds(constraint: Constraint, sizes: Mapping[str, int]) -> bool:

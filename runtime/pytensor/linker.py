@@ -113,7 +113,7 @@ class StableHLOLinker(LocalLinker):
         storages = [[None] for _ in fgraph.inputs] if input_storage is None else input_storage
         results = [[None] for _ in fgraph.outputs] if output_storage is None else output_storage
         bound = Binding(self, storages)
-        thunk = bound.thunk()
+        thunk = bound.thunk(results)
         thunk.storage_map = dict(zip([*fgraph.inputs, *fgraph.outputs], [*storages, *results], strict=True))
         kind = Container if bound.on_cpu else values.DeviceContainer
         return (
@@ -251,19 +251,28 @@ class Binding:
 
     # ---- the short way -----------------------------------------------------------------------------------------------
 
-    def thunk(self) -> Any:
-        """What PyTensor calls: from the containers' values to the results. For one argument and one result:
+    def thunk(self, storages: Sequence[list[Any]]) -> Any:
+        """What PyTensor calls: from the containers' values to the results, which it puts into containers too.
+
+        For one argument and one result:
 
         def call():
             a0 = storage0[0]
-            if type(a0) is not ndarray or a0.dtype is not dtype0: return run()
+            if type(a0) is not ndarray or a0.dtype is not dtype0: return placed(run())
             execute = routes.get((a0.shape,))
-            if execute is None: return run()
+            if execute is None: return placed(run())
             r0 = execute(a0)
-            return [r0]
+            return placed([r0])
         """
+
+        def placed(results: list[Any]) -> list[Any]:
+            for storage, result in zip(storages, results, strict=True):
+                storage[0] = result
+            return results
+
         returned = ", ".join(f"r{i}" for i in range(len(self.results)))
-        call = self._written("", list(self.arguments), [], "return run()", [f"return [{returned}]"], {})
+        end = [f"return placed([{returned}])"]
+        call = self._written("", list(self.arguments), [], "return placed(run())", end, {"placed": placed})
         call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
         call.binding = self
         return call

@@ -649,6 +649,16 @@ def test_at_least():
     assert len(known) == 4
 
 
+def test_a_minimum_is_demanded_by_its_arguments():
+    known = Constraints()
+    known.at_least(minimum(n, m + 1, 5), 3, "Slice")
+    known.at_least(4 - maximum(n, m), 1)
+    assert sorted(texts(known)) == ["-m + 4 >= 1", "-n + 4 >= 1", "m + 1 >= 3", "n >= 3"]
+    assert known.intervals == {"n": (3, 3), "m": (2, 3)}
+    with pytest.raises(DimMismatch):
+        known.at_least(minimum(n, 9), 4)
+
+
 def test_at_least_narrows_roots():
     known = Constraints()
     known.at_least(2 * n, 5)

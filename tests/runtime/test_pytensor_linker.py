@@ -596,6 +596,24 @@ def test_graphs_of_many_kinds():
             assert got.dtype == expected.dtype
 
 
+def test_the_inner_mode_of_pytensors_own_loop():
+    """Which calls the compiled step without `Function.__call__`, and finds the results in their containers."""
+    start, moves = pt.dvector("start"), pt.dmatrix("moves")
+    outputs = pytensor.scan(
+        lambda x, moves: (moves @ x, x.sum()),
+        outputs_info=[start, None],
+        non_sequences=moves,
+        n_steps=4,
+        mode=hlograph.Mode(),
+        return_updates=False,
+    )
+    values = np.arange(3.0), np.linspace(-1, 1, 9).reshape(3, 3)
+    states, sums = pytensor.function([start, moves], outputs, mode="FAST_COMPILE")(*values)
+    powers = [np.linalg.matrix_power(values[1], k) @ values[0] for k in range(5)]
+    np.testing.assert_allclose(states, powers[1:])
+    np.testing.assert_allclose(sums, np.sum(powers[:4], 1))
+
+
 def test_lengths_compile_once_a_bucket():
     x = pt.dvector("x")
     s = pytensor.shared(np.float64(0.0))

@@ -27,6 +27,31 @@ def test_the_same_operation_is_made_once():
     assert text.count("stablehlo.divide") == 1
 
 
+@pytest.mark.parametrize("kind", ["loop", "branch", "loop in a loop"])
+def test_a_region_that_an_error_leaves_uses_nothing(kind):
+    """Else its ops outlive those whose values they use, wherever the garbage collector takes the module first."""
+    build = Build(((4,), F64), ((), BOOL))
+    x, pred = build.args
+
+    def wrong(*_):
+        hlo.exponential(x)
+        raise DataDependentSizeError("wrong")
+
+    def again(carries):
+        hlo.growing_loop([carries.values[0]], lambda i: pred, wrong)
+
+    zero = build.builder.constant(0, INT64)
+    make = {
+        "loop": lambda: hlo.growing_loop([zero], lambda i: pred, wrong),
+        "branch": lambda: hlo.if_(pred, wrong, lambda: [x]),
+        "loop in a loop": lambda: hlo.growing_loop([zero], lambda i: pred, again),
+    }
+    with pytest.raises(DataDependentSizeError, match="wrong") as caught:  # its traceback has all that was built
+        make[kind]()
+    assert list(x.value.uses) == []
+    del caught
+
+
 def test_equal_constants_are_one_and_unused_ones_none():
     build = Build(((4,), F64))
     (x,) = build.args

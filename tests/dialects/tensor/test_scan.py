@@ -15,7 +15,7 @@ from pytensor.scan.utils import until
 from support import assert_same, check_lowering
 
 import hlograph
-from hlograph.errors import ArgumentShapeError
+from hlograph.errors import ArgumentShapeError, DataDependentSizeError
 
 x, y, a, n = pt.dvector("x"), pt.dvector("y"), pt.dscalar("a"), pt.lscalar("n")
 X = pt.dmatrix("X")
@@ -157,6 +157,14 @@ def test_a_batch_of_scans():
     check([X], vectorize_graph(running_sum(), {x: X}), np.arange(12.0).reshape(3, 4))
 
 
+@pytest.mark.parametrize("steps", [4, n])
+def test_a_batch_of_initial_values(steps):
+    """The number of steps gets a batch axis of size 1, and is a size nonetheless."""
+    trace = traces(lambda s, k: s * k + 1, outputs_info=a, non_sequences=pt.constant(0.5), n_steps=steps)
+    check([x, n], vectorize_graph(trace, {a: x}), np.arange(3.0), 4)
+    check([x, n], vectorize_graph(pytensor.grad(trace[-1], a), {a: x}), np.arange(3.0), 4)
+
+
 def test_other_forms():
     check([x], views.map(lambda s: s**2, x, return_updates=False), np.arange(4.0))
     check([x], views.reduce(lambda s, t: s * t, x, ONE, return_updates=False), np.arange(1, 5.0))
@@ -195,7 +203,7 @@ def test_checks_of_steps_everywhere(tmp_path):
     ]
     for way in ways:
         way(np.ones(3))
-        with pytest.raises(AssertionError, match="in step 1 of the scan 'sums'"):
+        with pytest.raises(AssertionError, match=r"in (step 1 of the scan 'sums'|element 1 of the batch)"):
             way(LARGE)
 
 
@@ -232,16 +240,74 @@ def test_indices_in_a_step():
         fn(np.array([2, 3]), LARGE)
 
 
-def test_sizes_that_do_not_fit_are_refused_before_the_run():
-    product = hlograph.function([x, y], traces(lambda s, t: s * t, sequences=[x, y], n_steps=5, name="pairs"))
-    with pytest.raises(ArgumentShapeError, match="sequence 1 of the scan 'pairs'"):
-        product(np.ones(5), np.ones(4))
-    grows = traces(lambda row, s: pt.concatenate([s, row]), sequences=X, outputs_info=y, name="sums")
-    with pytest.raises(ArgumentShapeError, match="a state of the scan 'sums', before and after a step, axis 0"):
-        hlograph.function([X, y], grows)(np.ones((3, 4)), np.ones(3))
-    steps = hlograph.function([a, n], traces(lambda s: s + 1, outputs_info=a, n_steps=n, name="count"))
-    with pytest.raises(ArgumentShapeError, match="n_steps of the scan 'count'"):
-        steps(0.0, -1)
+def demo(*args, **kwargs):
+    return traces(*args, name="demo", **kwargs)
+
+
+TWO = {"initial": y, "taps": [-1, -2]}
+PAIRS = {"input": x, "taps": [0, 1]}
+REFUSED = {
+    "sequence 1 of the scan 'demo', for n_steps rows|y_0 >= 5, got y_0 = 4": (
+        lambda: ([x, y], demo(lambda s, t: s * t, sequences=[x, y], n_steps=5)),
+        (np.ones(5), np.ones(4)),
+    ),
+    "sequence 0 of the scan 'demo', for n_steps rows|x_0 >= n, got n = 5, x_0 = 3": (
+        lambda: ([x, n], demo(lambda s: s + 1, sequences=x, n_steps=n)),
+        (np.ones(3), 5),
+    ),
+    "sequence 0 of the scan 'demo', for n_steps rows|max(x_0 - 1, 0) >= n, got n = 5, x_0 = 5": (
+        lambda: ([x, n], demo(lambda s, t: s + t, sequences=PAIRS, n_steps=n, go_backwards=True)),
+        (np.ones(5), 5),
+    ),
+    "n_steps of the scan 'demo'|n >= 0, got n = -1": (
+        lambda: ([a, n], demo(lambda s: s + 1, outputs_info=a, n_steps=n)),
+        (0.0, -1),
+    ),
+    "n_steps of the scan 'demo'|n >= 0, got n = -7": (
+        lambda: ([a, n], demo(lambda s: s + 1, outputs_info=a, n_steps=n)),
+        (0.0, -7),
+    ),
+    "the initial value of state 0 of the scan 'demo', taps [-1, -2]|y_0 >= 2, got y_0 = 1": (
+        lambda: ([y, n], demo(lambda s, t: s + t, outputs_info=TWO, n_steps=n)),
+        (np.ones(1), 3),
+    ),
+    "a state of the scan 'demo', before and after a step, axis 0|y_0 == X_1 + y_0": (
+        lambda: ([X, y], demo(lambda row, s: pt.concatenate([s, row]), sequences=X, outputs_info=y)),
+        (np.ones((3, 4)), np.ones(3)),
+    ),
+    "a state of the scan 'demo', before and after a step, axis 0|y_0 == max(y_0 - 1, 0)": (
+        lambda: ([y], demo(lambda s: s[1:], outputs_info=y, n_steps=2)),
+        (np.ones(3),),
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_sizes_that_do_not_fit_are_refused_before_the_run(message):
+    """The error says what is expected and found, of which argument, and which part of which loop wants it."""
+    make, values = REFUSED[message]
+    inputs, outputs = make()
+    for rewrite in (False, True):
+        with pytest.raises(ArgumentShapeError) as caught:
+            hlograph.function(inputs, outputs, rewrite=rewrite)(*values)
+        for part in message.split("|"):
+            assert part in str(caught.value)
+        assert "is argument" in str(caught.value) or "is the value of argument" in str(caught.value)
+
+
+def test_a_state_whose_size_is_from_data_is_refused():
+    with pytest.raises(DataDependentSizeError, match="a state of the scan 'demo', before and after a step, axis 0"):
+        hlograph.emit_stablehlo(([y], demo(lambda s: s[s > 0], outputs_info=y, n_steps=2)))
+
+
+@pytest.mark.parametrize("taps", [[-1, -2], [-2], [-1, -6]])
+@pytest.mark.parametrize("known", [True, False])
+def test_until_with_states_from_further_back(taps, known):
+    """The initial rows may be more than the taps need, and whether they are is known or not."""
+    start = pt.as_tensor(np.linspace(0.1, 0.9, 6)) if known else y
+    end = lambda *states: (sum(states) + 0.3, until(states[0] > 1.1))  # noqa: E731
+    trace = traces(end, outputs_info={"initial": start, "taps": taps}, n_steps=12)
+    check([y], [trace, trace[-3:-1], trace[1:], trace[-1], trace.sum()], np.linspace(0.1, 0.9, 6))
 
 
 def test_a_shared_variable_that_a_step_updates():

@@ -1,0 +1,159 @@
+"""PyTensor's own tests in hlograph's mode, counted.
+
+    python tests/conformance/run.py [--suite jax|scan|tensor|math|more] [--jobs 2] [tests ...]
+
+Their text is PyTensor's, and comes into build/conformance: from its repository (PYTENSOR_GIT is another place of it),
+by the tag of the release that is installed or else of its minor version; or from the source distribution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections import Counter, defaultdict
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build" / "conformance"
+SUITES = {
+    "jax": ["tests/link/jax"],
+    "scan": ["tests/scan/test_basic.py"],
+    "tensor": [f"tests/tensor/test_{name}.py" for name in ("elemwise", "shape", "basic", "subtensor")],
+    "math": ["tests/tensor/test_math.py", "tests/tensor/linalg"],
+    "more": [
+        *(f"tests/tensor/test_{name}.py" for name in ("extra_ops", "pad", "reshape", "sort", "blockwise", "einsum")),
+        *("tests/tensor/test_special.py", "tests/test_ifelse.py", "tests/test_gradient.py", "tests/test_raise_op.py"),
+        "tests/compile/test_builders.py",
+    ],
+}
+
+
+def sources(version: str) -> Path:
+    """The folder with the tests of a release, fetched when it is not there."""
+    folder = BUILD / f"pytensor-{version}"
+    if (folder / "tests" / "link" / "jax").exists():
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    archive, fetched = BUILD / "tests.tar", str(BUILD / "fetched.git")
+    urls = dict(line.split(", ", 1) for line in importlib.metadata.metadata("pytensor").get_all("Project-URL"))
+    repository = os.environ.get("PYTENSOR_GIT") or next(url for x, url in urls.items() if x.lower() == "repository")
+    _git("init", "-q", "--bare", fetched)
+    for tag in (f"rel-{version}", f"rel-{version.rpartition('.')[0]}.0"):
+        if _git("-C", fetched, "fetch", "-q", "--depth", "1", repository, f"refs/tags/{tag}"):
+            print(f"tests of {tag}, for PyTensor {version}")
+            _git("-C", fetched, "archive", "-o", str(archive), "FETCH_HEAD", "tests", "conftest.py")
+            break
+    else:
+        archive = _distribution(version)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    inside = folder / f"pytensor-{version}"
+    if inside.exists():
+        for name in ("tests", "conftest.py"):
+            (inside / name).rename(folder / name)
+    if not (folder / "tests" / "link" / "jax").exists():
+        sys.exit(f"what was fetched of PyTensor {version} has no tests/link/jax: set PYTENSOR_GIT to a clone of it")
+    (folder / "pytest.ini").touch()
+    return folder
+
+
+def _distribution(version: str) -> Path:
+    """The source distribution, without what PyTensor leaves out of it."""
+    command = [
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--no-binary",
+        "pytensor",
+        "-d",
+        str(BUILD),
+        f"pytensor=={version}",
+    ]
+    subprocess.run([sys.executable, "-m", *command], check=True)
+    return next(BUILD.glob(f"pytensor-{version}.tar.gz"))
+
+
+def _git(*arguments: str) -> bool:
+    return subprocess.run(["git", *arguments], capture_output=True, check=False).returncode == 0
+
+
+def run(folder: Path, suite: str, tests: list[str], jobs: int) -> Path:
+    """Runs tests; what became of them is in the file that is returned."""
+    report = BUILD / f"{suite}.json"
+    report.unlink(missing_ok=True)
+    environment = {
+        **os.environ,
+        "CONFORMANCE_SUITE": suite,
+        "CONFORMANCE_REPORT": str(report),
+        "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent.parent)]),
+        "PYTENSOR_FLAGS": f"base_compiledir={BUILD / 'compiled'}",
+        "JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu"),
+    }
+    options = ["-q", "-p", "conformance_plugin", "-p", "no:cacheprovider", f"--rootdir={folder}", "--confcutdir=."]
+    options += ["-o", "xfail_strict=false", "-W", "ignore", "--no-header", "--tb=no", "-rN", "--timeout=300"]
+    options += ["-n", str(jobs)] if jobs > 1 else []
+    subprocess.run([sys.executable, "-m", "pytest", *options, *tests], cwd=folder, env=environment, check=False)
+    return report
+
+
+def show(report: Path) -> bool:
+    """Prints what passed, by file; what was left out, and what failed. Whether all passed."""
+    from table import row_of
+
+    data = json.loads(report.read_text())
+    passed: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    apart: dict[str, list[str]] = defaultdict(list)
+    for name, reason in data["left_out"].items():
+        apart[f"left out: {reason}"].append(name)
+    failed = []
+    for name, result in data["results"].items():
+        outcome, kind = result["outcome"], row_of(name).kind
+        if kind == "beyond":
+            done = outcome == "passed" and not result.get("refused")
+            apart[f"what JAX cannot do: {'done' if done else 'not done'}"].append(name)
+        elif outcome in ("skipped", "expected to fail"):
+            apart[f"{outcome}, as PyTensor says"].append(name)
+        elif outcome == "passed" and not result.get("used"):
+            apart["compiled nothing in the mode"].append(name)
+        else:
+            file = name.partition("::")[0]
+            total[file] += 1
+            passed[file] += outcome == "passed"
+            if outcome != "passed":
+                failed.append(f"FAILED {name}: {result.get('error', outcome)[:110]}")
+    for reason, names in sorted(apart.items()):
+        print(f"{len(names):4} {reason}" + (f": {', '.join(names)}"[:300] if len(names) < 4 else ""))
+    print(*failed, sep="\n")
+    for file, count in sorted(total.items()):
+        print(f"{passed[file]:4}/{count:<4} {file}")
+    print(f"{passed.total()}/{total.total()}")
+    return not failed
+
+
+def main() -> int:
+    """The exit status: 0 where tests were run, whatever became of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--suite", choices=SUITES, default=None, help="jax and scan, when none is named")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("tests", nargs="*", help="some tests of the suite")
+    options = parser.parse_args()
+    folder = sources(importlib.metadata.version("pytensor"))
+    for suite in [options.suite] if options.suite else ["jax", "scan"]:
+        report = run(folder, suite, options.tests or SUITES[suite], options.jobs)
+        if not report.exists():
+            print(f"{suite}: pytest has run nothing", file=sys.stderr)
+            return 1
+        print(f"==> {suite}")
+        show(report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
