@@ -25,7 +25,7 @@ from ...releases import inner_graph, with_inner_graph
 from ...scan_parts import ScanParts, is_scan
 from ...walk import order
 from ..rebuilding import Rebuilding, replaced
-from .pairs import Pair, pairs
+from .pairs import Pair, Search
 from .prices import kept_for
 
 _MOST = 32  # pairs of loops for which something is kept
@@ -41,8 +41,9 @@ def save_steps(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     outputs = list(outputs)
     if not any(map(is_scan, order(outputs, set(inputs)))):
         return outputs
+    search = Search()
     for _ in range(_MOST):
-        found = ((pair, kept_for(pair)) for pair in pairs(order(outputs, set(inputs))))
+        found = ((pair, kept_for(pair)) for pair in search.pairs(order(outputs, set(inputs))))
         pair, kept = next((each for each in found if each[1]), (None, []))
         if pair is None:
             break

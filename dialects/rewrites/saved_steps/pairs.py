@@ -35,22 +35,37 @@ class Pair:
     traced: Mapping[Any, Any]
 
 
-def pairs(nodes: Sequence[Any]) -> Iterator[Pair]:
-    """Pairs of loops of which the second reads what the first reads or gives, from the end."""
-    loops = [Loop(node) for node in nodes if is_scan(node) and not node.op.info.as_while]
-    if len(loops) < 2:
-        return
-    numbers = Numbers()
-    earlier: list[Loop] = []  # in this order none can depend on a later one
-    for loop in loops:
-        rows = [(root, behind, inner) for outer, inner in loop.parts.sequences for root, behind in backwards(outer)]
-        read = {numbers.of(root) for root, _, _ in rows}
-        for origin in earlier:
-            if any(
-                numbers.of(x) in read for x in (*origin.node.outputs, *(outer for outer, _ in origin.parts.sequences))
-            ):
-                yield _pair(origin, loop, rows, numbers)
-        earlier.append(loop)
+class Search:
+    """Looks for pairs in a graph, and again where some of it has changed."""
+
+    def __init__(self) -> None:
+        self._loops: dict[Any, Loop] = {}
+        self._numbers = Numbers()
+        self._settled: set[tuple[Any, Any]] = set()
+
+    def pairs(self, nodes: Sequence[Any]) -> Iterator[Pair]:
+        """Pairs of loops of which the second reads what the first reads or gives, from the end; each only once."""
+        scans = [node for node in nodes if is_scan(node) and not node.op.info.as_while]
+        numbers, earlier = self._numbers, list[Any]()  # in this order none can depend on a later one
+        for node in scans:
+            rows = None
+            for origin in earlier:
+                if (origin, node) in self._settled:
+                    continue
+                self._settled.add((origin, node))
+                if rows is None:
+                    sequences = self._loop(node).parts.sequences
+                    rows = [(root, behind, inner) for outer, inner in sequences for root, behind in backwards(outer)]
+                    read = {numbers.of(root) for root, _, _ in rows}
+                given = [*origin.outputs, *(outer for outer, _ in self._loop(origin).parts.sequences)]
+                if any(numbers.of(x) in read for x in given):
+                    yield _pair(self._loop(origin), self._loop(node), rows, numbers)
+            earlier.append(node)
+
+    def _loop(self, node: Any) -> Loop:
+        if node not in self._loops:
+            self._loops[node] = Loop(node)
+        return self._loops[node]
 
 
 def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], numbers: Numbers) -> Pair:
