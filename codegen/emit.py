@@ -147,7 +147,7 @@ class _Emitter:
             self.values.update(zip([i.variable for i in graph.inputs], handles, strict=True))
             try:
                 self._lower(root)
-                results = [self._read(variable) for variable, _ in graph.outputs]
+                results = [self._result(variable, name) for variable, name in graph.outputs]
             except DimMismatch as error:
                 raise demand_error(error.where, f"sizes that must agree cannot: {error}") from None
             builder.location = ir.Location.unknown(self.context)
@@ -403,19 +403,28 @@ class _Emitter:
         finally:
             self.rule_context.node, self.builder.location, self.builder.where = node, location, where
 
+    def _result(self, variable: Any, name: str | None) -> Tensor:
+        """What an output is.
+
+        Raises:
+            UnsupportedGraphError: it is no dense tensor.
+        """
+        found = self._read(variable)
+        if not isinstance(found, Tensor):
+            raise UnsupportedGraphError(
+                f"output {name or variable} is a {variable.type}, and a program returns dense tensors only "
+                "(of a sparse matrix: pytensor.sparse.dense_from_sparse)"
+            )
+        return found
+
     def _read(self, variable: Any) -> Tensor:
         found = self.values.get(variable)
         if found is None:
             value = self.graph.constant(variable)
             if isinstance(value, np.ndarray | np.generic):
                 found = self.builder.constant(value, np.dtype(variable.type.dtype))
-            elif hasattr(value, "toarray"):
-                raise UnsupportedGraphError(
-                    f"{self.builder.where} takes a sparse constant ({variable.type}); only dense tensors are supported "
-                    "so far: give it as an array (.toarray())"
-                )
             else:
-                found = value  # slices, None: rules that take them read them as they are
+                found = value  # slices, None, sparse matrices: rules that take them read them as they are
             self.values[variable] = found
         return found
 

@@ -102,15 +102,6 @@ def test_a_missing_input_is_named() -> None:
     assert "x: " not in message
 
 
-def test_sparse_constants_are_refused() -> None:
-    sparse, scipy_sparse = pytest.importorskip("pytensor.sparse"), pytest.importorskip("scipy.sparse")
-    x = pt.dvector("x")
-    matrix = sparse.as_sparse_variable(scipy_sparse.csr_matrix(np.eye(3)))
-    for product in (sparse.dot(matrix, x), sparse.dot(x, matrix)):
-        with pytest.raises(errors.UnsupportedGraphError, match="sparse constant"):
-            hlograph.emit_stablehlo(([x], product))
-
-
 def test_inputs_of_other_types_are_refused() -> None:
     key = pytensor.shared(np.random.default_rng(1), name="key")
     with pytest.raises(errors.UnsupportedGraphError, match="key"):

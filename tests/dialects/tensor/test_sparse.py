@@ -124,3 +124,9 @@ def test_refusals():
         hlograph.emit_stablehlo(([x], ps.dot(ps.csr_from_dense(x), x)))
     with pytest.raises(ArgumentShapeError, match="product with a sparse matrix"):
         hlograph.function([x], ps.dot(constant, x))(np.ones((5, 2)))
+
+
+def test_sparse_results_are_refused():
+    _, constant = matrix("csr")
+    with pytest.raises(UnsupportedGraphError, match=r"a program returns dense tensors only \(of a sparse matrix"):
+        hlograph.emit_stablehlo(([], [ps.structured_exp(constant)]))
