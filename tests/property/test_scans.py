@@ -29,7 +29,7 @@ import hlograph
 from hlograph.errors import HlographError
 
 FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "6"))
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "3"))
 CHUNK = 3  # programs in a test
 
 

@@ -55,6 +55,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", CASES)
 def test_far_out(place, case):

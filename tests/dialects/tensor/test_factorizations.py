@@ -19,6 +19,8 @@ import hlograph
 from hlograph import errors
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
+pytestmark = pytest.mark.sampled(3)
+
 A, B = pt.dmatrix("a"), pt.dmatrix("b")
 A3 = pt.dtensor3("a3")
 LOOSE = 1e-9

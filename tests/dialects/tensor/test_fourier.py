@@ -13,6 +13,8 @@ import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedGraphError
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
+pytestmark = pytest.mark.sampled(2)
+
 RANDOM = np.random.default_rng(0)
 table, cube, four, k = pt.dmatrix("table"), pt.dtensor3("cube"), pt.dtensor4("four"), pt.lscalar("k")
 # The reference interpreter has no transforms, and no transform can be padded along its own axis.

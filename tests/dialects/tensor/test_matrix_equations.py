@@ -11,6 +11,8 @@ from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
 from support import check_lowering
 
+pytestmark = pytest.mark.sampled(3)
+
 A, B, C = pt.dmatrix("a"), pt.dmatrix("b"), pt.dmatrix("c")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")
 LOOSE = 1e-9

@@ -12,6 +12,8 @@ from support import check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError
 
+pytestmark = pytest.mark.sampled(2)
+
 RANDOM = np.random.default_rng(0)
 
 

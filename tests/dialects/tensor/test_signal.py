@@ -14,6 +14,8 @@ from support import check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError
 
+pytestmark = pytest.mark.sampled(2)
+
 RANDOM = np.random.default_rng(0)
 x, y, table, other, cube, mode = (
     *(pt.dvector("x"), pt.dvector("y"), pt.dmatrix("table"), pt.dmatrix("other"), pt.dtensor3("cube")),
