@@ -10,7 +10,7 @@ from hlograph.codegen import builder as hlo
 from hlograph.codegen.builder import Builder, Tensor
 from hlograph.codegen.ir.bindings import new_context
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 N = 24
 RNG = np.random.default_rng(3)

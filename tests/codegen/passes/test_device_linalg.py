@@ -14,6 +14,8 @@ from support import assert_same, reference
 import hlograph
 from hlograph import errors
 
+pytestmark = pytest.mark.sampled(2)
+
 A, B, A3 = pt.dmatrix("a"), pt.dmatrix("b"), pt.dtensor3("a3")
 RNG = np.random.default_rng(8)
 SIZES = {"n": 4, "k": 2}

@@ -19,7 +19,7 @@ import hlograph
 from hlograph import errors
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 A, B = pt.dmatrix("a"), pt.dmatrix("b")
 A3 = pt.dtensor3("a3")

@@ -16,6 +16,8 @@ from support import assert_same, check_lowering, reference
 
 import hlograph
 
+pytestmark = pytest.mark.sampled(2)
+
 A, B, V = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")
 

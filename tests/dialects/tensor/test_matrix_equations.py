@@ -11,7 +11,7 @@ from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
 from support import check_lowering
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(4)
 
 A, B, C = pt.dmatrix("a"), pt.dmatrix("b"), pt.dmatrix("c")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")

@@ -17,6 +17,8 @@ from support import assert_same, check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError, DataDependentSizeError
 
+pytestmark = pytest.mark.sampled(2)
+
 x, y, a, n = pt.dvector("x"), pt.dvector("y"), pt.dscalar("a"), pt.lscalar("n")
 X = pt.dmatrix("X")
 ZERO, ONE = pt.constant(np.float64(0)), pt.constant(np.float64(1))
