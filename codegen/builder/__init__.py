@@ -44,6 +44,7 @@ from .indexing import rows_of as rows_of
 from .indexing import scatter as scatter
 from .indexing import take as take
 from .indexing import with_row as with_row
+from .indexing import with_rows as with_rows
 from .jacobi import eigh as eigh
 from .jacobi import singular_values as singular_values
 from .jacobi import svd as svd

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..dims import Dim, bounds, minimum
+from ..dims import Dim, bounds, maximum, minimum
 from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
 from .notes import Join
-from .shape import all_static, concatenate, i64_array, product, reshape, slice_axis, stack_scalars
+from .shape import all_static, concatenate, i64_array, pad, product, reshape, slice_axis, stack_scalars
 from .types import Dims
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
@@ -174,6 +174,16 @@ def rows_of(x: Tensor) -> tuple[Tensor, Dim, int]:
         first, step = found.first + first * found.step, step * found.step
         x = found.source
     return x, first, step
+
+
+def with_rows(x: Tensor, count: int) -> Tensor:
+    """The same with at least so many rows: a loop without a turn reads none, but its body must be able to."""
+    least = bounds(x.dims[0])[0]
+    if least is not None and least >= count:
+        return x
+    none: list[Dim] = [0] * x.ndim
+    zero = x.builder.constant(np.zeros((), x.dtype))
+    return pad(x, zero, none, [maximum(count - x.dims[0], 0), *none[1:]])
 
 
 def row(x: Tensor, index: Tensor) -> Tensor:

@@ -206,7 +206,7 @@ def _looped(
             batched.append(place)
     for place in batched:
         dims = given[place].dims[counts[place] :]
-        rows[place] = hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims))
+        rows[place] = hlo.with_rows(hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims)), 1)
     core = _CoreNode(node, node.op.core_op, 0)
     stacks: list[int] = []
 

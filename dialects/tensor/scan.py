@@ -126,22 +126,12 @@ def _first_rows(x: Tensor, count: int) -> list[Tensor]:
     return [hlo.reshape(hlo.slice_axis(source, 0, first + step * k, 1), x.dims[1:]) for k in range(count)]
 
 
-def _with_rows(x: Tensor, count: int) -> Tensor:
-    """The same with at least so many rows: a loop without a turn reads none, but its body must be able to."""
-    least = dimension.bounds(x.dims[0])[0]
-    if least is not None and least >= count:
-        return x
-    none = [0] * x.ndim
-    zero = x.builder.constant(np.zeros((), x.dtype))
-    return hlo.pad(x, zero, none, [maximum(count - x.dims[0], 0), *none[1:]])
-
-
 class _Rows:
     """An array that a step reads a row of; slices and reverses that it comes from are places in their source."""
 
     def __init__(self, array: Tensor, least: int) -> None:
         source, self._first, self._step = hlo.rows_of(array)
-        self._source = _with_rows(source, least)
+        self._source = hlo.with_rows(source, least)
 
     def at(self, index: Tensor) -> Tensor:
         """A row, at an index that is clamped somehow."""
@@ -321,7 +311,7 @@ class _Sliding(_Part):
         self.low, self.high = min((*taps, *out_taps)), max((*taps, *out_taps))
         steps.ctx.at_least(buffer.dims[0], steps.count + self.high, f"a mit-mot buffer of the {steps.what}")
         self.source = _Rows(buffer, 1)
-        self.inits = _first_rows(_with_rows(buffer, self.high + 1), self.high + 1)[self.low :]
+        self.inits = _first_rows(hlo.with_rows(buffer, self.high + 1), self.high + 1)[self.low :]
         self.trace = _Trace(steps, steps.count)
 
     def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
@@ -350,7 +340,7 @@ class _Whole(_Part):
     def __init__(self, steps: _Steps, taps: Sequence[int], out_taps: Sequence[int], buffer: Tensor) -> None:
         super().__init__(steps)
         self.taps, self.out_taps, self.outputs, self.size = taps, out_taps, len(out_taps), buffer.dims[0]
-        self.inits = [_with_rows(buffer, 1)]
+        self.inits = [hlo.with_rows(buffer, 1)]
 
     def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
         return [hlo.row(window[0], _shifted(index, tap)) for tap in self.taps]

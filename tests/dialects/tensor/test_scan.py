@@ -227,6 +227,13 @@ def bounded_sum(row):
     return traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=row, outputs_info=ZERO)[-1]
 
 
+def test_a_batch_of_none():
+    """PyTensor refuses it; NumPy's answer is an array without rows."""
+    batch = vectorize_graph(running_sum(), {x: X})
+    for policy in ("exact", "padded"):
+        assert_same(hlograph.function([X], batch, policy=policy)(np.zeros((0, 3))), np.zeros((0, 3)))
+
+
 def test_checks_of_batches_say_which_element():
     batch = vectorize_graph(bounded(), {x: X})
     with pytest.raises(AssertionError, match="in element 1 of the batch"):
