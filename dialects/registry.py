@@ -26,19 +26,8 @@ LIBRARIES = ("pytensor", "aesara")
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
     *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "factorizations", "fourier", "index"),
-    *(
-        "jax_ops",
-        "linalg",
-        "matrix_equations",
-        "places",
-        "random",
-        "reduce",
-        "scan",
-        "shape",
-        "signal",
-        "sort",
-        "sparse",
-    ),
+    *("jax_ops", "linalg", "matrix_equations", "places", "random", "reduce", "scan", "shape"),
+    *("signal", "sort", "sparse"),
 )
 
 

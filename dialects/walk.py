@@ -1,4 +1,4 @@
-"""The walk through a graph of variables and nodes."""
+"""The walk through a graph of variables and nodes, and what made a variable."""
 
 from __future__ import annotations
 
@@ -26,3 +26,11 @@ def order(outputs: Sequence[Any], known: Container[Any] = (), done: Container[An
             stack.append((node, True))
             stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
     return found
+
+
+def kind_of(variable: Any) -> str:
+    """The scalar op's class of what an elementwise op made, or the op's class; empty where nothing made it."""
+    if variable.owner is None:
+        return ""
+    op = variable.owner.op
+    return type(op.scalar_op if type(op).__name__ == "Elemwise" else op).__name__

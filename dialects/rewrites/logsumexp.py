@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..releases import inner_graph
+from ..walk import kind_of
 from .rebuilding import Rebuilding, replaced
 
 
@@ -54,16 +55,8 @@ def _sum_inside(variable: Any) -> Any:
     while variable.owner is not None:
         node = variable.owner
         if type(node.op).__name__ == "Sum":
-            return variable if _kind(node.inputs[0]) == "Exp" else None
-        if _kind(variable) not in ("Add", "Log", "DimShuffle"):
+            return variable if kind_of(node.inputs[0]) == "Exp" else None
+        if kind_of(variable) not in ("Add", "Log", "DimShuffle"):
             return None
         variable = node.inputs[0]
     return None
-
-
-def _kind(variable: Any) -> str:
-    """The scalar op of an elementwise one, or the op's class."""
-    if variable.owner is None:
-        return ""
-    op = variable.owner.op
-    return type(op.scalar_op if type(op).__name__ == "Elemwise" else op).__name__

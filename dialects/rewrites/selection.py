@@ -17,6 +17,7 @@ from typing import Any, Literal
 from ...codegen import collector
 from ...codegen.errors import GraphError
 from ..releases import inner_graph, with_core, with_inner_graph
+from ..scan_parts import is_scan
 from ..walk import order
 from .logsumexp import without_maximum
 from .patterns import pattern_rewriters
@@ -119,12 +120,12 @@ class Rewrites:
         # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
         with collector.paused(), untraced:
-            found = self._stabilized(inputs, outputs)
-            return list(inputs), save_steps(inputs, found)
+            nodes = order(outputs, set(inputs))
+            found = self._stabilized(inputs, outputs, nodes)
+            return list(inputs), save_steps(inputs, found) if any(map(is_scan, nodes)) else found
 
-    def _stabilized(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-        """The outputs after the selection, which is applied in inner graphs too."""
-        nodes = order(outputs, set(inputs))
+    def _stabilized(self, inputs: Sequence[Any], outputs: Sequence[Any], nodes: Sequence[Any]) -> list[Any]:
+        """The outputs of a graph with these nodes after the selection, which is applied in inner graphs too."""
         ops = {id(node.op): node.op for node in nodes}
         kinds = {_kind(op) for op in ops.values()}
         if "LogSumExp" in kinds:
@@ -147,7 +148,7 @@ class Rewrites:
         if type(core).__name__ not in ("Scan", "OpFromGraph"):
             return None
         inputs, outputs = inner_graph(core)
-        found = self._stabilized(inputs, outputs)
+        found = self._stabilized(inputs, outputs, order(outputs, set(inputs)))
         if all(x is y for x, y in zip(outputs, found, strict=True)):
             return None
         new = with_inner_graph(core, inputs, found)

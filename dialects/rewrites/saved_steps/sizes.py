@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...releases import unflatten
-from ...walk import order
+from ...walk import kind_of, order
 
 
 class Numbers:
@@ -63,7 +63,7 @@ class Lengths:
         node = buffer.owner
         while node is not None and type(node.op).__name__ in ("IncSubtensor", "Unbroadcast", "SpecifyShape"):
             buffer, node = node.inputs[0], node.inputs[0].owner
-        kind = None if node is None else type(node.op).__name__
+        kind = kind_of(buffer)
         if kind in ("AllocEmpty", "Alloc"):
             return self.of(node.inputs[kind == "Alloc"])
         rows = buffer.type.shape[0]
@@ -95,8 +95,7 @@ class Lengths:
         value = constant(scalar)
         if value is not None:
             return {}, value
-        node = scalar.owner
-        kind = None if node is None else type(getattr(node.op, "scalar_op", node.op)).__name__
+        node, kind = scalar.owner, kind_of(scalar)
         if kind in ("TensorFromScalar", "ScalarFromTensor", "Cast"):
             return self._sum(node.inputs[0])
         if kind in ("Add", "Sub"):
