@@ -1,12 +1,13 @@
 """Scalar ops that are special functions: error, gamma and beta functions and their inverses, Bessel, Owen's T.
 
 In and out as in `scalar.py`, whose table these rules join. Most functions come from `jax.scipy.special`; the rest is
-written here, or in `bessel.py`. The inverses of the incomplete gamma and beta functions solve in a transformed variable
-in which the function's logarithm is concave, so that Newton's method cannot cycle.
+written here, or in `bessel.py` and `hypergeometric.py`. The inverses of the incomplete gamma and beta functions solve
+in a transformed variable in which the function's logarithm is concave, so that Newton's method cannot cycle.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 
@@ -40,7 +41,6 @@ for _op, _jax_name in {
     "I0": "i0",
     "I1": "i1",
     "Erfcx": "erfcx",
-    "Hyp2F1": "hyp2f1",
 }.items():
     _special(_op, _jax_name)
 
@@ -58,7 +58,8 @@ def _trigamma(dtype: DType, x: Tensor) -> Tensor:
     one = number(x, 1)
     negative = hlo.compare("LT", x, number(x, 0))
     right = hlo.polygamma(one, hlo.select(negative, hlo.subtract(one, x), x))
-    right = hlo.select(hlo.compare("EQ", x, number(x, math.inf)), number(x, 0), right)
+    far = hlo.compare("GT", x, number(x, 1e10))  # CHLO's squares it
+    right = hlo.select(far, hlo.divide(one, hlo.subtract(x, number(x, 0.5))), right)
     wave = hlo.sine(hlo.multiply(hlo.subtract(x, hlo.floor(x)), number(x, math.pi)))
     ratio = hlo.divide(number(x, math.pi), wave)
     return hlo.select(negative, hlo.subtract(hlo.multiply(ratio, ratio), right), right)
@@ -261,18 +262,19 @@ def _in_float64(dtype: DType, operands: tuple[Tensor, ...], function: Callable[.
     return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.unify(*operands)]), dtype)
 
 
-def _bessel(op: str, name: str) -> None:
-    def rule(dtype: DType, *operands: Tensor) -> Tensor:
-        from . import bessel
+def _written(op: str, module: str, name: str) -> None:
+    """A JAX function that is written here, in a module that imports JAX."""
 
-        function = getattr(bessel, name)
+    def rule(dtype: DType, *operands: Tensor) -> Tensor:
+        function = getattr(importlib.import_module(f".{module}", __package__), name)
         return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs, xs[0].dtype))
 
     to_output(op)(rule)
 
 
 for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Ive": "ive", "Kve": "kve"}.items():
-    _bessel(_op, _name)
+    _written(_op, "bessel", _name)
+_written("Hyp2F1", "hypergeometric", "hyp2f1")
 
 
 @to_output("GammaIncInv")
