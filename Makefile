@@ -33,7 +33,7 @@ help:
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
-	@echo 'make ops      docs/ops.md: which ops of PyTensor have a rule, here and in its own backends'
+	@echo 'make ops      docs/ops.md: which ops of PyTensor run here, and in its own backends; docs/bad_input.md (some minutes)'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
@@ -206,6 +206,7 @@ aot: build/aot/.installed
 
 ops: $(STAMP)
 	@$(PY) tests/op_coverage.py --markdown docs/ops.md
+	@$(PY) tests/bad_inputs.py --markdown docs/bad_input.md
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,23 +2,28 @@
 
     python tests/op_coverage.py --markdown docs/ops.md
 
-In: the installed PyTensor, with its JAX and Numba dispatch. Out: a page. A class counts as JAX's or Numba's if dispatch
-finds an implementation for it, through a base class too; as C's if it has C code of its own. That says nothing of the
-arguments with which an implementation refuses.
+In: the installed PyTensor, with its JAX and Numba dispatch, and the graphs of `op_cases`, which are run (some minutes).
+Out: a page. A class counts as JAX's or Numba's if dispatch finds an implementation for it, through a base class too; as
+C's if it has C code of its own. That says nothing of the arguments with which an implementation refuses.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import importlib
 import importlib.metadata
 import pkgutil
+import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from op_cases import CASES, WITHOUT
+from op_runs import COLUMNS
 
 import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
 from hlograph.dialects import registry
@@ -58,6 +63,14 @@ REMARKS = {
     "RootOp": "calls SciPy",
     "RootScalarOp": "calls SciPy",
 }
+
+
+PAGE = Path(__file__).resolve().parent.parent / "docs/ops.md"
+
+
+def of_this_release() -> bool:
+    """Whether the page is of the PyTensor that is here."""
+    return f"PyTensor {importlib.metadata.version('pytensor')}," in PAGE.read_text()
 
 
 def load() -> None:
@@ -168,8 +181,31 @@ def ours(class_: type) -> bool:
     return registry.find_class(class_) is not None
 
 
-def page() -> str:
-    """The page in Markdown."""
+Marks = Mapping[str, tuple[str, ...]]
+
+
+def measured() -> dict[str, tuple[str, ...]]:
+    """What runs tell of each op that has a graph."""
+    import pytensor
+    from op_runs import marks
+    from rich.progress import track
+
+    with pytensor.config.change_flags(cxx=""), contextlib.redirect_stdout(sys.stderr):
+        return {name: tuple(marks(CASES[name]).values()) for name in track(CASES, "running graphs")}
+
+
+def written(page: str) -> dict[str, tuple[str, ...]]:
+    """The same, as a page tells it."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
+    return {row[0].strip("`"): tuple(row[4:-1]) for row in rows}
+
+
+def page(marks: Marks) -> str:
+    """The page in Markdown.
+
+    Args:
+        marks: of ops that have graphs, what `op_runs.COLUMNS` say.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         load()
@@ -181,36 +217,60 @@ def page() -> str:
         "Which op classes of PyTensor are lowered, beside those that its own compiled backends have. Written by",
         f"`make ops`, with PyTensor {version('pytensor')}, JAX {version('jax')}, Numba {version('numba')}.",
         "",
-        "A mark says that there is an implementation, not that it takes all arguments. What PyTensor's rewrites make",
-        "of ops for one backend is not counted. An op without a rule is refused by name;",
-        "[contributing](contributing.md) says how to add one.",
+        "For the three backends a mark says that there is an implementation, not that it takes all arguments; what",
+        "PyTensor's rewrites make of ops for one of them is not counted. The columns of hlograph are results of runs:",
+        "one graph for each op (`tests/op_cases.py`), with open sizes. *Exact*: compiled for its sizes. *Padded*: one",
+        "executable for many sizes; where there is no mark, such graphs run exact and say so. *Gradient*: PyTensor's.",
+        "*Batch*: `jax.vmap`. *Interpreter*: StableHLO's reference interpreter. *GPU*: the module for a GPU calls",
+        "nothing that only a CPU has ([aot](aot.md) says what compiles there). Results are compared with PyTensor's",
+        "own evaluation, draws with each other. A dash stands where there is nothing to ask: no size is open,",
+        "PyTensor has no gradient, a size cannot differ within a batch. An op without a rule is refused by name;",
+        "[contributing](contributing.md) says how to add one, and [limits](limits.md) which arguments are refused.",
         "",
     ]
     rows = defaultdict(list)
     for class_ in ops():
         rows[area(class_)].append(class_)
-    tables = {title: [row(class_) for class_ in classes] for title, classes in rows.items()}
+    tables = {title: [row(class_, marks) for class_ in classes] for title, classes in rows.items()}
     lines += ["| | ops | JAX | Numba | C | hlograph |", "|---|---|---|---|---|---|"]
     for title, table in tables.items():
-        counts = " | ".join(str(sum(cell == "x" for cell in column)) for column in list(zip(*table, strict=True))[1:5])
-        lines.append(f"| {title} | {len(table)} | {counts} |")
+        counts = [sum(cell == "x" for cell in column) for column in list(zip(*table, strict=True))[1:4]]
+        counts.append(sum(ours(class_) for class_ in rows[title]))
+        lines.append(f"| {title} | {len(table)} | {' | '.join(map(str, counts))} |")
+    heads = ["op", "JAX", "Numba", "C", *COLUMNS, ""]
     for title, table in tables.items():
-        lines += ["", f"## {title}", "", "| op | JAX | Numba | C | hlograph | |", "|---|---|---|---|---|---|"]
+        lines += ["", f"## {title}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         lines += [f"| {' | '.join(cells)} |" for cells in table]
     return "\n".join(lines) + "\n"
 
 
-def row(class_: type) -> tuple[str, ...]:
+def row(class_: type, marks: Marks) -> tuple[str, ...]:
     """The cells of an op."""
-    marks = [of_backend(class_, "JAX"), of_backend(class_, "Numba"), in_c(class_), ours(class_)]
-    return (f"`{class_.__name__}`", *["x" if mark else "" for mark in marks], REMARKS.get(class_.__name__, ""))
+    name = class_.__name__
+    theirs = [of_backend(class_, "JAX"), of_backend(class_, "Numba"), in_c(class_)]
+    remark = REMARKS.get(name, WITHOUT.get(name, ""))
+    runs = marks.get(name, ("x" if ours(class_) else "", *[""] * (len(COLUMNS) - 1)))
+    return (f"`{name}`", *["x" if mark else "" for mark in theirs], *runs, remark)
+
+
+def unnamed() -> list[str]:
+    """Ops that have a rule, but neither a graph nor a reason for none."""
+    return [class_.__name__ for class_ in ops() if ours(class_) and class_.__name__ not in {**CASES, **WITHOUT}]
 
 
 def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--markdown", type=Path, required=True, help="the page to write")
-    parser.parse_args().markdown.write_text(page())
+    parser.add_argument("--known", type=Path, help="a page whose marks are taken, in place of runs")
+    options = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load()
+        if unnamed():
+            raise SystemExit(f"no graph in tests/op_cases.py: {', '.join(unnamed())}")
+        marks = written(options.known.read_text()) if options.known else measured()
+    options.markdown.write_text(page(marks))
 
 
 if __name__ == "__main__":
