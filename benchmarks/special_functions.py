@@ -274,7 +274,7 @@ def _exact(function: Function, point: Sequence[float], derivative: bool) -> floa
     try:
         if derivative:
             *rest, x = args
-            return float(mp.diff(lambda t: function.exact(*rest, t), x))
+            return float(mp.re(mp.diff(lambda t: function.exact(*rest, t), x)))
         return float(mp.re(function.exact(*args)))
     except (ValueError, ArithmeticError, NoConvergence):
         return np.nan

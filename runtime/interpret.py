@@ -101,7 +101,6 @@ _UNKNOWN = frozenset(
         "custom_call",
         "dynamic_conv",
         "einsum",
-        "fft",
         "rng",
         "rng_bit_generator",
         "set_dimension_size",

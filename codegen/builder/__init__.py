@@ -26,6 +26,10 @@ from .data_sizes import true_places as true_places
 from .elementwise import *  # noqa: F403  its `__all__` says what there is
 from .expm import expm as expm
 from .fft import fft as fft
+from .fft_axes import as_product as as_product
+from .fft_axes import at_end as at_end
+from .fft_axes import by_axes as by_axes
+from .fft_axes import of_some as of_some
 from .householder import householder_product as householder_product
 from .householder import householder_qr as householder_qr
 from .householder import pivoted_qr as pivoted_qr

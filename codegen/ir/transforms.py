@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from .attributes import integers
 from .bindings import ir, stablehlo
 from .ops import integer_list
 from .walk import walk
@@ -13,6 +16,12 @@ def kind_of(operation: ir.Operation) -> tuple[str, int]:
     """The kind of transform that a custom call stands for, and the number of its axes."""
     config = ir.DictAttr(operation.attributes["backend_config"])
     return ir.StringAttr(config["kind"]).value, ir.IntegerAttr(config["rank"]).value
+
+
+def of_fft(operation: ir.Operation) -> tuple[Any, tuple[int, ...]]:
+    """The kind of a `stablehlo.fft`, and the lengths of its axes."""
+    kind = str(operation.attributes["fft_type"]).removeprefix("#stablehlo<fft_type ").removesuffix(">")
+    return kind, tuple(integers(operation, "fft_length"))
 
 
 def close(module: ir.Module) -> None:

@@ -1,4 +1,4 @@
-"""expand_linalg: factorizations as plain StableHLO loops, for the reference interpreter.
+"""expand_linalg: factorizations as plain StableHLO loops, transforms as products, for the reference interpreter.
 
     before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
     after   %l = call @cholesky_expanded(%a) : ...        // a while over the columns
@@ -9,12 +9,16 @@ checking, not for speed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import builder as hlo
 from ..builder import Builder, Tensor
 from ..builder.matrices import adjoint, pick, places, spread, steps, swap
+from ..builder.types import INT64
 from ..errors import PassError
+from ..ir import transforms
 from ..ir.adopt import adopt
 from ..ir.attributes import flag_of
 from ..ir.bindings import ir
@@ -27,7 +31,7 @@ from .report import Report
 def run(module: ir.Module, _report: Report) -> None:
     """The pass."""
     for operation in walk(module):
-        if operation.name not in ("stablehlo.cholesky", "stablehlo.triangular_solve"):
+        if operation.name not in _FORMS:
             continue
         types = [ir.RankedTensorType(value.type) for value in operation.operands]
         if not all(type_.has_static_shape for type_ in types):
@@ -35,20 +39,17 @@ def run(module: ir.Module, _report: Report) -> None:
         builder = Builder(module.context, "expanded")
         specs = [(tuple(t.shape), numpy_dtype(t.element_type)) for t in types]
         with builder.function("main", specs) as arguments:
-            if operation.name == "stablehlo.cholesky":
-                result = _cholesky(arguments[0], lower=flag_of(operation, "lower", False))
-            else:
-                result = _triangular_solve(operation, *arguments)
-            builder.finish([result])
+            builder.finish([_FORMS[operation.name](operation, *arguments)])
         name = f"{operation.name.partition('.')[2]}_expanded"
         replace_by_call(operation, adopt(module, builder.module, name))
 
 
-def _cholesky(a: Tensor, *, lower: bool) -> Tensor:
+def _cholesky(operation: ir.Operation, a: Tensor) -> Tensor:
     """Right-looking: column k over the root of its pivot; its outer product leaves the rest.
 
     A pivot that is not positive makes the matrix's factor NaN, as LAPACK's potrf is read.
     """
+    lower = flag_of(operation, "lower", False)
     a = a if lower else adjoint(a)
     strict = hlo.triangle(a, lower=True, diagonal=-1)
     rest = hlo.add(hlo.triangle(a, lower=True), adjoint(strict))
@@ -99,3 +100,21 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
         return [hlo.select(hlo.compare("EQ", rows, row), solved, x)]
 
     return steps(n, [hlo.full_like(b, 0)], body)[0]
+
+
+def _fft(operation: ir.Operation, x: Tensor) -> Tensor:
+    """Each axis times the matrix of the transform."""
+    kind, lengths = transforms.of_fft(operation)
+    sizes = [x.builder.constant(length, INT64) for length in lengths]
+
+    def along(tensor: Tensor, axis: int, inverse: bool) -> Tensor:
+        return hlo.at_end(tensor, axis, lambda y: hlo.as_product(y, inverse=inverse))
+
+    return hlo.by_axes(x, kind, lengths, sizes, along)
+
+
+_FORMS: dict[str, Callable[..., Tensor]] = {
+    "stablehlo.cholesky": _cholesky,
+    "stablehlo.triangular_solve": _triangular_solve,
+    "stablehlo.fft": _fft,
+}

@@ -77,3 +77,21 @@ module @empty {
     return %1, %2 : tensor<8xf64>, tensor<0xf64>
   }
 }
+
+// -----
+
+// What a transform is of must be row-major, which nothing asks of a kernel's results.
+// CHECK-LABEL: module @fft
+// CHECK-NOT: call
+// CHECK: return
+// SPLIT-LABEL: module @fft
+// WHY: stablehlo.fft{{.*}}: left alone: XLA:CPU's transforms take row-major arrays, which a kernel may not give
+module @fft {
+  func.func @main(%arg0: tensor<4x6xcomplex<f64>>) -> tensor<6x4xcomplex<f64>> {
+    %0 = stablehlo.exponential %arg0 : tensor<4x6xcomplex<f64>>
+    %1 = stablehlo.add %0, %arg0 : tensor<4x6xcomplex<f64>>
+    %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x6xcomplex<f64>>) -> tensor<6x4xcomplex<f64>>
+    %3 = stablehlo.fft %2, type = FFT, length = [4] : (tensor<6x4xcomplex<f64>>) -> tensor<6x4xcomplex<f64>>
+    return %3 : tensor<6x4xcomplex<f64>>
+  }
+}

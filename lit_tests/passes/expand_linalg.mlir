@@ -1,4 +1,4 @@
-// Factorizations as loops, one column or row a step, for the reference interpreter.
+// Factorizations as loops, one column or row a step, and transforms as products, for the reference interpreter.
 //
 // RUN: not %hlograph opt %s --split-input-file --pass expand_linalg 2> %t.err | filecheck %s
 // RUN: filecheck %s --check-prefix=ERROR < %t.err
@@ -66,6 +66,21 @@ module @right {
   func.func @main(%arg0: tensor<3x3xf64>, %arg1: tensor<2x3xf64>) -> tensor<2x3xf64> {
     %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = true}> : (tensor<3x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
     return %0 : tensor<2x3xf64>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @fft
+// CHECK: func.func private @fft_expanded(%arg0: tensor<2x4xf64>) -> tensor<2x3xcomplex<f64>>
+// CHECK: stablehlo.complex %arg0
+// CHECK: stablehlo.dot_general {{.*}}, contracting_dims = [1] x [0]{{.*}} : (tensor<2x4xcomplex<f64>>, tensor<4x4xcomplex<f64>>)
+// CHECK: stablehlo.slice {{.*}} [0:2, 0:3] : (tensor<2x4xcomplex<f64>>) -> tensor<2x3xcomplex<f64>>
+// CHECK-NOT: stablehlo.fft
+module @fft {
+  func.func @main(%arg0: tensor<2x4xf64>) -> tensor<2x3xcomplex<f64>> {
+    %0 = stablehlo.fft %arg0, type = RFFT, length = [4] : (tensor<2x4xf64>) -> tensor<2x3xcomplex<f64>>
+    return %0 : tensor<2x3xcomplex<f64>>
   }
 }
 

@@ -101,6 +101,30 @@ module @stablehlo.fft {
 
 // -----
 
+// A chirp of as many elements as are live, by transforms of a known length.
+// CHECK-LABEL: module @hlograph.fft
+// CHECK: stablehlo.remainder
+// CHECK: stablehlo.fft {{.*}}, type = FFT, length = [16] : (tensor<16xcomplex<f64>>) -> tensor<16xcomplex<f64>>
+// CHECK: stablehlo.fft {{.*}}, type = FFT, length = [16] : (tensor<2x16xcomplex<f64>>) -> tensor<2x16xcomplex<f64>>
+// CHECK: stablehlo.fft {{.*}}, type = IFFT, length = [16] : (tensor<2x16xcomplex<f64>>) -> tensor<2x16xcomplex<f64>>
+// CHECK: return {{.*}} : tensor<2x5xcomplex<f64>>
+module @hlograph.fft {
+  func.func @main(%x: tensor<2x?xf64> {hlograph.dims = ["2", "n"]}) -> (tensor<2x?xcomplex<f64>> {hlograph.dims = ["2", "(n//2) + 1"]}) {
+    %0 = stablehlo.get_dimension_size %x, dim = 1 : (tensor<2x?xf64>) -> tensor<i32>
+    %1 = stablehlo.constant dense<2> : tensor<i32>
+    %2 = stablehlo.constant dense<1> : tensor<i32>
+    %3 = stablehlo.divide %0, %1 : tensor<i32>
+    %4 = stablehlo.add %3, %2 : tensor<i32>
+    %5 = stablehlo.reshape %4 : (tensor<i32>) -> tensor<1xi32>
+    %6 = stablehlo.constant dense<2> : tensor<1xi32>
+    %7 = stablehlo.concatenate %6, %5, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %8 = stablehlo.custom_call @hlograph.fft(%x, %7) {api_version = 4 : i32, backend_config = {kind = "RFFT", rank = 1 : i64}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<2x?xf64>, tensor<2xi32>) -> tensor<2x?xcomplex<f64>>
+    return %8 : tensor<2x?xcomplex<f64>>
+  }
+}
+
+// -----
+
 // One that waited for its lengths, which are known of the operand.
 // CHECK-LABEL: module @hlograph.fft
 // CHECK: stablehlo.fft %arg0, type = RFFT, length = [4] : (tensor<8x4xf64>) -> tensor<8x3xcomplex<f64>>

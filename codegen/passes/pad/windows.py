@@ -11,9 +11,8 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import i64_array
-from ...builder.types import INT64, Dims, DType
+from ...builder.types import INT64, DType
 from ...dims import Dim, maximum
-from ...ir import transforms
 from ...ir.attributes import attributes_of, convolution_numbers, integers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
@@ -22,7 +21,6 @@ from .control import pads_custom_call
 from .live import Live
 from .live_builder import attributes_of_op
 from .padder import Padder, pads
-from .shape import result_dims
 from .slices import pad_axis
 
 
@@ -329,30 +327,3 @@ def _by_patches(
     # Its axes are the batch, the positions, the output's features.
     target = [numbers.output_batch_dimension, *[w.target for w in windows], numbers.output_feature_dimension]
     return hlo.transpose(product, [target.index(axis) for axis in range(len(target))])
-
-
-@pads("stablehlo.fft")
-def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Padding along batch axes only: a transform of padded data is another transform."""
-    [x] = operands
-    lengths = integers(operation, "fft_length")
-    kind = str(operation.attributes["fft_type"]).removeprefix("#stablehlo<fft_type ").removesuffix(">")
-    return [_transformed(padder, x, kind, tuple(lengths))]
-
-
-@pads_custom_call("hlograph.fft")
-def open_fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """A transform whose lengths are sizes: where they are known now it is `stablehlo.fft`."""
-    x = operands[0]
-    kind, rank = transforms.kind_of(operation)
-    sizes = x.dims if kind == "RFFT" else result_dims(padder, padder.type_of(operation.results[0])[0], operands[1])
-    return [_transformed(padder, x, kind, sizes[-rank:])]
-
-
-def _transformed(padder: Padder, x: Live, kind: Any, lengths: Dims) -> Live:
-    rank = len(lengths)
-    open_ = [dim for dim in (*x.dims[-rank:], *lengths) if type(dim) is not int]
-    if open_:
-        padder.refuse("the transformed axis is padded", *open_)
-    found = hlo.fft(x.tensor, kind, lengths)
-    return padder.live(found, (*x.dims[:-rank], *found.dims[-rank:]))
