@@ -105,12 +105,15 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
 
 
 def _same_for_all(node: Any, counts: Sequence[int]) -> dict[int, Any]:
-    """Operands with batch axes that are plainly the same for the whole batch, by place: a variable for one element."""
+    """Operands with batch axes that are plainly the same for the whole batch, by place: a variable for one element.
+
+    One axis of size 1 is left: what is known of a scalar is known of a vector of it, but not of a matrix.
+    """
     graphs = library(type(node.op).__module__.partition(".")[0])
     return {
         place: core
         for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
-        if count and not all(x.type.broadcastable[:count])
+        if count > 1 or (count and not x.type.broadcastable[0])
         for core in [batching.of_one_element(graphs, x, count)]
         if core is not None
     }
@@ -155,28 +158,33 @@ def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tenso
     except BatchingError as error:
         lowering = find(node.op.core_op)
         if lowering is not None and lowering.loops:
-            return _looped(ctx, node, given, counts, cores.keys())
+            return _over_batch(ctx, node, operands, counts, _looped(ctx, node, given, counts, cores.keys()))
         raise UnsupportedGraphError(
             f"{type(node.op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
             f"has no lowering ({error}); apply it to one core input at a time"
         ) from None
     squeezed = [hlo.squeeze(x, axes) for x, axes in zip(given, stretched, strict=True)]
-    return ctx.lower_inner(inputs, outputs, squeezed)
+    return _over_batch(ctx, node, operands, counts, ctx.lower_inner(inputs, outputs, squeezed))
+
+
+def _over_batch(
+    ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int], results: Sequence[Tensor]
+) -> list[Tensor]:
+    """The results with all batch axes at full size, also those that only an operand has which is the same for all."""
+    batch = _batch(ctx, node.inputs, operands, counts)
+    return [hlo.broadcast(x, (*batch, *x.dims[len(batch) :])) for x in results]
 
 
 def _repeated(
     ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int], cores: Mapping[int, Any]
 ) -> list[Tensor]:
     """Outputs that are the same for the whole batch are computed once."""
-    first = next(iter(cores), None)
-    batch = () if first is None else operands[first].dims[: counts[first]]
+    batch = _batch(ctx, node.inputs, operands, counts)
     inputs = [
         cores[place] if place in cores else x.dimshuffle(*range(count, x.type.ndim))
         for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
     ]
     results = ctx.lower_more(node.op.core_op.make_node(*inputs).outputs)
-    if first is None:
-        batch = (1,) * max(counts)
     return [hlo.broadcast(x, (*batch, *x.dims)) for x in results]
 
 

@@ -73,8 +73,14 @@ def of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
     Returns:
         A variable without these axes, or None.
     """
-    if all(variable.type.broadcastable[:rank]):
+    found = _of_one_element(library, variable, rank)
+    if found is None and all(variable.type.broadcastable[:rank]):
         return variable.dimshuffle(*range(rank, variable.type.ndim))
+    return found
+
+
+def _of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
+    """The same by what made the variable."""
     owner = variable.owner
     if owner is None:
         return None
@@ -87,9 +93,13 @@ def of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
     if name == "Subtensor" and op.idx_list[:rank] == (slice(None),) * rank:
         core = of_one_element(library, owner.inputs[0], rank)
         return None if core is None else type(op)(op.idx_list[rank:])(core, *owner.inputs[1:])
-    if name in ("DimShuffle", "ExpandDims") and tuple(op.new_order[:rank]) == tuple(range(rank)):
-        core = of_one_element(library, owner.inputs[0], rank)
-        order = [axis if axis == "x" else axis - rank for axis in op.new_order[rank:]]
+    if name in ("DimShuffle", "ExpandDims"):
+        given = [axis for axis in op.new_order[:rank] if axis != "x"]  # others are stretched
+        if given != list(range(len(given))):
+            return None
+        [inner] = owner.inputs
+        core = of_one_element(library, inner, len(given)) if given else inner
+        order = [axis if axis == "x" else axis - len(given) for axis in op.new_order[rank:]]
         return None if core is None else core.dimshuffle(*order)
     if hasattr(op, "scalar_op") and name == "Elemwise":
         cores = [of_one_element(library, x, rank) for x in owner.inputs]

@@ -227,6 +227,21 @@ def bounded_sum(row):
     return traces(lambda s, t: Assert("too large")(t + s, t + s < 100), sequences=row, outputs_info=ZERO)[-1]
 
 
+@pytest.mark.parametrize("axes", [(2, 1), (1, 2), (2, 0), (0, 2), (1, 3)])
+def test_batches_of_different_ranks(axes):
+    """Sequences with so many batch axes, and initial values and factors with so many others."""
+    s = pt.dscalar("s")
+    trace = pytensor.scan(lambda a, b, s: a * s + b, sequences=[x], outputs_info=[s], non_sequences=[s],
+                          return_updates=False)  # fmt: skip
+    many = pt.tensor("many", dtype="float64", shape=(None,) * (axes[0] + 1))
+    factors = pt.tensor("factors", dtype="float64", shape=(None,) * axes[1])
+    shape = (4, 2, 3)
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(*shape[3 - axes[0] :], 5)), rng.normal(size=shape[3 - axes[1] :])]
+    batch = vectorize_graph(trace, {x: many, s: factors})
+    check([many, factors], [batch, *pytensor.grad((batch**2).sum(), [many, factors])], *arrays)
+
+
 def test_a_batch_of_none():
     """PyTensor refuses it; NumPy's answer is an array without rows."""
     batch = vectorize_graph(running_sum(), {x: X})
