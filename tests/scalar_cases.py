@@ -267,7 +267,12 @@ SPECIAL: dict[str, Case] = {
     "polygamma": Case(
         psm.polygamma,
         (("int64", "float64"), ("int8", "float32")),
-        {"int64": [0, 1, 2, 5], "int8": [0, 1, 2, 5], "float64": POSITIVE[1:], "float32": POSITIVE[1:]},
+        {
+            "int64": [0, 1, 2, 5],
+            "int8": [0, 1, 2, 5],
+            "float64": [*POSITIVE[1:], -0.5, -8.7, -9.25, -30.1, -300.4, np.nan],
+            "float32": POSITIVE[1:],
+        },
         ROUGH,
     ),
     "sigmoid": Case(psm.sigmoid, (("int8",), ("int64",)), {"int8": [-80, 0, 1, 80], "int64": [-300, 0, 1, 300]}, ROUGH),

@@ -132,7 +132,6 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Erfc": hlo.erfc,
     "Erfinv": hlo.erf_inv,
     "GammaLn": hlo.lgamma,
-    "PolyGamma": hlo.polygamma,
     "Sub": hlo.subtract,
     "TrueDiv": hlo.divide,
     "TrueDivide": hlo.divide,  # Aesara's name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,11 @@ def _jax(name: str, *operands: Tensor) -> Tensor:
     if function is None:
         raise UnsupportedGraphError(f"jax.scipy.special has no {name} in this release of JAX; upgrade jax")
     return hlo.import_elementwise(name, function, operands, operands[0].dtype)
+
+
+def _jax_module(name: str) -> Any:
+    """A module of this package that imports JAX."""
+    return importlib.import_module(f".{name}", __package__)
 
 
 def _special(op: str, name: str) -> None:
@@ -50,6 +56,19 @@ def _digamma(dtype: DType, x: Tensor) -> Tensor:
     """As `scipy.special.psi`, -inf at 0 and inf at -0, where CHLO's is NaN."""
     at_zero = hlo.compare("EQ", x, number(x, 0))
     return hlo.select(at_zero, hlo.divide(number(x, -1), x), hlo.digamma(x))
+
+
+@to_output("PolyGamma")
+def _polygamma(dtype: DType, n: Tensor, x: Tensor) -> Tensor:
+    """CHLO's at 0 and right of it, from where the recurrence leads further left."""
+    zero = number(x, 0)
+    left = hlo.and_(hlo.compare("LE", x, zero), hlo.compare("GT", n, number(n, 0)))
+    right = hlo.select(left, hlo.add(x, hlo.ceil(hlo.negate(x))), x)
+    function = _jax_module("polygamma").left_of_zero
+    rest = _in_float64(dtype, (n, x), lambda *xs: hlo.import_elementwise("polygamma_left", function, xs, xs[0].dtype))
+    at_pole = hlo.and_(left, hlo.compare("EQ", right, zero))
+    one = hlo.polygamma(hlo.convert(n, dtype), hlo.select(at_pole, number(x, 1), right))
+    return hlo.select(left, hlo.add(one, rest), one)
 
 
 @to_output("TriGamma")
@@ -266,7 +285,7 @@ def _written(op: str, module: str, name: str) -> None:
     """A JAX function that is written here, in a module that imports JAX."""
 
     def rule(dtype: DType, *operands: Tensor) -> Tensor:
-        function = getattr(importlib.import_module(f".{module}", __package__), name)
+        function = getattr(_jax_module(module), name)
         return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs, xs[0].dtype))
 
     to_output(op)(rule)

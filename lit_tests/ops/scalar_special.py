@@ -21,7 +21,7 @@ show_scalar(psm.erfinv, "float64")
 show_scalar(psm.gammaln, "float64")
 # CHECK-NEXT: Psi: select(EQ(x, 0), divide(-1, x), digamma(x)) : f64
 show_scalar(psm.psi, "float64")
-# CHECK-NEXT: PolyGamma: polygamma(convert<f64>(x), y) : f64
+# CHECK-NEXT: PolyGamma: a = convert<f64>(x); b = and(LE(y, 0), GT(a, 0)); c = select(b, add(y, ceil(negate(y))), y); d = polygamma(a, select(and(b, EQ(c, 0)), 1, c)); select(b, add(d, @polygamma_left(a, y)), d) : f64
 show_scalar(psm.polygamma, "int64", "float64")
 # CHECK-NEXT: TriGamma: a = LT(x, 0); b = select(GT(x, 1e+10), divide(1, subtract(x, 0.5)), polygamma(1, select(a, subtract(1, x), x))); c = divide(3.14159, sine(multiply(subtract(x, floor(x)), 3.14159))); select(a, subtract(multiply(c, c), b), b) : f64
 show_scalar(psm.tri_gamma, "float64")
