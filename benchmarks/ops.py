@@ -102,6 +102,7 @@ def _families() -> Iterator[tuple[str, Mapping[str, Any], int]]:
     yield "Tensors", op_cases.TENSORS, 100
     yield "Conditions, loops, inner graphs", op_cases.CONTROL, 1000
     yield "Signals", op_cases.SIGNALS, 100
+    yield "Sparse matrices", op_cases.SPARSE, 100
     yield "Random variables", op_cases.DRAWS, 10_000
 
 

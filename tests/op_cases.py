@@ -18,6 +18,7 @@ import pytensor
 import pytensor.scalar as ps
 import pytensor.scalar.math as psm
 import pytensor.tensor as pt
+import sparse_cases
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import fft
 from pytensor.tensor.elemwise import Elemwise
@@ -418,15 +419,12 @@ WITHOUT: dict[str, str] = {
     ),
     "MaxAndMinCAReduce": "of `Max` and `Min`",
     **dict.fromkeys(
-        (
-            *("AddSparseDense", "CSM", "CSMGrad", "CSMProperties", "ColScaleCSC", "DenseFromSparse", "SpSum"),
-            *("MultiplySparseDense", "MultiplySparseDenseVector", "RowScaleCSC", "StructuredDot", "Transpose"),
-            *("StructuredDotGradCSC", "StructuredDotGradCSR"),
-        ),
-        "with sparse constants",
+        ("GetItem2ListsGrad", "GetItemListGrad", "StructuredDotGradCSC", "StructuredDotGradCSR"), "made by gradients"
     ),
     "OutputGuard": "of the debug mode",
     "SpecifyAssumptions": "says something of its argument",
 }
 
-CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **DRAWS}
+SPARSE = {name: Case(graph, arguments) for name, (graph, arguments) in sparse_cases.GRAPHS.items()}
+
+CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **DRAWS, **SPARSE}
