@@ -1,6 +1,6 @@
 """The errors of PyTensor's special functions in float64, over their domains: hlograph, SciPy, and the JAX mode.
 
-    python benchmarks/special_functions.py [--points N] [--only NAME ...] [--derivatives]
+    python benchmarks/special_functions.py [--points N] [--only NAME ...] [--derivatives] [--markdown PATH]
 
 In: nothing. Out: a table with, for each function and each range of arguments, the largest relative error against mpmath
 (40 digits) and the point where it is. Points are random, the seed is fixed. Where the true value is no float64 (zero,
@@ -16,12 +16,14 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
 Range = Callable[[np.random.Generator, int], Array]
+COLUMNS = ("function", "arguments", "hlograph", "where", "SciPy", "JAX mode")
 SMALLEST = 1e-290  # results below may lose digits
 
 
@@ -228,6 +230,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=200, help="for each range")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="functions of these names")
     parser.add_argument("--derivatives", action="store_true", help="of the derivative by the last argument")
+    parser.add_argument("--markdown", type=Path, help="write the table as a page")
     options = parser.parse_args()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     warnings.simplefilter("ignore")
@@ -238,14 +241,38 @@ def main() -> None:
     from rich.table import Table
 
     mpmath.mp.dps = 350 if options.derivatives else 40  # differences of numbers that are near 1
-    table = Table(title="Largest relative error" + (" of the derivative" if options.derivatives else ""))
-    for column in ("function", "arguments", "hlograph", "where", "SciPy", "JAX mode"):
-        table.add_column(column, justify="left" if column in ("function", "arguments", "where") else "right")
+    title = "Largest relative error" + (" of the derivative by the last argument" if options.derivatives else "")
     chosen = [f for f in functions() if not options.only or f.name in options.only]
-    for function in track(chosen, "evaluating", console=Console(stderr=True)):
-        for name, ranges in function.ranges.items():
-            table.add_row(*row(function, name, ranges, options.points, derivative=options.derivatives))
+    rows = [
+        row(function, name, ranges, options.points, derivative=options.derivatives)
+        for function in track(chosen, "evaluating", console=Console(stderr=True))
+        for name, ranges in function.ranges.items()
+    ]
+    if options.markdown:
+        options.markdown.write_text(page(title, options.points, rows))
+        return
+    table = Table(title=title)
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column in ("function", "arguments", "where") else "right")
+    for cells in rows:
+        table.add_row(*cells)
     Console(width=140).print(table)
+
+
+def page(title: str, points: int, rows: Sequence[tuple[str, ...]]) -> str:
+    """The table in Markdown."""
+    lines = [
+        "# Special functions",
+        "",
+        f"{title}, float64, of {points} random points in each range, against mpmath: hlograph (and",
+        "where it is), SciPy, which PyTensor's own evaluation calls, and PyTensor's JAX mode. Near a zero of a function a",
+        "relative error is large. An error's name stands where a backend has no implementation. Written by",
+        "`benchmarks/special_functions.py --markdown docs/special_functions.md`.",
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        "|---" * len(COLUMNS) + "|",
+    ]
+    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]) + "\n"
 
 
 def row(function: Function, name: str, ranges: Sequence[Range], points: int, *, derivative: bool) -> tuple[str, ...]:

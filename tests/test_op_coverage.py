@@ -29,7 +29,7 @@ def test_the_table_of_ops_is_the_one_that_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not of_this_release(), reason="docs/ops.md is of another PyTensor")
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", CASES)
 def test_the_marks_of_an_op_hold(name: str) -> None:
     with warnings.catch_warnings():
