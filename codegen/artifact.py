@@ -79,6 +79,7 @@ def load(path: str | os.PathLike[str]) -> Program:
 
 def to_portable(program: Program, target_version: str | None) -> bytes:
     """See `Program.to_portable`."""
+    program.refuse_host_calls("a file has none of them")
     version = target_version or current_version()
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
@@ -95,6 +96,7 @@ def save(
     derivatives: int = 0,
 ) -> Path:
     """See `Program.save`."""
+    program.refuse_host_calls("a file has none of them")
     if derivatives not in (0, 1):
         raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
     if derivatives:

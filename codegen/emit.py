@@ -102,6 +102,10 @@ class Context:
         """Lowers an inner graph in place, with `operands` for its inputs."""
         return self._emitter.lower_inner(inputs, outputs, operands)
 
+    def value(self, variable: Any) -> Tensor:
+        """What a variable of the graph has become, which has been lowered or is a constant."""
+        return self._emitter.value(variable)
+
     def lower_more(self, variables: Sequence[Any]) -> list[Tensor]:
         """Lowers variables that are not in the graph, of ones that have been lowered."""
         return self._emitter.lower_more(variables)
@@ -179,7 +183,8 @@ class _Emitter:
         signatures.write(operation, signature)
         verify(builder.module, "the emitted module")
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
-        return Program(builder.module, filename=f"<{builder_name(builder)}>", bindings=bindings)
+        filename = f"<{builder_name(builder)}>"
+        return Program(builder.module, filename=filename, bindings=bindings, host_calls=builder.host_calls)
 
     def _flags(self, checks: Sequence[Check]) -> Tensor:
         """The flags as one vector: booleans, or numbers where some are of loops."""
@@ -279,6 +284,9 @@ class _Emitter:
                 elif lowering.unsupported is not None and (wrapped := lowering.unsupported(node.op)):
                     where = f"node {number + 1} of {len(nodes)}{place}"
                     found.append(f"  {self.graph.describe(node)}  [{', '.join(wrapped)}; {where}]")
+                elif lowering.refuses is not None and (reason := lowering.refuses(node)):
+                    where = f"node {number + 1} of {len(nodes)}{place}"
+                    found.append(f"  {self.graph.describe(node)}  [{reason}; {where}]")
                 elif lowering.inner and id(node.op) not in seen:
                     seen.add(id(node.op))
                     inner = self.graph.inner(node.op)
@@ -289,7 +297,9 @@ class _Emitter:
             listed = "\n".join(found)
             raise UnsupportedOpError(
                 f"{len(found)} node{plural} no lowering rule:\n{listed}\nWrite the graph without them, or register a "
-                "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor."
+                "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor. "
+                'on_unsupported="host" has the graph library run such ops in Python, between the others, if they say '
+                "their shapes."
             )
 
     def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
@@ -326,7 +336,7 @@ class _Emitter:
         def build() -> list[Tensor]:
             with self._place_kept():
                 self._lower(self.branches[node][index])
-                return [self._read(node.inputs[p]) for p in positions]
+                return [self._inside(node.inputs[p]) for p in positions]
 
         return build
 
@@ -386,7 +396,7 @@ class _Emitter:
             with self._place_kept():
                 order = self._order(inputs, outputs)
                 self._lower(self._place(order, outputs))
-                return [self._read(variable) for variable in outputs]
+                return [self._inside(variable) for variable in outputs]
         finally:
             self.values, self.branches = outer_values, outer_branches
 
@@ -409,13 +419,30 @@ class _Emitter:
         Raises:
             UnsupportedGraphError: it is no dense tensor.
         """
-        found = self._read(variable)
+        found = self._inside(variable)
         if not isinstance(found, Tensor):
             raise UnsupportedGraphError(
                 f"output {name or variable} is a {variable.type}, and a program returns dense tensors only "
                 "(of a sparse matrix: pytensor.sparse.dense_from_sparse)"
             )
         return found
+
+    def _inside(self, variable: Any) -> Tensor:
+        """What leaves a graph.
+
+        Raises:
+            UnsupportedGraphError: it never entered the program.
+        """
+        found: Any = self._read(variable)
+        reason = getattr(found, "reason", None)
+        if reason is not None:
+            raise UnsupportedGraphError(
+                f"{variable.name or variable} is computed in Python and cannot come back: {reason}"
+            )
+        return found
+
+    def value(self, variable: Any) -> Tensor:
+        return self._read(variable)
 
     def _read(self, variable: Any) -> Tensor:
         found = self.values.get(variable)

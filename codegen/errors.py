@@ -63,6 +63,13 @@ class GraphError(HlographError, TypeError):
     """What was given is not a graph that hlograph can read."""
 
 
+class RewriteError(HlographError, AssertionError):
+    """A rewrite of a graph failed; it is a defect of the rewrite.
+
+    PyTensor reports errors of rewrites and passes them over, but for failed assertions.
+    """
+
+
 class ArgumentError(HlographError):
     """Base of the errors about one argument of a call."""
 

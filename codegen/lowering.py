@@ -9,6 +9,7 @@ from typing import Any
 Rule = Callable[..., Any]
 Branches = Callable[[Any], Sequence[Sequence[int]]]
 Unsupported = Callable[[Any], Sequence[str]]
+Refuses = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Lowering:
         batched: whether the rule takes leading batch axes (so that `Blockwise` can call it as it is).
         stretched: whether these axes have one size in all operands; else 1 in those that are the same along an axis,
             and there is one result.
+        refuses: from a node to why the rule cannot lower it, for the same error; "" where it can.
         inner: whether the op carries an inner graph that is lowered too.
         loops: whether a batch of it may be lowered as a loop over its elements.
         unsupported: from the op to descriptions of what it wraps that has no lowering.
@@ -35,3 +37,4 @@ class Lowering:
     unsupported: Unsupported | None = None
     loops: bool = False
     stretched: bool = True
+    refuses: Refuses | None = None

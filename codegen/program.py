@@ -20,7 +20,9 @@ import numpy as np
 
 from . import collector
 from . import signature as signatures
+from .errors import UnsupportedGraphError
 from .ir.bindings import ir
+from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
 from .ir.types import numpy_dtype
 from .ir.walk import module_name, walk
@@ -111,6 +113,7 @@ class Program:
             index; empty for a program that was loaded.
         source: what it was made from (its derivatives come from there); None for a program that was loaded.
         pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
+        host_calls: the Python functions that it calls, by name; only a program emitted in this process has some.
         optimized: the passes that `optimize_own` has run.
     """
 
@@ -122,6 +125,7 @@ class Program:
         bindings: Mapping[int, Any] | None = None,
         source: Source | None = None,
         pullback: Pullback | None = None,
+        host_calls: Mapping[str, HostCall] | None = None,
     ):
         self._module = module
         self._lock = threading.Lock()
@@ -130,6 +134,7 @@ class Program:
         self.bindings: dict[int, Any] = dict(bindings or {})
         self.source = source
         self.pullback = pullback
+        self.host_calls: dict[str, HostCall] = dict(host_calls or {})
         self.optimized: tuple[str, ...] = ()
 
     # ---- reading and writing ------------------------------------------------------------------------------------
@@ -184,6 +189,19 @@ class Program:
 
         return api.to_portable(self, target_version)
 
+    def refuse_host_calls(self, what: str) -> None:
+        """Refuses to go on where the program calls Python.
+
+        Raises:
+            UnsupportedGraphError: it does; `what` says why that is no good here.
+        """
+        if self.host_calls:
+            names = ", ".join(dict.fromkeys(call.name for call in self.host_calls.values()))
+            raise UnsupportedGraphError(
+                f"{self.name} calls Python functions of this process ({names}), and {what}; leave these ops out of the "
+                "graph, or register a lowering rule for them (@hlograph.lowers)"
+            )
+
     def with_pullback(self) -> Program:
         """The program with its pullback, from what it was made from.
 
@@ -230,13 +248,22 @@ class Program:
         """A copy of the module in a context of its own, for a pass to change."""
         return clone_bytes(self.to_bytecode())
 
+    def _with(self, module: ir.Module) -> Program:
+        """Another module with all else that this program has."""
+        return Program(
+            module,
+            filename=self.filename,
+            bindings=self.bindings,
+            source=self.source,
+            pullback=self.pullback,
+            host_calls=self.host_calls,
+        )
+
     def _twin(self) -> Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
         with self._lock:
             module = clone_module(self._module)
-        twin = Program(
-            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
-        )
+        twin = self._with(module)
         twin._lock = self._lock
         twin.optimized = self.optimized
         return twin
@@ -257,9 +284,7 @@ class Program:
         found = run_all(module, names, detailed=reports is not None)
         if reports is not None:
             reports.extend(found)
-        return Program(
-            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
-        )
+        return self._with(module)
 
     def optimize(
         self, passes: Optimize = "default", *, reassociate: bool = True, reports: list[Report] | None = None
@@ -312,9 +337,7 @@ class Program:
             return self._twin()
         module = self.copy_module()
         specialize(module, sizes)
-        return Program(
-            module, filename=self.filename, bindings=self.bindings, source=self.source, pullback=self.pullback
-        )
+        return self._with(module)
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
@@ -335,7 +358,7 @@ class Program:
         with self._lock, collector.paused():
             module, _ = pad(self._module, bounds)
         verify(module, "the padded module")
-        return Program(module, filename=self.filename, bindings=self.bindings)
+        return Program(module, filename=self.filename, bindings=self.bindings, host_calls=self.host_calls)
 
     # ---- running ------------------------------------------------------------------------------------------------
 

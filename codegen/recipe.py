@@ -112,8 +112,11 @@ class Recipe:
         return found if found is not program else program.run_passes(())
 
     def optimized(self, program: Program, watch: Watch | None = None) -> Program:
-        """A program after the passes, which change it; one that has gone through them stays as it is."""
-        if self.passes and program.optimized != self.passes:
+        """A program after the passes, which change it; one that has gone through them stays as it is.
+
+        So does one that calls Python: passes may move ops, and run them more than once or not at all.
+        """
+        if self.passes and program.optimized != self.passes and not program.host_calls:
             program.optimize_own(self.passes, watch)
         return program
 
@@ -134,6 +137,8 @@ class Recipe:
         """The passes that a platform needs, where they find something."""
         if not self.platform or not steps.is_static:
             return
+        if steps.calls_host:
+            steps.run("order_host_calls")
         if steps.has(device_linalg.OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
         if self.platform != "cpu":
@@ -159,6 +164,7 @@ class Steps:
         self._watch = watch
         self._module: ir.Module | None = None
         self.is_static = program.signature.is_static
+        self.calls_host = bool(program.host_calls)
 
     @property
     def module(self) -> ir.Module:

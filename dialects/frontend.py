@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..codegen.emit import emit
-from ..codegen.errors import GraphError
+from ..codegen.errors import GraphError, OptionError
 from ..codegen.inputs import DimsArgument
 from ..codegen.program import Program
 from ..codegen.source import GraphSource
 from . import registry
+from .tensor import host
+
+OnUnsupported: TypeAlias = Literal["refuse", "host"]
 
 
 def emit_stablehlo(
@@ -21,6 +25,7 @@ def emit_stablehlo(
     rewrite: bool | Literal["full"] = False,
     constraints: Sequence[str] = (),
     rng_inputs: bool = False,
+    on_unsupported: OnUnsupported = "refuse",
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -42,6 +47,8 @@ def emit_stablehlo(
             `"n % 8 == 0"`.
         rng_inputs: for a PyTensor graph, generators are arguments and results of their own, as keys. Otherwise one
             key, the first argument, serves all random variables (docs/random.md).
+        on_unsupported: for a graph, what becomes of ops without a rule: they are refused, or with "host" run by the
+            graph library itself, in Python, which the program calls (docs/host.md).
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -60,6 +67,10 @@ def emit_stablehlo(
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
     read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
-    program = emit(read, dims or {}, name or "main", registry.find)
-    program.source = None if read.transforms is None else GraphSource(read, emit_stablehlo)
+    if on_unsupported not in get_args(OnUnsupported):
+        raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
+    on_host = on_unsupported == "host"
+    program = emit(read, dims or {}, name or "main", host.find if on_host else registry.find)
+    if read.transforms is not None:
+        program.source = GraphSource(read, partial(emit_stablehlo, on_unsupported=on_unsupported))
     return program

@@ -19,13 +19,23 @@ from importlib import import_module
 from typing import Any
 
 from ..codegen.errors import GraphError
-from ..codegen.lowering import Branches, Lowering, Rule, Unsupported
+from ..codegen.lowering import Branches, Lowering, Refuses, Rule, Unsupported
 
 LIBRARIES = ("pytensor", "aesara")
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *("advanced_index", "control", "data_dependent", "diagonal", "elemwise", "factorizations", "fourier", "index"),
+    *(
+        "advanced_index",
+        "control",
+        "data_dependent",
+        "diagonal",
+        "elemwise",
+        "factorizations",
+        "fourier",
+        "host",
+        "index",
+    ),
     *("jax_ops", "linalg", "matrix_equations", "places", "random", "reduce", "scan", "shape"),
     *("signal", "sort", "sparse"),
 )
@@ -34,6 +44,7 @@ _RULES = (
 _BY_NAME: dict[str, Lowering] = {}
 _BY_CLASS: dict[type, Lowering] = {}
 _FOUND: dict[type, Lowering | None] = {}
+_PYTHON: list[Lowering] = []
 
 
 def lowers(
@@ -44,6 +55,7 @@ def lowers(
     inner: bool = False,
     unsupported: Unsupported | None = None,
     loops: bool = False,
+    refuses: Refuses | None = None,
 ) -> Callable[[Rule], Rule]:
     """Registers a lowering rule for ops, by class name (of a supported library) or by class (your own).
 
@@ -56,10 +68,11 @@ def lowers(
         inner: the op has an inner graph.
         unsupported: from the op to what it wraps that has no lowering, for the error that lists all of them.
         loops: a batch of the op may be a loop over its elements, where nothing knows how to compute them together.
+        refuses: from a node to why the rule cannot lower it, for the same error.
     """
 
     def register(rule: Rule) -> Rule:
-        facts = rule, branches, batched, inner, unsupported, loops, stretched
+        facts = rule, branches, batched, inner, unsupported, loops, stretched, refuses
         for op in ops:
             if isinstance(op, str):
                 _BY_NAME[op] = Lowering(op, *facts)
@@ -69,6 +82,12 @@ def lowers(
         return rule
 
     return register
+
+
+def lowers_python(rule: Rule, refuses: Refuses) -> None:
+    """Registers the rule for ops that are Python and nothing else: those of users' own classes that no rule is for."""
+    _PYTHON[:] = [Lowering("ops of users", rule, loops=True, refuses=refuses)]
+    _FOUND.clear()
 
 
 def find(op: Any) -> Lowering | None:
@@ -88,8 +107,18 @@ def find_class(class_: type) -> Lowering | None:
             found = _BY_NAME.get(_name_of(base))
         if found is not None:
             break
+    if found is None and _is_python(class_):
+        found = _PYTHON[0]
     _FOUND[class_] = found
     return found
+
+
+def _is_python(class_: type) -> bool:
+    """Whether ops of a class are of no graph library, and do what their `perform` does."""
+    if class_.__module__.partition(".")[0] in LIBRARIES:
+        return False
+    perform = getattr(class_, "perform", None)
+    return perform is not None and not getattr(perform, "__isabstractmethod__", False)
 
 
 def _name_of(class_: type) -> str:

@@ -20,6 +20,7 @@ from .codegen.errors import OptionError as OptionError
 from .codegen.errors import PaddingError as PaddingError
 from .codegen.errors import PassError as PassError
 from .codegen.errors import PolicyError as PolicyError
+from .codegen.errors import RewriteError as RewriteError
 from .codegen.errors import SizeOverflowError as SizeOverflowError
 from .codegen.errors import UnsupportedGraphError as UnsupportedGraphError
 from .codegen.errors import UnsupportedOpError as UnsupportedOpError

@@ -12,6 +12,7 @@ the mode after this import.
 
 from __future__ import annotations
 
+from .runtime.pytensor.extend_jax import Extension, extend_jax
 from .runtime.pytensor.linker import Mode, StableHLOLinker
 
-__all__ = ["Mode", "StableHLOLinker"]
+__all__ = ["Extension", "Mode", "StableHLOLinker", "extend_jax"]

@@ -46,7 +46,13 @@ def with_pullback(program: Program) -> Program:
     from .function import Function
 
     found = Function(program).derived.whole_pullback()
-    return Program(program.copy_module(), filename=program.filename, bindings=program.bindings, pullback=found)
+    return Program(
+        program.copy_module(),
+        filename=program.filename,
+        bindings=program.bindings,
+        pullback=found,
+        host_calls=program.host_calls,
+    )
 
 
 def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 
@@ -47,12 +47,16 @@ from .executables.padding import Adapter
 from .executables.policy import Plan, Policies, PolicyArgument, warn_of_recompilation, warn_of_refusal
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
+from .host import is_from_python
 from .lowered.ahead import AheadFunction
 from .lowered.stages import Lowered
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
 from .transforms.derived import Derived
 from .transforms.function_call import FunctionCall
 from .transforms.primitive import call, report
+
+if TYPE_CHECKING:
+    from ..dialects.frontend import OnUnsupported
 
 
 class Function:
@@ -184,7 +188,7 @@ class Function:
 
     def _nested_call(self, entry: Entry, args: Sequence[Any], error: ValueError) -> Any:
         """A call with arrays that failed, as it does while something else is traced."""
-        if not isinstance(entry, Executable) or trace_state() == no_transformation():
+        if not isinstance(entry, Executable) or trace_state() == no_transformation() or is_from_python(error):
             raise error
         with self._x64():
             return entry.compile_and_call(*args)
@@ -247,7 +251,11 @@ class Function:
         if self.options.numpy is not None or self._adapts or (self.needs_x64 and not X64.value):
             return None
         entry = self._exact(args)
-        return None if entry is None or entry.checks else (entry, self._calls.increment, entry.call)
+        return (
+            None
+            if entry is None or entry.checks or self.program.host_calls
+            else (entry, self._calls.increment, entry.call)
+        )
 
     def _exact(self, args: Sequence[Any]) -> Executable | None:
         """The executable for exactly such arguments, which a call has had; None before the first one."""
@@ -450,6 +458,7 @@ def function(
     reassociate: bool = True,
     cpu: CpuArgument = "auto",
     outputs: Literal["jax", "numpy"] = "jax",
+    on_unsupported: OnUnsupported = "refuse",
 ) -> Function:
     """Emits and compiles in one.
 
@@ -472,6 +481,7 @@ def function(
             of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
             "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/cpu.md.
         outputs: "jax" or "numpy", the arrays that calls return.
+        on_unsupported: "host" has ops without a lowering rule run by the graph library, in Python; see docs/host.md.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
@@ -487,7 +497,8 @@ def function(
         cpu=cpu,
         outputs=outputs,
     )
-    return Function(emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite), options)
+    program = emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite, on_unsupported=on_unsupported)
+    return Function(program, options)
 
 
 __all__ = ["Function", "Stats", "function"]

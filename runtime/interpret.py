@@ -32,6 +32,7 @@ _PASSES = ("expand_linalg", "chlo-legalize-to-stablehlo", "canonicalize")
 
 def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """Runs a program in the reference interpreter; see `Program.interpret`."""
+    program.refuse_host_calls("the reference interpreter runs no Python")
     signature = program.signature
     given = list(arrays)
     missing = len(signature.arguments) - len(given)

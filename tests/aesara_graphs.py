@@ -8,8 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from aesara import sparse
 from aesara.compile.mode import Mode
+from aesara.compile.ops import as_op
 from aesara.ifelse import ifelse
+from aesara.printing import Print
 from aesara.raise_op import Assert
 from aesara.tensor import nlinalg, slinalg
 
@@ -149,3 +152,15 @@ def test_functions_are_transformed_by_jax() -> None:
     np.testing.assert_allclose(hessian, np.diag(-weights * s * (1 - s) - 1), rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(batch, single, rtol=1e-12)
     assert list(function.derived.loops.values()) == ["this graph library cannot vectorize a graph"]
+
+
+def test_what_runs_python(capsys) -> None:
+    """Prints, wrapped functions, and ops without a rule."""
+    double = as_op([at.dvector], [at.dvector], infer_shape=lambda *given: [given[-1][0]])(lambda a: a * 2)
+    function = hlograph.function([x], Print("x")(double(x)).sum())
+    np.testing.assert_allclose(function(np.arange(3.0)), 6)
+    assert capsys.readouterr().out == "x __str__ = [0. 2. 4.]\n"
+    matrix = sparse.csr_from_dense(M)
+    total = sparse.dense_from_sparse(sparse.add(matrix, matrix)).sum(0)
+    function = hlograph.function([M], total, on_unsupported="host", policy="padded")
+    np.testing.assert_allclose(function(MATRIX), 2 * MATRIX.sum(0))

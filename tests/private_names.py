@@ -146,6 +146,12 @@ def _names() -> Iterator[Name]:
         f"{compat} register_number",
         "functions of jax.numpy refuse fractions of sizes, which then are a trace per value",
     )
+    yield Name(
+        ("jax._src.interpreters.mlir:ModuleContext.add_host_callback",),
+        f"{compat} host_callback",
+        "programs that call Python fail",
+        _takes("host_callback"),
+    )
     yield Name(("jax._src.core:get_cur_mesh_sharding",), f"{compat} _on_mesh", "`shard_map` with explicit axes fails")
     yield Name(
         tuple(

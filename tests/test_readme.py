@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
+import pytensor
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -253,3 +256,22 @@ def test_the_rule_for_a_users_op_works():
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
+
+
+@pytest.mark.skipif(
+    len(inspect.signature(pytensor.compile.ops.FromFunctionOp._infer_shape).parameters) != 3,
+    reason="another way to say shapes, before PyTensor 3.3",
+)
+def test_what_runs_python(capsys):
+    found = run("docs/host.md", 0)
+    printed = capsys.readouterr().out
+    assert printed.startswith("smoothed __str__ = [0.25 1.   2.   3.   2.75]\nprogram main")
+    assert "FromFunctionOp{smoothed}" in printed
+    found = run("docs/host.md", 1, **found)
+    np.testing.assert_allclose(found["fn"](np.eye(3)), np.full(3, np.exp(2)), rtol=1e-6)
+    before = jax.config.jax_enable_x64
+    try:  # importing PyTensor's JAX mode sets the flag
+        found = run("docs/host.md", 2, **found)
+        assert float(found["fn"](np.arange(5.0))) == 6
+    finally:
+        jax.config.update("jax_enable_x64", before)

@@ -3,6 +3,7 @@
 Lowering rules use it as `from ..codegen import builder as hlo`.
 """
 
+from ..ir.host_calls import HostCall as HostCall
 from ..ir.kinds import Monoid as Monoid
 from ..ir.kinds import identity as identity
 from .control import Carries as Carries
@@ -30,6 +31,7 @@ from .fft_axes import as_product as as_product
 from .fft_axes import at_end as at_end
 from .fft_axes import by_axes as by_axes
 from .fft_axes import of_some as of_some
+from .host import host_call as host_call
 from .householder import householder_product as householder_product
 from .householder import householder_qr as householder_qr
 from .householder import pivoted_qr as pivoted_qr

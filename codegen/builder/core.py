@@ -32,6 +32,7 @@ from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, UnsupportedGraphError
 from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
+from ..ir.host_calls import HostCall
 from .notes import Expansion, Join, Rows, Transpose
 from .places import Places, erase_unused
 from .sizes import VALUE, emit_size
@@ -156,6 +157,7 @@ class Builder(Places):
         below: what is known of index tensors, by uid: all elements are at least 0 and less than this size.
         at_most: what is known of computed integer scalars, by uid: at least 0 and not more than this size.
         splats: scalar constants that were broadcast, by the result's uid.
+        host_calls: the Python functions that the program calls, by name.
     """
 
     def __init__(self, context: ir.Context, name: str = "main") -> None:
@@ -163,6 +165,7 @@ class Builder(Places):
         self.constraints = Constraints()
         self.splats: dict[int, np.ndarray[Any, Any]] = {}
         self.functions: dict[Any, Any] = {}
+        self.host_calls: dict[str, HostCall] = {}
         self.counts: dict[str, Dim | None] = {}
         self.local_counts: dict[str, Dim | None] = {}
         self.below: dict[int, Dim] = {}

@@ -434,3 +434,27 @@ def short_calls() -> ShortCalls | None:
     known = all(hasattr(found, name) for name in ("aval", "_sharding", "_committed", "_pjrt_layout"))
     known = known and all(hasattr(mode, "value") for mode in [device, *(mode for mode, _ in modes.values())])
     return ShortCalls(found, modes, device) if known and issubclass(found, jax.Array) else None
+
+
+def host_callback(lowering: Any, function: Callable[..., Any]) -> tuple[str, int]:
+    """Has a module that JAX lowers call a Python function.
+
+    Args:
+        lowering: the context of the primitive's lowering rule.
+        function: from NumPy arrays, which live as long as it runs, to a tuple of them.
+
+    Returns:
+        The target of the custom call, and the `index` that its `backend_config` must have.
+
+    Raises:
+        ValueError: the module is for several platforms or devices, or for a platform without such calls.
+    """
+    module: Any = lowering.module_context
+    platforms = platforms_of(lowering)
+    kinds = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu"}
+    if len(platforms) != 1 or platforms[0] not in kinds:
+        raise ValueError(f"there are no calls of Python functions on {' and '.join(platforms)}")
+    if getattr(module.axis_context, "num_devices", 1) > 1 or hasattr(module.axis_context, "manual_axes"):
+        raise ValueError("each of several devices would call it")
+    module.add_host_callback(function)
+    return f"xla_ffi_python_{kinds[platforms[0]]}_callback", len(module.host_callbacks) - 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...codegen import collector
-from ...codegen.errors import GraphError
+from ...codegen.errors import GraphError, RewriteError
 from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
 from ..walk import order
@@ -168,7 +168,13 @@ class Rewrites:
 
             def apply(_, fgraph: Any) -> None:
                 before = list(fgraph.outputs)
-                _inputs, after = self.apply(fgraph.inputs, before, True)
+                try:
+                    _inputs, after = self.apply(fgraph.inputs, before, True)
+                except Exception as error:
+                    raise RewriteError(
+                        f"hlograph's rewrites of the graph failed: {type(error).__name__}: {error}; "
+                        "hlograph.Mode(rewrite=False) compiles without them"
+                    ) from error
                 pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not y]
                 if pairs:
                     fgraph.replace_all(list(dict(pairs).items()), reason="hlograph", import_missing=False)

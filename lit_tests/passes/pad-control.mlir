@@ -165,3 +165,23 @@ module @sdy.sharding_constraint {
     return %0 : tensor<?xf64>
   }
 }
+
+// -----
+
+// A Python function gets the live sizes of what it takes and of what it gives.
+// CHECK-LABEL: module @hlograph.host
+// CHECK: [[N:%[^ ]+]] = stablehlo.reshape {{.*}} : (tensor<i32>) -> tensor<1xi32>
+// CHECK: [[S:%[^ ]+]] = stablehlo.concatenate [[N]], [[N]], dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+// CHECK: [[R:%[^ ]+]]:2 = stablehlo.custom_call @hlograph.host(%c, %arg0, [[S]]) {{{.*}}backend_config = {live = true, name = "host_0"}, has_side_effect = true} : (tensor<i32>, tensor<8xf64>, tensor<2xi32>) -> (tensor<i32>, tensor<8xf64>)
+// CHECK: return [[R]]#1
+module @hlograph.host {
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> (tensor<?xf64> {hlograph.dims = ["n"]}) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %none = stablehlo.constant dense<> : tensor<0xi64>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf64>) -> tensor<i32>
+    %m = stablehlo.convert %n : (tensor<i32>) -> tensor<i64>
+    %s = stablehlo.reshape %m : (tensor<i64>) -> tensor<1xi64>
+    %r:2 = stablehlo.custom_call @hlograph.host(%zero, %x, %none, %s) {api_version = 4 : i32, backend_config = {name = "host_0"}, has_side_effect = true, indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>} : (tensor<i32>, tensor<?xf64>, tensor<0xi64>, tensor<1xi64>) -> (tensor<i32>, tensor<?xf64>)
+    return %r#1 : tensor<?xf64>
+  }
+}

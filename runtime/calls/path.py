@@ -134,9 +134,9 @@ def call_function(
         "widened": widened,
     }
     lines = [] if shorter is None else shorter.before(names)
+    # Outside of `try`: what a Python function in the program raises is no unknown size.
+    lines += [f"if {test}: return traced({given})"] if test else []
     lines += ["try:"]
-    if test:
-        lines += [f"    if {test}: return traced({given})"]
     for i, argument in enumerate(signature.arguments):
         # A Python int has no dtype that could be checked; JAX would wrap it around.
         if argument.dtype.kind in "iu" and not argument.dims:

@@ -179,7 +179,9 @@ class CpuPlanner:
         return " ".join(name for name in switches if getattr(self.options, name)) or "nothing"
 
     def declines(self, program: Program) -> str:
-        """Too many ops: the passes would cost more than is saved."""
+        """It calls Python, which passes may neither repeat nor move; or the passes would cost more than is saved."""
+        if program.host_calls:
+            return "it calls Python: compiled as it is"
         total = sum(program.op_counts().values())
         return f"{total:,} ops are too many for a plan (at most {OPS:,}): compiled as it is" if total > OPS else ""
 

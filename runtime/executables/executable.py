@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_flag
 from ...codegen.signature import CheckSpec
+from .. import host
 from ..calls.from_numpy import Place, alone, numpy_call
 from ..direct.call import DirectCall
 from ..direct.executable import DirectCallRefused
@@ -37,6 +38,7 @@ from .sync_client import is_synchronous, was_forked
 from .trial import Trial, Ways
 
 Check = Callable[[Sequence[Any]], None]
+Made = TypeVar("Made")
 
 
 def callee_of(plan: CpuPlan) -> StaticModule:
@@ -159,6 +161,8 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
+        if self._calls_host:
+            return self._first_host_call(args)
         with self._lock:
             start = time.perf_counter()
             try:
@@ -171,6 +175,25 @@ class Executable:
                 self.ready = self._compiled is not None
         return outputs
 
+    def _first_host_call(self, args: Sequence[Any]) -> Any:
+        """The same where the program calls Python: only the compile is under the lock, which Python may come back to.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        if any(isinstance(x, jax.core.Tracer) for x in args):
+            return self._inline(args)
+        with self._lock:
+            start = time.perf_counter()
+            try:
+                run = self._outside(lambda: self._compile(args))
+            except jax.errors.JaxRuntimeError as error:
+                raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
+            if not self.ready:
+                self.account.compile_seconds += time.perf_counter() - start
+                self.call, self.ready = run, True
+        return run(*args)
+
     def compile_and_call(self, *args: Any) -> Any:
         """A call that compiles if need be; any call may take this way.
 
@@ -182,15 +205,17 @@ class Executable:
         """
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
+        if self._calls_host:
+            return self._outside(lambda: self._first_host_call(args))
         start = time.perf_counter()
         try:
-            outputs = self._call_outside(args)
+            outputs = self._outside(lambda: self._compile(args)(*args))
         except jax.errors.JaxRuntimeError:
             if not self.plan.planned:
                 raise
             self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
             self._compiled = None
-            outputs = self._call_outside(args)
+            outputs = self._outside(lambda: self._compile(args)(*args))
         assert self._compiled is not None
         if self.call == self._first_call:
             self.call = self._compiled
@@ -213,12 +238,18 @@ class Executable:
         arguments = self.prepared.program.signature.arguments
         return [jax.lax.convert_element_type(x, a.dtype) for x, a in zip(arrays, arguments, strict=True)]
 
-    def _call_outside(self, args: Sequence[Any]) -> Any:
-        """A call outside of whatever is being traced."""
+    @staticmethod
+    def _outside(run: Callable[[], Made]) -> Made:
+        """What is done outside of whatever is being traced."""
         if trace_state() == no_transformation():
-            return self._compile(args)(*args)
+            return run()
         with jax.ensure_compile_time_eval():
-            return self._compile(args)(*args)
+            return run()
+
+    @property
+    def _calls_host(self) -> bool:
+        """Whether the program calls Python functions."""
+        return bool(self.prepared.program.host_calls)
 
     # ---- a trial ----------------------------------------------------------------------------------------------------
 
@@ -286,8 +317,30 @@ class Executable:
         jitted = jax.jit(traced, compiler_options=options, keep_unused=plan.direct, **placed)
         if self._numpy is not None:
             return self._in_numpy(jitted, self._numpy, args)
+        if self._calls_host:
+            return self._calling_host(jitted, args)
         self.call_unchecked = self.jitted = jitted
         return jitted
+
+    def _calling_host(self, jitted: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        """For a program that calls Python functions: compiled now, as the call that comes next may come back here.
+
+        Its calls return when they are over, or raise what a function has raised.
+        """
+        compiled = jitted.lower(*args).compile()
+        inside = threading.local()
+
+        def finished(*args: Any) -> Any:
+            if getattr(inside, "now", False):  # JAX refuses a `jax.jit` whose first call comes back to it
+                return compiled(*args)
+            inside.now = True
+            try:
+                return jax.block_until_ready(jitted(*args))
+            finally:
+                inside.now = False
+
+        run = self.call_unchecked = host.raising(finished)
+        return run
 
     # ---- NumPy arrays -----------------------------------------------------------------------------------------------
 
@@ -295,7 +348,7 @@ class Executable:
         """From NumPy arrays to NumPy arrays; these are the arguments of the first call."""
         debugged: Any = jax.config
         if platform_of(self._device) != "cpu" or debugged.jax_debug_nans or debugged.jax_debug_infs:
-            return self._by_jax(jitted, numpy)
+            return self._by_jax(self._calling_host(jitted, args) if self._calls_host else jitted, numpy)
         arguments = self.prepared.program.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         compiled = jitted.lower(*specs).compile()
@@ -323,8 +376,12 @@ class Executable:
 
         direct = self._direct_call(compiled, given, results, args)
         written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct)
-        unchecked = self.call_unchecked = written(otherwise=None)
-        return convert if numpy.arguments else written(otherwise=convert)
+        unchecked = written(otherwise=None)
+        run = convert if numpy.arguments else written(otherwise=convert)
+        if self._calls_host:
+            unchecked, run = host.raising(unchecked), host.raising(run)
+        self.call_unchecked = unchecked
+        return run
 
     def _direct_call(
         self, compiled: Any, given: Sequence[Place], results: Sequence[Place], args: Sequence[Any]

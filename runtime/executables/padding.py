@@ -26,6 +26,7 @@ from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, find_sizes
+from ..host import is_from_python
 from .executable import Executable
 from .policy import Plan
 from .prepared import pending_size
@@ -116,8 +117,8 @@ class Adapter:
             arrays[index] = pad(x, shape)
         try:
             outputs = self.executable.call(*arrays, *self._live)
-        except ValueError:
-            if trace_state() == no_transformation():
+        except ValueError as error:
+            if trace_state() == no_transformation() or is_from_python(error):
                 raise
             outputs = self.executable.compile_and_call(*arrays, *self._live)
         if self._plain:

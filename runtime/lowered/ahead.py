@@ -79,6 +79,8 @@ class AheadFunction:
         self.devices = None if devices is None else tuple(devices)
         if self.devices == ():
             raise DeviceError("the topology has no devices")
+        if topology is not None:
+            program.refuse_host_calls("devices that are not here have none of it")
         Policies(options.policy, program.signature)  # says what is wrong with it
         self.__name__ = self.__qualname__ = program.name
         self.__doc__ = f"StableHLO program {program.name}, compiled ahead of time: {program.signature}"

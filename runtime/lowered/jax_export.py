@@ -27,6 +27,7 @@ Checks = Literal["refuse", "return", "drop"]
 
 def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Checks) -> export.Exported:
     """See `Program.to_jax_export`."""
+    program.refuse_host_calls("what is exported runs without it")
     signature = program.signature
     if signature.checks and checks not in ("return", "drop"):
         messages = ", ".join(repr(check.message) for check in signature.checks)

@@ -37,7 +37,7 @@ from pytensor.tensor.type import TensorType
 from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
-from ...dialects.frontend import emit_stablehlo
+from ...dialects.frontend import OnUnsupported, emit_stablehlo
 from ...dialects.library import library
 from ...dialects.readers import xtensors
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
@@ -48,6 +48,7 @@ from ..executables.policy import PolicyArgument
 from ..function import Function
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Numpy
 from . import values as values
+from .traced import call_traced, has_tracers
 
 NAME = "STABLEHLO"
 SELECTION = "stablehlo"  # hlograph's selection of rewrites in PyTensor's database
@@ -77,6 +78,7 @@ class StableHLOLinker(LocalLinker):
         options: those of `hlograph.function`, but that NumPy arrays are returned by default.
         allow_gc: whether a call's arguments are forgotten when it returns; PyTensor's `config.allow_gc` by default.
         scheduler: PyTensor's; the emitter has an order of its own.
+        on_unsupported: see `hlograph.function`.
     """
 
     required_rewrites = ("minimum_compile",)
@@ -87,11 +89,13 @@ class StableHLOLinker(LocalLinker):
         *,
         allow_gc: bool | None = None,
         scheduler: Any = None,
+        on_unsupported: OnUnsupported = "refuse",
         **options: Any,
     ) -> None:
         super().__init__(allow_gc=allow_gc, scheduler=scheduler)
         self.options = CompileOptions.of(**{"outputs": "numpy", **options})
-        self._given = options
+        self.on_unsupported: OnUnsupported = on_unsupported
+        self._given = {**options, **({} if on_unsupported == "refuse" else {"on_unsupported": on_unsupported})}
         self.fgraph: Any = None
 
     def __repr__(self) -> str:
@@ -164,6 +168,7 @@ class Binding:
             options: dict[str, Any] = {"rng_inputs": True} if random else {}
             # Names of xtensors' dimensions say nothing of sizes here: a mode takes what PyTensor takes.
             options["dims"] = xtensors.own_dims(inputs)
+            options["on_unsupported"] = linker.on_unsupported
             program = emit_stablehlo((inputs, outputs), name=_identifier(fgraph.name), **options)
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
@@ -453,13 +458,20 @@ class Compiled(PyTensorFunction):
         if call is not None:
             self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": call})
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """PyTensor's own call, or a part of what JAX traces."""
+        return _long_way(self, args, kwargs)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return copyreg.dispatch_table[PyTensorFunction](self)
 
 
 def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """PyTensor's own call; missing arguments are its business."""
-    return PyTensorFunction.__call__(compiled, *[value for value in args if value is not _MISSING], **named)
+    """PyTensor's own call, or one that JAX traces; missing arguments are its business."""
+    given = [value for value in args if value is not _MISSING]
+    if has_tracers(given, named):
+        return call_traced(compiled, given, named)
+    return PyTensorFunction.__call__(compiled, *given, **named)
 
 
 class Maker(FunctionMaker):
@@ -478,8 +490,8 @@ class Mode(PyTensorMode):
         linker: a `StableHLOLinker`; by default one with the options below.
         optimizer: which of PyTensor's rewrites to apply; by default those that `rewrite` says.
         db: PyTensor's rewrite database.
-        policy, device, cache_size, optimize, reassociate, cpu: see `hlograph.function`. The device is JAX's default
-            one at the time of the compile; functions that are pickled take one by name.
+        policy, device, cache_size, optimize, reassociate, cpu, on_unsupported: see `hlograph.function`. The device is
+            JAX's default one at the time of the compile; functions that are pickled take one by name.
         rewrite: True for hlograph's selection of PyTensor's rewrites ("stablehlo" in its database), "full" for all that
             PyTensor's own compiled modes apply, False for none.
         outputs: what calls return: "numpy", arrays that can be written to, or "jax", arrays on the device.
@@ -499,6 +511,7 @@ class Mode(PyTensorMode):
         reassociate: bool = True,
         cpu: CpuArgument = "auto",
         outputs: Literal["numpy", "jax"] = "numpy",
+        on_unsupported: OnUnsupported = "refuse",
     ) -> None:
         if linker is None:
             linker = StableHLOLinker(
@@ -509,6 +522,7 @@ class Mode(PyTensorMode):
                 reassociate=reassociate,
                 cpu=cpu,
                 outputs=outputs,
+                on_unsupported=on_unsupported,
             )
         super().__init__(linker, rewriting(rewrite) if optimizer is None else optimizer, db)
 

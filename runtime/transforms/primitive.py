@@ -37,6 +37,7 @@ from ...codegen.signature import flags_type
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed
 from .callee import Callee, Gradient
+from .host_calls import install
 from .inner_product import inner_product
 
 Inline = Callable[[Sequence[Any]], list[Any]]
@@ -90,6 +91,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
         return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
     platforms = platforms_of(ctx)
     source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
+    install(ctx, source, module.program.host_calls)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
     name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)
     given = [

@@ -18,9 +18,9 @@ from ...runtime.function import Function
 from ...runtime.transforms.derived import Transformable
 from ..console import count
 from .explanation import Explanation
-from .record import DerivedFunction
+from .record import DerivedFunction, PythonCall
 from .sizes import axes_of, bounds_of, sizes_of
-from .walk import walk
+from .walk import PYTHON, Block, walk
 
 
 def explain(
@@ -72,7 +72,21 @@ def explain(
         derived=tuple(_derived(function)) if function is not None else (),
         blocks=tuple(facts.blocks),
         decided=_decided(source, program),
+        python=tuple(_python(program, facts.blocks)),
     )
+
+
+def _python(program: Program, blocks: Sequence[Block]) -> Iterator[PythonCall]:
+    """The calls of Python, without what says sizes and order."""
+    for number, block in enumerate(blocks):
+        for node in block.nodes:
+            if node.name.startswith(PYTHON):
+                name = node.name.removeprefix(PYTHON)
+                call = program.host_calls.get(name)
+                taken = [value for source, value in node.operands[1:] if not block.nodes[source].sizes_only]
+                texts = [[f"{value.dtype}{value}" for value in values] for values in (taken, node.results[1:])]
+                op = name if call is None else call.name
+                yield PythonCall(op, tuple(texts[0]), tuple(texts[1]), block.title if number else "")
 
 
 def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:

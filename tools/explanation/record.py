@@ -57,6 +57,28 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class PythonCall:
+    """A call of Python.
+
+    Attributes:
+        op: the op that is run.
+        takes: what it gets, in words.
+        gives: what comes back.
+        where: the block that it is in; "" for the program itself.
+    """
+
+    op: str
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+    where: str = ""
+
+    @property
+    def crossing(self) -> str:
+        """What crosses between the program and Python, in words."""
+        return f"{', '.join(self.takes) or 'nothing'} -> {', '.join(self.gives)}"
+
+
+@dataclass(frozen=True)
 class DerivedFunction:
     """A function that was made of another; `how` says what it has done, or why it is a loop."""
 
@@ -81,6 +103,7 @@ class Record:
         plan: how a static program is compiled for CPU, a line for each decision; none on other devices.
         derived: the derivatives and batched versions that JAX's transformations have asked it for.
         blocks: the program's functions, loops and branches as graphs, `main` first.
+        python: where the program calls Python.
         decided: of a traced function: what its Python code decided by the sizes of a call and the shapes say; what else
             it decided is among the constraints.
     """
@@ -98,6 +121,7 @@ class Record:
     derived: tuple[DerivedFunction, ...] = ()
     blocks: tuple[Block, ...] = field(default=(), repr=False)
     decided: tuple[Constraint, ...] = ()
+    python: tuple[PythonCall, ...] = ()
 
     @property
     def grouped_actions(self) -> list[tuple[str, str, str, list[str]]]:

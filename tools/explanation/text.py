@@ -30,6 +30,10 @@ def sections(record: Record) -> Iterator[tuple[str, Rows]]:
         yield "traced for", [(str(guard), guard.where) for guard in record.decided]
     if signature.checks:
         yield "checks", [(check.exception, check.message) for check in signature.checks]
+    if record.python:
+        title = f"Python: {count(len(record.python), 'call')}"
+        rows: Rows = [(call.op, call.crossing, call.where) for call in record.python]
+        yield f"{title} (each costs 20 us besides its own work, and a copy of what crosses)", rows
     if record.axes:
         yield "axes", [row for axis in record.axes for row in _axis_rows(axis)]
     if record.sizes:

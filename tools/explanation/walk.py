@@ -20,6 +20,7 @@ from ...codegen.dims import Dim
 from ...codegen.errors import PaddingError
 from ...codegen.ir.attributes import attributes_of
 from ...codegen.ir.bindings import ir
+from ...codegen.ir.host_calls import is_host_call, name_of
 from ...codegen.ir.walk import main_function, symbol_of
 from ...codegen.passes.pad import prepare
 from ...codegen.passes.pad.live import Live
@@ -28,6 +29,7 @@ from ...codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+PYTHON = "python "  # with the name of the function behind it
 _TERMINATORS = ("stablehlo.return", "func.return")
 
 # What is known of a value, and the sizes that were pinned when it was found.
@@ -399,6 +401,8 @@ def _short(operation: ir.Operation) -> str:
     """An op's name without its dialect; a call with the function's name."""
     if operation.name == "func.call":
         return f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
+    if is_host_call(operation):
+        return f"{PYTHON}{name_of(operation)}"
     if operation.name == "stablehlo.custom_call":
         target = attributes_of(operation.attributes).get("call_target_name")
         return f"custom_call {ir.StringAttr(target).value}" if target is not None else "custom_call"

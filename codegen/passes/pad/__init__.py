@@ -22,8 +22,9 @@ from ... import signature as signatures
 from ...builder import Tensor
 from ...builder.core import SizeSource
 from ...builder.types import INT32, INT64
-from ...errors import PassError
+from ...errors import PassError, UnsupportedGraphError
 from ...ir.bindings import ir
+from ...ir.host_calls import host_calls
 from ...ir.modules import replace_body
 from ...ir.walk import main_function, module_name
 from ...signature import Argument, Result, Signature
@@ -34,6 +35,7 @@ from . import (
     factorizations,
     facts,
     fourier,
+    host,
     indexing,
     linalg,
     reduce,
@@ -45,7 +47,7 @@ from . import (
 )
 from .live import Live
 from .live_builder import LiveBuilder, LiveSize
-from .padder import RULES, Action, Padder, Pending
+from .padder import RULES, Action, Padder, Pending, location_text
 
 LARGEST = 2**31 - 1
 
@@ -79,6 +81,7 @@ def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False)
             results = _results(padder, signature, outputs)
         except Pending as pending:
             checks = ()
+            _refuse_calls_before(builder, pending)
             count = hlo.minimum_(hlo.convert(pending.count, INT64), LARGEST)
             outputs = [padder.live(hlo.convert(count, INT32))]
             results = [Result(pending.name, INT32, (), size=pending.name)]
@@ -87,6 +90,16 @@ def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False)
         operation, Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
     )
     return builder.module, padder.actions
+
+
+def _refuse_calls_before(builder: LiveBuilder, pending: Pending) -> None:
+    """What leads up to a size without a bound runs twice: before it is known, and with it."""
+    for operation in host_calls(builder.module):
+        raise UnsupportedGraphError(
+            f"the Python function {location_text(operation.location)!r} would be called twice: it comes before the "
+            f"size {pending.name}, which is computed from data and has no bound, so that the program runs in two "
+            "parts. Pass the size as an integer input, or give the function what comes after it"
+        )
 
 
 @dataclass
@@ -258,6 +271,7 @@ __all__ = [
     "elementwise",
     "factorizations",
     "fourier",
+    "host",
     "indexing",
     "linalg",
     "pad",

@@ -1,0 +1,202 @@
+"""hlograph inside PyTensor's JAX mode: `hlograph.pytensor.extend_jax()`.
+
+In: PyTensor's dispatch of ops to JAX functions. Out: the same, with hlograph's lowering where it has none, or where
+what it has refuses. An op is tried alone first, in the middle of PyTensor's JAX functions; where that cannot be,
+because a size leaves it that is known only in the run, the whole graph that it is in becomes one equation, an inner
+graph before the one around it. Whatever PyTensor does by itself stays as it is, but for checks, which raise.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.errors import HlographError
+from ...dialects import registry
+from ...dialects.frontend import emit_stablehlo
+from ...dialects.library import library
+from ..function import Function
+
+Funcify = Callable[..., Any]
+
+_PREFERRED = ("CheckAndRaise",)  # PyTensor's JAX mode drops them
+_lock = threading.Lock()
+_replaced: dict[type, Funcify] = {}
+_users = 0
+
+
+class Extension(AbstractContextManager["Extension"]):
+    """What `extend_jax` has done, until it is undone; as a context manager, at the end of the block."""
+
+    def __init__(self) -> None:
+        self._undone = False
+
+    def undo(self) -> None:
+        """Gives PyTensor's JAX mode back as it was, unless somebody else has extended it too."""
+        global _users
+        with _lock:
+            if not self._undone:
+                self._undone = True
+                _users -= 1
+                if not _users:
+                    _restore()
+
+    def __exit__(self, *error: object) -> None:
+        self.undo()
+
+
+def extend_jax() -> Extension:
+    """Has PyTensor's JAX mode use hlograph for what it refuses.
+
+        hlograph.pytensor.extend_jax()
+        pytensor.function([x], graph, mode="JAX")  # a Scan with `until`, a Print, an op of your own, ...
+
+    Functions that are compiled from now on count; calling it again changes nothing. Importing PyTensor's JAX mode sets
+    JAX's x64 flag, as ever.
+
+    Returns:
+        A context manager, which also has `undo`.
+    """
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _replace()
+    return Extension()
+
+
+def _replace() -> None:
+    from pytensor.graph.op import Op
+    from pytensor.link.jax.dispatch import jax_funcify
+    from pytensor.scalar.basic import ScalarOp
+    from pytensor.tensor.random.op import RandomVariable
+
+    graphs = library("pytensor").fgraph.__mro__
+    for class_, theirs in list(jax_funcify.registry.items()):
+        if class_ is object:
+            made = _op_without_theirs(theirs)
+        elif class_ in graphs:
+            made = _graph(theirs)
+        elif issubclass(class_, Op) and not issubclass(class_, (ScalarOp, RandomVariable)):
+            made = _op(theirs, preferred=class_.__name__ in _PREFERRED)
+        else:
+            continue
+        _replaced[class_] = theirs
+        jax_funcify.register(class_, made)
+
+
+def _restore() -> None:
+    from pytensor.link.jax.dispatch import jax_funcify
+
+    for class_, theirs in _replaced.items():
+        jax_funcify.register(class_, theirs)
+    _replaced.clear()
+
+
+# ---- one op ---------------------------------------------------------------------------------------------------------
+
+
+def _op_without_theirs(theirs: Funcify) -> Funcify:
+    """For ops that PyTensor's JAX mode does not know."""
+
+    def funcify(op: Any, node: Any = None, **options: Any) -> Any:
+        known = node is not None and hasattr(op, "perform") and registry.find(op) is not None
+        return _of_node(node) if known else theirs(op, node=node, **options)
+
+    return funcify
+
+
+def _op(theirs: Funcify, *, preferred: bool) -> Funcify:
+    """For ops that it knows, and may refuse."""
+
+    def funcify(op: Any, node: Any = None, **options: Any) -> Any:
+        if node is None or registry.find(op) is None:
+            return theirs(op, node=node, **options)
+        if preferred:
+            return _of_node(node)
+        try:
+            return theirs(op, node=node, **options)
+        except Exception as error:  # "not implemented", or a function that this JAX does not have
+            return _instead(error, lambda: _of_node(node))
+
+    return funcify
+
+
+def _of_node(node: Any) -> Callable[..., Any]:
+    """A node as a JAX function of its operands, constants included."""
+    graphs = library("pytensor")
+    given = [i for i, x in enumerate(node.inputs) if not isinstance(x, graphs.constant)]
+    fresh = {i: node.inputs[i].type() for i in given}
+    made = node.clone_with_new_inputs([fresh.get(i, x) for i, x in enumerate(node.inputs)], strict=False)
+    run = _compiled(list(fresh.values()), made.outputs)
+
+    def node_by_hlograph(*operands: Any) -> Any:
+        results = run([operands[i] for i in given])
+        return results[0] if len(results) == 1 else results
+
+    return node_by_hlograph
+
+
+# ---- a graph --------------------------------------------------------------------------------------------------------
+
+
+def _graph(theirs: Funcify) -> Funcify:
+    """For whole graphs: by PyTensor, and where that cannot be, as one program."""
+
+    def funcify(fgraph: Any, *args: Any, **options: Any) -> Any:
+        try:
+            function = theirs(fgraph, *args, **options)
+        except Exception as error:  # "not implemented", or a function that this JAX does not have
+            return _instead(error, lambda: _of_graph(fgraph))
+        made: list[Any] = []
+
+        def graph_or_program(*operands: Any) -> Any:
+            if made:
+                return made[0](*operands)
+            try:
+                return function(*operands)
+            except Exception as error:  # of all kinds, where JAX traces what it cannot
+                refused = error
+            made.append(_instead(refused, lambda: _of_graph(fgraph)))
+            return _instead(refused, lambda: made[0](*operands))
+
+        return graph_or_program
+
+    return funcify
+
+
+def _of_graph(fgraph: Any) -> Callable[..., Any]:
+    run = _compiled(list(fgraph.inputs), list(fgraph.outputs))
+    return lambda *operands: run(operands)
+
+
+# ---- both -----------------------------------------------------------------------------------------------------------
+
+
+def _instead(refused: Exception, make: Callable[[], Any]) -> Any:
+    """What is made in place of what was refused; where that is refused too, the error says both."""
+    try:
+        return make()
+    except HlographError as error:
+        error.add_note(f"before, it was refused with: {type(refused).__name__}: {refused}")
+        raise error from refused
+
+
+def _compiled(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A graph as a function of JAX's arrays and tracers, and of numbers that are known."""
+    function = Function(emit_stablehlo((list(inputs), list(outputs))))
+    dtypes = [argument.dtype for argument in function.program.signature.arguments]
+
+    def run(operands: Sequence[Any]) -> tuple[Any, ...]:
+        given = [
+            jax.numpy.asarray(x, dtype) if isinstance(x, jax.Array) else np.asarray(x, dtype)
+            for x, dtype in zip(operands, dtypes, strict=True)
+        ]
+        return function.run(given)
+
+    return run

@@ -1,0 +1,56 @@
+"""PyTensor's compiled functions under JAX's transformations: calls with tracers.
+
+In: a function that the mode compiled, and arguments of which some are tracers. Out: what PyTensor would return, as
+tracers: one equation. Shared variables are read when the function is traced, and are constants there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...codegen.errors import UnsupportedGraphError
+from ..calls.path import TRACERS
+
+
+def has_tracers(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Whether JAX is tracing a call with these arguments."""
+    return not TRACERS.isdisjoint(map(type, args)) or not TRACERS.isdisjoint(map(type, named.values()))
+
+
+def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """A call as a part of what is traced.
+
+    Raises:
+        UnsupportedGraphError: it would update shared variables.
+        TypeError: arguments are missing, or there are too many.
+    """
+    binding, specs = compiled.vm.binding, compiled.maker.inputs
+    if binding.updates:
+        names = ", ".join(str(specs[i].variable) for i in binding.updates.values())
+        raise UnsupportedGraphError(
+            f"the compiled function updates {names}, and an update inside a JAX transformation would be lost; compile "
+            "one without updates, whose outputs are the new values"
+        )
+    given = _explicit(specs, args, named)
+    values = [given[i] if i in given else argument.read() for i, argument in binding.arguments.items()]
+    found = binding.function(*values)
+    outputs = list(found) if isinstance(found, tuple) else [found]
+    return outputs[0] if compiled.unpack_single else None if compiled.return_none else outputs
+
+
+def _explicit(specs: Sequence[Any], args: Sequence[Any], named: Mapping[str, Any]) -> dict[int, Any]:
+    """The values that a call gives, by the input's number; the others are defaults or shared."""
+    places = [i for i, spec in enumerate(specs) if not spec.implicit]
+    if len(args) > len(places):
+        raise TypeError(f"Too many parameter passed to pytensor function: {len(args)}, at most {len(places)} expected")
+    given = dict(zip(places, args, strict=False))
+    for name, value in named.items():
+        found = [i for i in places if specs[i].name == name]
+        if len(found) != 1 or found[0] in given:
+            raise TypeError(f"Unknown, ambiguous or repeated input: {name}")
+        given[found[0]] = value
+    for i in places:
+        if i not in given and specs[i].value is None:
+            raise TypeError(f"Missing input: {specs[i].variable}")
+    return given

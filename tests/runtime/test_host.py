@@ -1,0 +1,391 @@
+"""Programs that call Python: ops that are Python, and, where it is asked for, ops without a rule."""
+
+from __future__ import annotations
+
+import threading
+
+import jax
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor import sparse
+from pytensor.compile.mode import Mode
+from pytensor.compile.ops import FromFunctionOp
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.printing import Print
+
+import hlograph
+import hlograph.pytensor
+from hlograph.errors import DeviceError, UnsupportedGraphError, UnsupportedOpError
+
+try:
+    from pytensor.conditional.op import ifelse
+except ImportError:  # before PyTensor 3.3
+    from pytensor.ifelse import ifelse
+
+X, K, TABLE = pt.dvector("x"), pt.dscalar("k"), pt.dmatrix("table")
+THREE = np.array([1.0, -2.0, 3.0])
+GRID = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]])
+PYTHON = Mode("vm", None)
+POLICIES = [{"policy": "exact"}, {"policy": "padded"}, {"policy": "padded", "outputs": "numpy"}]
+
+
+def of(function, *types, shapes=lambda *given: [given[-1][0]]):
+    """A Python function as an op; what it gives is like the last of the types, and by default like its first input.
+
+    What says shapes gets the graph, too, before PyTensor 3.3.
+    """
+    return FromFunctionOp(function, list(types[:-1]), [types[-1]], shapes)
+
+
+def wanted(inputs, outputs, *values):
+    return pytensor.function(inputs, outputs, mode=PYTHON)(*values)
+
+
+class Scaled(Op):
+    """A user's op: `perform`, shapes, a gradient."""
+
+    __props__ = ("by",)
+
+    def __init__(self, by):
+        self.by = by
+
+    def make_node(self, x):
+        x = pt.as_tensor(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = self.by * inputs[0]
+
+    def infer_shape(self, fgraph, node, shapes):
+        return shapes
+
+    def pullback(self, inputs, outputs, cotangents):
+        return [Scaled(self.by)(cotangents[0])]
+
+    def grad(self, inputs, cotangents):  # its name before PyTensor 3
+        return [Scaled(self.by)(cotangents[0])]
+
+
+def scanned(step, **options):
+    return pytensor.scan(step, outputs_info=[pt.zeros((), "float64")], sequences=[X], return_updates=False, **options)
+
+
+# ---- prints ----------------------------------------------------------------------------------------------------------
+
+
+def totals():
+    return scanned(lambda x, total: Print("total")(total + x))
+
+
+PRINTS = {
+    "value and attribute": ([X], lambda: [Print("hello", attrs=("__str__", "shape"))(X * 2) + 1], (THREE,)),
+    "in order": ([X], lambda: [Print("c")(Print("b")(Print("a")(X) + 1) + 1)], (THREE,)),
+    "steps of a loop": ([X], lambda: [totals().sum()], (THREE,)),
+    "after a loop": ([X], lambda: [Print("end")(totals()[-1]) * 2], (THREE,)),
+    "the branch that is taken": ([K], lambda: [ifelse(K > 0, Print("yes")(K * 2), Print("no")(K - 1))], (1.5,)),
+    "the other branch": ([K], lambda: [ifelse(K > 0, Print("yes")(K * 2), Print("no")(K - 1))], (-1.5,)),
+    "a branch in a loop": ([X], lambda: [scanned(lambda x, s: s + ifelse(x > 0, Print("up")(x), x)).sum()], (THREE,)),
+    "gradient": ([X], lambda: [pytensor.grad((Print("x")(X) ** 2).sum(), X)], (THREE,)),
+    "no elements": ([X], lambda: [Print("none")(X).sum()], (THREE[:0],)),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("what", PRINTS)
+def test_prints_are_pytensors(what, capsys):
+    inputs, outputs, values = PRINTS[what]
+    outputs = outputs()
+    expected = wanted(inputs, outputs, *values)
+    printed = capsys.readouterr().out
+    assert printed
+    functions = [hlograph.function(inputs, outputs, **options) for options in POLICIES[:2]]
+    functions.append(pytensor.function(inputs, outputs, mode="STABLEHLO"))
+    for function in functions:
+        for _ in range(2):
+            found = function(*values)
+            np.testing.assert_allclose(found[0] if isinstance(found, list) else found, expected[0], rtol=1e-6)
+            assert capsys.readouterr().out == printed
+
+
+def test_independent_prints_come_in_one_order(capsys):
+    function = hlograph.function([X], [Print("a")(X) + Print("b")(X + 1) + Print("c")(X + 2)])
+    for _ in range(5):
+        function(THREE)
+        assert [line[0] for line in capsys.readouterr().out.splitlines()] == ["a", "b", "c"]
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", POLICIES, ids=str)
+def test_values_are_pytensors(options):
+    """Scalars, tables, several dtypes; sizes that are an operand's, static, and those of data."""
+    integers = pt.lvector("integers")
+    outer = of(np.outer, pt.dvector, pt.dvector, pt.dmatrix, shapes=lambda *given: [(given[-1][0][0], given[-1][1][0])])
+    flags = of(lambda a: a > 0, pt.dvector, pt.TensorType("bool", (None,)))
+    halves = of(lambda a: (a // 2).astype("int32"), pt.lvector, pt.ivector)
+    total = of(lambda a: np.asarray(a.sum()), pt.dvector, pt.dscalar, shapes=None)
+    transform = of(np.fft.fft, pt.dvector, pt.TensorType("complex128", (None,)))
+    positive = X[X > 0]
+    outputs = [outer(X, X[1:]).sum(0), flags(X), halves(integers), total(positive) + pt.exp(X).sum(), transform(X).real]
+    outputs += [Scaled(3.0)(positive).sum(), Scaled(2.0)(X) + X]
+    function = hlograph.function([X, integers], outputs, **options)
+    for count in (3, 1, 5):
+        values = (np.arange(count) - 1.5, np.arange(count + 1))
+        for found, expected in zip(function(*values), wanted([X, integers], outputs, *values), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            assert np.asarray(found).dtype == expected.dtype
+
+
+def test_what_python_keeps_or_changes_is_its_own():
+    kept = []
+
+    def keep(a):
+        kept.append(a)
+        a += 1
+        return a
+
+    function = hlograph.function([X], [of(keep, pt.dvector, pt.dvector)(X), X * 2])
+    given = THREE.copy()
+    first, second = function(given), function(given + 1)
+    np.testing.assert_array_equal(given, THREE)
+    np.testing.assert_array_equal(kept, [THREE + 1, THREE + 2])
+    kept[0][:] = 0
+    np.testing.assert_array_equal(first, [THREE + 1, THREE * 2])
+    np.testing.assert_array_equal(second, [THREE + 2, THREE * 2 + 2])
+
+
+def test_solvers_of_scipy():
+    from pytensor.tensor.optimize import minimize, root
+
+    start, to = pt.dvector("start"), pt.dvector("to")
+    found, _ = minimize(((start - to) ** 2).sum(), start, method="BFGS")
+    solved, good = root(start**3 - to, start)
+    outputs = [found, solved, good, pytensor.grad(found.sum(), to)]
+    values = np.full(2, 0.5), np.array([1.0, 8.0])
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        expected = wanted([start, to], outputs, *values)
+        results = hlograph.function([start, to], outputs)(*values)
+    for result, own in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, own, rtol=1e-5)
+
+
+def test_transformations():
+    function = hlograph.function([X], (Scaled(3.0)(X) ** 2).sum())
+    gradient = 18 * THREE
+    np.testing.assert_allclose(jax.grad(function)(THREE), gradient, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.grad(function))(THREE), gradient, rtol=1e-6)
+    batch = np.stack([THREE, THREE + 1])
+    expected = [(9 * row**2).sum() for row in batch]
+    np.testing.assert_allclose(jax.vmap(function)(batch), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.vmap(function))(batch), expected, rtol=1e-6)
+
+
+def test_a_batch_is_run_one_by_one():
+    shapes = []
+    op = of(lambda a: shapes.append(a.shape) or a * 2, pt.dvector, pt.dvector)
+    found = jax.vmap(hlograph.function([X], op(X)))(np.ones((4, 3)))
+    assert shapes == [(3,)] * 4
+    np.testing.assert_array_equal(found, np.full((4, 3), 2.0))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+class OwnError(Exception):
+    """An error that hlograph does not know."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "error", [ValueError("odd"), KeyError("missing"), IndexError("far"), OwnError("own")], ids=repr
+)
+@pytest.mark.parametrize("options", POLICIES, ids=str)
+def test_errors_come_out_as_themselves(error, options):
+    calls = []
+
+    def fails(a):
+        calls.append(1)
+        if a[0] > 0:
+            raise error
+        return a
+
+    function = hlograph.function([X], of(fails, pt.dvector, pt.dvector)(pt.exp(X) - 2) + 1, **options)
+    for _ in range(2):
+        with pytest.raises(type(error)) as raised:
+            function(np.full(3, 1.0))
+        assert raised.value is error
+        assert any("fails" in note for note in raised.value.__notes__)
+        np.testing.assert_array_equal(function(np.zeros(3)), np.zeros(3))
+    assert len(calls) == 4
+    with pytest.raises(type(error)):
+        jax.vmap(function)(np.ones((2, 3)))
+    with pytest.raises(Exception, match=f"{type(error).__name__}.*{error.args[0]}"):
+        jax.block_until_ready(jax.jit(lambda x: function(x) * 2)(np.ones(3)))
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (np.zeros(4), r"shape \(4,\), expected \(3,\)"),
+        (np.zeros((3, 1)), r"shape \(3, 1\)"),
+        (np.zeros(3, "f4"), "float32, expected float64"),
+        (None, "was not given"),
+    ],
+    ids=["size", "rank", "dtype", "nothing"],
+)
+def test_results_of_another_type_are_refused(result, message):
+    function = hlograph.function([X], of(lambda a: result, pt.dvector, pt.dvector)(X))
+    with pytest.raises((TypeError, ValueError), match=message):
+        function(THREE)
+
+
+def test_what_says_no_shape_is_refused():
+    with pytest.raises(UnsupportedOpError, match="size of axis 0 of result 0 is known only then"):
+        hlograph.emit_stablehlo(([X], [of(np.unique, pt.dvector, pt.dvector, shapes=None)(X)]))
+
+
+def test_where_there_is_no_python(tmp_path):
+    program = hlograph.emit_stablehlo(([X], [Print("x")(X)]))
+    for run in (
+        lambda: program.save(tmp_path / "x.mlir"),
+        program.to_portable,
+        lambda: program.interpret(THREE),
+        program.to_jax_export,
+        lambda: program.compile(topology=jax.devices()),
+    ):
+        with pytest.raises(UnsupportedGraphError, match="calls Python functions of this process"):
+            run()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UnsupportedGraphError, match="which is not here"):
+        hlograph.Program.parse(program.text).compile()(THREE)
+
+
+def test_python_before_a_size_without_a_bound_is_refused():
+    """Such a program runs in two parts, and both of them would call it."""
+    counts = of(lambda a: a.astype("int64"), pt.dvector, pt.lvector)(X)
+    function = hlograph.function([X], pt.repeat(X, counts))
+    with pytest.raises(UnsupportedGraphError, match="would be called twice"):
+        function(np.array([1.0, 2.0]))
+
+
+# ---- calls within calls ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_python_may_call_back(outputs):
+    """Another function, and, first of all calls, the same one; in several threads."""
+    other = hlograph.function([X], pt.exp(X), outputs=outputs)
+    inner = of(lambda a: np.array(other(a)), pt.dvector, pt.dvector)
+    function = hlograph.function([X], inner(X) * 2, outputs=outputs)
+    factorial = of(lambda a: np.asarray(a * recursive(a - 1) if a > 1 else a), pt.dscalar, pt.dscalar, shapes=None)
+    recursive = hlograph.function([K], factorial(K), outputs=outputs)
+    failed = []
+
+    def work(number):
+        for size in (number % 3 + 1, 4):
+            x = np.full(size, 0.1 * number)
+            failed.extend(abs(np.asarray(function(x)) - 2 * np.exp(x)) > 1e-6)
+        failed.append(abs(float(recursive(5.0)) - 120) > 1e-6)
+
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert not any(failed)
+
+
+# ---- ops without a rule ----------------------------------------------------------------------------------------------
+
+
+def sparse_graphs():
+    matrix = sparse.csr_from_dense(TABLE)
+    dense = sparse.dense_from_sparse
+    return {
+        "sums": dense(sparse.add(matrix, matrix)).sum(0) + 1,
+        "stacked": dense(sparse.hstack([matrix, matrix])),
+        "rows": pytensor.scan(
+            lambda row, m: sparse.structured_dot(sparse.csr_from_dense(m), row.dimshuffle(0, "x"))[:, 0],
+            sequences=[TABLE],
+            non_sequences=[TABLE + 1],
+            return_updates=False,
+        ),
+        "a loop with one": pytensor.scan(
+            lambda row, m: sparse.structured_dot(m, row.dimshuffle(0, "x"))[:, 0],
+            sequences=[TABLE],
+            non_sequences=[matrix],
+            return_updates=False,
+        ),
+        "gradient": pytensor.grad(sparse.structured_dot(matrix, TABLE * 2).sum(), TABLE),
+    }
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("what", ["sums", "stacked", "rows", "a loop with one", "gradient"])
+def test_ops_without_a_rule_by_the_library(what):
+    """Sparse matrices never enter the program: what makes and uses them is one call."""
+    graph = sparse_graphs()[what]
+    with pytest.raises(UnsupportedOpError, match='on_unsupported="host"'):
+        hlograph.emit_stablehlo(([TABLE], [graph]))
+    (expected,) = wanted([TABLE], [graph], GRID)
+    for options in POLICIES[:2]:
+        function = hlograph.function([TABLE], graph, on_unsupported="host", **options)
+        np.testing.assert_allclose(function(GRID), expected)
+    np.testing.assert_allclose(jax.jit(function)(GRID), expected, rtol=1e-6)
+    mode = hlograph.Mode(on_unsupported="host")
+    np.testing.assert_allclose(pytensor.function([TABLE], graph, mode=mode)(GRID), expected)
+
+
+def test_explain_says_what_crosses():
+    graph = sparse_graphs()["sums"] + scanned(lambda x, total: Print("total")(total + x))[-1]
+    text = hlograph.explain(hlograph.function([TABLE, X], graph, on_unsupported="host")).text
+    assert "Python: 2 calls" in text
+    lines = [" ".join(line.split()) for line in text.splitlines() if "->" in line]
+    shape = "float64[table_0, table_1]"
+    assert any(line.startswith("SparseFromDense{csr}") and line.endswith(f"{shape} -> {shape}") for line in lines)
+    assert any(line.startswith("Print{message='total'") and "float64[] -> float64[]" in line for line in lines)
+    assert any(line.endswith("body") for line in lines)
+
+
+def test_what_cannot_come_back_is_refused_with_a_reason():
+    data = sparse.csm_data(sparse.csr_from_dense(TABLE))
+    with pytest.raises(UnsupportedGraphError, match="computed in Python and cannot come back: CSMProperties"):
+        hlograph.function([TABLE], data, on_unsupported="host")
+    function = hlograph.function([TABLE], data.sum(), on_unsupported="host")
+    np.testing.assert_allclose(function(GRID), GRID.sum())
+
+
+def test_shapes_may_say_the_value_of_an_argument():
+    class Repeated(Op):
+        __props__ = ()
+
+        def make_node(self, x, count):
+            return Apply(self, [x, pt.as_tensor(count)], [pt.dvector()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.repeat(inputs[0], inputs[1])
+
+        def infer_shape(self, fgraph, node, shapes):
+            return [(node.inputs[1],)]
+
+    count, value = pt.lscalar("count"), pt.dscalar("value")
+    outputs = [Repeated()(value, 3), Repeated()(value, count), Repeated()(value, X.shape[0] + 1)]
+    for options in POLICIES:
+        found = hlograph.function([value, count, X], outputs, **options)(2.5, 2, THREE)
+        for result, size in zip(found, (3, 2, 4), strict=True):
+            np.testing.assert_array_equal(result, np.full(size, 2.5))
+
+
+def test_a_wrong_word_is_refused():
+    with pytest.raises(ValueError, match="on_unsupported"):
+        hlograph.function([X], X, on_unsupported="python")
+
+
+def test_platforms_without_callbacks_are_named():
+    with pytest.raises((DeviceError, NotImplementedError), match="Python"):
+        jax.export.export(jax.jit(hlograph.function([X], Print("x")(X))), platforms=["tpu"])(THREE)
