@@ -35,12 +35,19 @@ from .graph import Graph
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .ir.bindings import ir, new_context
 from .ir.modules import verify
-from .lowering import Lowering
+from .lowering import Lowering, Undeclared
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
 
 
-def emit(graph: Graph, dims: DimsArgument, name: str, find: Callable[[Any], Lowering | None]) -> Program:
+def emit(
+    graph: Graph,
+    dims: DimsArgument,
+    name: str,
+    find: Callable[[Any], Lowering | None],
+    *,
+    own_branch_sizes: bool = False,
+) -> Program:
     """The program of a graph.
 
     Args:
@@ -48,13 +55,16 @@ def emit(graph: Graph, dims: DimsArgument, name: str, find: Callable[[Any], Lowe
         dims: names or sizes for the axes of inputs.
         name: the module's.
         find: from an op to its lowering.
+        own_branch_sizes: whether results of branches may be of different sizes, where nothing says that they are equal.
 
     Raises:
         UnsupportedOpError: ops without a rule, all of them.
         GraphError: `dims` does not fit the graph.
     """
     with collector.paused():
-        return _Emitter(graph, name, find).emit(dims)
+        emitter = _Emitter(graph, name, find)
+        emitter.builder.own_branch_sizes = own_branch_sizes
+        return emitter.emit(dims)
 
 
 class Context:
@@ -134,7 +144,7 @@ class _Emitter:
         self.find = find
         self.context = new_context()
         self.builder = Builder(self.context, name)
-        self.values: dict[Any, Tensor] = {}
+        self.values: dict[Any, Any] = {}
         self.branches: dict[Any, list[_Region]] = {}
         self.rule_context = Context(self)
 
@@ -419,7 +429,8 @@ class _Emitter:
         Raises:
             UnsupportedGraphError: it is no dense tensor.
         """
-        found = self._inside(variable)
+        held = self.values.get(variable)
+        found = held.value if isinstance(held, Undeclared) else self._inside(variable)
         if not isinstance(found, Tensor):
             raise UnsupportedGraphError(
                 f"output {name or variable} is a {variable.type}, and a program returns dense tensors only "
@@ -445,7 +456,9 @@ class _Emitter:
         return self._read(variable)
 
     def _read(self, variable: Any) -> Tensor:
-        found = self.values.get(variable)
+        found: Any = self.values.get(variable)
+        if isinstance(found, Undeclared):
+            raise UnsupportedGraphError(found.why)
         if found is None:
             value = self.graph.constant(variable)
             if isinstance(value, np.ndarray | np.generic):

@@ -86,15 +86,31 @@ class IndexOutOfBoundsError(ArgumentShapeError, IndexError):
     """An index that is known before the run does not exist in an array of the given size."""
 
 
+class SpecifiedShapeError(ArgumentShapeError, AssertionError):
+    """A shape is not the one that the graph asserts."""
+
+
+class BranchSizeError(ArgumentShapeError):
+    """The results of two branches were taken to be of one size, and are not."""
+
+
 class SizeOverflowError(ArgumentShapeError, OverflowError):
     """A number made of sizes does not fit the integers that it is computed in."""
 
 
+# Which error a demand is that is broken, by the beginning of its `where`.
+_DEMANDS = {
+    "index": IndexOutOfBoundsError,
+    "SpecifyShape": SpecifiedShapeError,
+    "result": BranchSizeError,
+    OVERFLOW: SizeOverflowError,
+}
+
+
 def demand_error(where: str, message: str) -> ArgumentShapeError:
     """The error for sizes that break a demand, which the beginning of its `where` tells."""
-    if where.startswith("index"):
-        return IndexOutOfBoundsError(message)
-    return (SizeOverflowError if where.startswith(OVERFLOW) else ArgumentShapeError)(message)
+    found = (kind for beginning, kind in _DEMANDS.items() if where.startswith(beginning))
+    return next(found, ArgumentShapeError)(message)
 
 
 class ArtifactError(HlographError, ValueError):

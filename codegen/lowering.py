@@ -13,6 +13,19 @@ Refuses = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
+class Undeclared:
+    """A rule's result of another dtype than the graph declares: it may be a result of the program, and no operand.
+
+    Attributes:
+        value: the tensor.
+        why: what to tell whoever uses it as an operand.
+    """
+
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
 class Lowering:
     """A rule and how its operands are to be evaluated.
 

@@ -26,6 +26,7 @@ def emit_stablehlo(
     constraints: Sequence[str] = (),
     rng_inputs: bool = False,
     on_unsupported: OnUnsupported = "refuse",
+    own_branch_sizes: bool = False,
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -49,6 +50,8 @@ def emit_stablehlo(
             key, the first argument, serves all random variables (docs/random.md).
         on_unsupported: for a graph, what becomes of ops without a rule: they are refused, or with "host" run by the
             graph library itself, in Python, which the program calls (docs/host.md).
+        own_branch_sizes: for a graph, the branches of an `IfElse` may give results of different sizes, which are sizes
+            from data then. Otherwise sizes must agree, but where it is known that they do not.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -69,8 +72,8 @@ def emit_stablehlo(
     read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
     if on_unsupported not in get_args(OnUnsupported):
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
-    on_host = on_unsupported == "host"
-    program = emit(read, dims or {}, name or "main", host.find if on_host else registry.find)
+    find = host.find if on_unsupported == "host" else registry.find
+    program = emit(read, dims or {}, name or "main", find, own_branch_sizes=own_branch_sizes)
     if read.transforms is not None:
         program.source = GraphSource(read, partial(emit_stablehlo, on_unsupported=on_unsupported))
     return program

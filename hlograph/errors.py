@@ -6,6 +6,7 @@ from .codegen.errors import ArgumentTypeError as ArgumentTypeError
 from .codegen.errors import ArtifactError as ArtifactError
 from .codegen.errors import ArtifactNotFoundError as ArtifactNotFoundError
 from .codegen.errors import BatchingError as BatchingError
+from .codegen.errors import BranchSizeError as BranchSizeError
 from .codegen.errors import CheckFailedError as CheckFailedError
 from .codegen.errors import CompileError as CompileError
 from .codegen.errors import DataDependentSizeError as DataDependentSizeError
@@ -22,6 +23,7 @@ from .codegen.errors import PassError as PassError
 from .codegen.errors import PolicyError as PolicyError
 from .codegen.errors import RewriteError as RewriteError
 from .codegen.errors import SizeOverflowError as SizeOverflowError
+from .codegen.errors import SpecifiedShapeError as SpecifiedShapeError
 from .codegen.errors import UnsupportedGraphError as UnsupportedGraphError
 from .codegen.errors import UnsupportedOpError as UnsupportedOpError
 from .codegen.errors import UnsupportedVersionError as UnsupportedVersionError

@@ -64,11 +64,16 @@ from .linalg import permuted_rows as permuted_rows
 from .linalg import pivots_to_permutation as pivots_to_permutation
 from .linalg import triangle as triangle
 from .linalg import triangular_solve as triangular_solve
+from .order import is_nan as is_nan
+from .order import is_number as is_number
+from .order import larger as larger
+from .order import less_nan_last as less_nan_last
+from .order import ordered as ordered
+from .order import smaller as smaller
 from .reduce import MONOIDS as MONOIDS
 from .reduce import arg_reduce as arg_reduce
 from .reduce import cumulative as cumulative
 from .reduce import dot_general as dot_general
-from .reduce import less_nan_last as less_nan_last
 from .reduce import map_elements as map_elements
 from .reduce import reduce as reduce
 from .reduce import reduce_monoid as reduce_monoid

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from functools import reduce as fold
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from ..errors import UnsupportedGraphError
 from ..ir.bindings import ir
 from ..ir.walk import free_symbol
 from .core import Builder, Check, SizeSource, Tensor
+from .data_sizes import data_size
 from .elementwise import and_, compare, convert, negate, not_, select
 from .indexing import with_row
-from .shape import full, reshape
+from .shape import full, pad, reshape, slice_axis, with_dims
 from .types import INT32, Attributes, Dims, DType
 
 
@@ -141,13 +143,27 @@ def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> l
 
 
 def if_(
-    pred: Tensor, on_true: Callable[[], Sequence[Tensor]], on_false: Callable[[], Sequence[Tensor]]
+    pred: Tensor,
+    on_true: Callable[[], Sequence[Tensor]],
+    on_false: Callable[[], Sequence[Tensor]],
+    *,
+    own_sizes: bool = False,
 ) -> list[Tensor]:
-    """`stablehlo.if`: only the chosen branch runs. Checks made in a branch count only when it is taken."""
-    return _branches("stablehlo.if", pred, [on_true, on_false])
+    """`stablehlo.if`: only the chosen branch runs. Checks made in a branch count only when it is taken.
+
+    Args:
+        pred: a boolean scalar.
+        on_true: gives the results where it is true.
+        on_false: gives them where it is not.
+        own_sizes: sizes of the two that cannot agree, or need not (`Builder.own_branch_sizes`), give a size from data:
+            that of the branch that is taken. Otherwise they must agree.
+    """
+    return _branches("stablehlo.if", pred, [on_true, on_false], own_sizes=own_sizes)
 
 
-def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:
+def _branches(
+    name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]], *, own_sizes: bool = False
+) -> list[Tensor]:
     builder = selector.builder
     with _opened(builder, [selector], len(branches)) as (operation, blocks):
         results: list[list[Tensor]] = []
@@ -157,14 +173,11 @@ def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Seque
                 results.append(list(branch()))
                 builder.refuse_leaving(results[-1], "branch of IfElse")
                 checks.append(scope.checks)
-        dims: list[Dims] = []
-        for number, column in enumerate(zip(*results, strict=True)):
-            first = column[0]
-            joined = first.dims
-            for other in column[1:]:
-                what = f"result {number} of the branches"
-                joined = tuple(builder.equate(a, b, what) for a, b in zip(joined, other.dims, strict=True))
-            dims.append(joined)
+        shared = [
+            _shared_dims(builder, [x.dims for x in column], f"result {number} of the branches", own_sizes)
+            for number, column in enumerate(zip(*results, strict=True))
+        ]
+        dims = [joined for joined, _ in shared]
         types = [(d, x.dtype) for d, x in zip(dims, results[0], strict=True)]
         flags = [check for group in checks for check in group]
         for number, block in enumerate(blocks):
@@ -174,11 +187,47 @@ def _branches(name: str, selector: Tensor, branches: Sequence[Callable[[], Seque
                     for owner, group in enumerate(checks)
                     for check in group
                 ]
-                builder.terminator("stablehlo.return", [*results[number], *extra])
+                given = [_filled(x, *to) for x, to in zip(results[number], shared, strict=True)]
+                builder.terminator("stablehlo.return", [*given, *extra])
     outputs = _close(builder, name, [selector], operation, [*types, *[((), check.flag.dtype) for check in flags]])
     for check, flag in zip(flags, outputs[len(types) :], strict=True):
         builder.check(flag, check.exception, check.message, check.place)
-    return outputs[: len(types)]
+    return [_taken(selector, x, own) for x, (_, own) in zip(outputs, shared, strict=False)]
+
+
+OwnSizes = dict[int, Sequence[Dim]]
+
+
+def _shared_dims(builder: Builder, columns: Sequence[Dims], what: str, own: bool) -> tuple[Dims, OwnSizes]:
+    """The shape that holds a result of each branch; for the axes on which each may have its own size, these sizes."""
+    joined: list[Dim] = []
+    apart: OwnSizes = {}
+    for axis, sizes in enumerate(zip(*columns, strict=True)):
+        canonical = [builder.constraints.canonical(size) for size in sizes]
+        known = all(isinstance(size, int) for size in canonical)
+        computed = any(builder.roots[name].data for size in canonical for name in dimension.roots(size))
+        if own and (known or computed or builder.own_branch_sizes) and len(set(canonical)) > 1:
+            apart[axis] = canonical
+            joined.append(fold(dimension.maximum, canonical))
+        else:
+            joined.append(fold(lambda a, b: builder.equate(a, b, what), sizes))
+    return tuple(joined), apart
+
+
+def _filled(x: Tensor, dims: Dims, own: OwnSizes) -> Tensor:
+    """A branch's result with zeros behind it, up to the sizes that hold every branch's."""
+    if not own:
+        return x
+    more = [size - x.dims[axis] if axis in own else 0 for axis, size in enumerate(dims)]
+    return with_dims(pad(x, x.builder.constant(0, x.dtype), [0] * x.ndim, more), dims)
+
+
+def _taken(pred: Tensor, x: Tensor, own: OwnSizes) -> Tensor:
+    """What there is of a result, by the sizes of the branch that is taken."""
+    for axis, (yes, no) in own.items():
+        count = select(pred, x.builder.size(yes), x.builder.size(no))
+        x = slice_axis(x, axis, 0, data_size(count, "branch", x.dims[axis]))
+    return x
 
 
 @contextmanager

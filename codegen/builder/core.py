@@ -158,7 +158,10 @@ class Builder(Places):
         at_most: what is known of computed integer scalars, by uid: at least 0 and not more than this size.
         splats: scalar constants that were broadcast, by the result's uid.
         host_calls: the Python functions that the program calls, by name.
+        own_branch_sizes: whether the results of branches may be of different sizes, which nothing says to be equal.
     """
+
+    own_branch_sizes = False
 
     def __init__(self, context: ir.Context, name: str = "main") -> None:
         super().__init__(context, name)

@@ -6,7 +6,7 @@ In: handles and axes. Out: handles. A monoid is named by its StableHLO op; its i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..ir.kinds import identity as identity
 from ..ir.walk import free_symbol
 from .core import Tensor
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
+from .order import Extreme, is_nan, is_number, larger, least_of, ordered, smaller
 from .shape import i64_array, iota, reshape
 from .types import INT64, Attributes, DType
 
@@ -84,29 +85,33 @@ def reduce_monoid(x: Tensor, axes: Sequence[int], monoid: Monoid) -> Tensor:
     """Reduction of `axes` with a monoid, from its identity."""
     if not axes:
         return x
+    if x.dtype.kind == "c" and monoid in ("maximum", "minimum"):
+        chosen = larger if monoid == "maximum" else smaller
+        start = x.builder.constant(least_of(monoid, x.dtype))
+        return reduce([x], [start], axes, lambda a, b: [chosen(a, b)], key=monoid)[0]
     init = x.builder.constant(identity(monoid, x.dtype))
     combine = MONOIDS[monoid]
     return reduce([x], [init], axes, lambda a, b: [combine(a, b)], key=monoid)[0]
 
 
-def arg_reduce(x: Tensor, axis: int, kind: Literal["maximum", "minimum"]) -> Tensor:
+def arg_reduce(x: Tensor, axis: int, kind: Extreme) -> Tensor:
     """Index (int64) of the largest or smallest element along `axis`: the first of equals, the first NaN if any."""
     builder = x.builder
-    is_float = x.dtype.kind == "f"
+    has_nan = x.dtype.kind in "fc"
     direction = "GT" if kind == "maximum" else "LT"
 
     def body(value: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> list[Tensor]:
-        better = compare(direction, value, other)
+        better = ordered(direction, value, other)
         same = compare("EQ", value, other)
-        if is_float:  # NaN beats every number and equals NaN
-            nan, other_nan = compare("NE", value, value), compare("NE", other, other)
-            better = or_(better, and_(nan, compare("EQ", other, other)))
+        if has_nan:  # NaN beats every number and equals NaN
+            nan, other_nan = is_nan(value), is_nan(other)
+            better = or_(better, and_(nan, is_number(other)))
             same = or_(same, and_(nan, other_nan))
         keep = or_(better, and_(same, compare("LT", index, other_index)))
         return [select(keep, value, other), select(keep, index, other_index)]
 
     places = iota(builder, x.dims, axis, INT64)
-    init = builder.constant(identity(kind, x.dtype))
+    init = builder.constant(least_of(kind, x.dtype) if x.dtype.kind == "c" else identity(kind, x.dtype))
     # The identity's index is past every real one, so that an element equal to the identity wins.
     last = builder.constant(np.iinfo(np.int64).max, np.int64)
     return reduce([x, places], [init, last], [axis], body, key=("arg", kind))[1]
@@ -186,14 +191,6 @@ def sort(
         (("dimension", f"{axis} : i64"), ("is_stable", "true" if stable else "false")),
         key=key,
     )
-
-
-def less_nan_last(a: Tensor, b: Tensor) -> Tensor:
-    """NumPy's order: numbers first, NaN last. For use as a comparator."""
-    less = compare("LT", a, b)
-    if a.dtype.kind != "f":
-        return less
-    return or_(less, and_(compare("EQ", a, a), compare("NE", b, b)))
 
 
 def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:

@@ -64,12 +64,12 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
     for entry in entries:
         if isinstance(entry, Tensor) and entry.dtype.kind == "b":
             axis = len(expanded) - len(new_axes)
-            _check_mask(ctx, x.dims[axis:], entry)
-            if alone and entry.literal is None:  # one index for all the axes that it stands for
-                x = _merged(x, axis, entry.ndim)
-                expanded.append(hlo.true_places(entry))
+            mask = _fitted(ctx, x.dims[axis:], entry)
+            if alone and mask.literal is None:  # one index for all the axes that it stands for
+                x = _merged(x, axis, mask.ndim)
+                expanded.append(hlo.true_places(mask))
             else:
-                expanded.extend(mask_places(entry))
+                expanded.extend(mask_places(mask))
         elif isinstance(entry, Tensor | slice):
             expanded.append(entry)
         elif "None" in type(entry).__name__:
@@ -92,10 +92,13 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
     return x, _Selection(windows, axes, _common_shape(ctx, indices), separated)
 
 
-def _check_mask(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> None:
-    """A mask has the size of each axis that it stands for."""
+def _fitted(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> Tensor:
+    """A mask with the size of each axis that it stands for, as a number where that is one."""
     for axis, size in enumerate(mask.dims):
         ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}")
+    known = map(ctx.builder.constraints.canonical, mask.dims)
+    fixed = tuple(now if isinstance(now, int) else size for now, size in zip(known, mask.dims, strict=True))
+    return mask if fixed == mask.dims else hlo.reshape(mask, fixed)
 
 
 def _merged(x: Tensor, axis: int, count: int) -> Tensor:
@@ -201,7 +204,7 @@ def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *,
     mask = entries[place]
     if mask.literal is not None or y.ndim > x.ndim - mask.ndim + 1:
         return None
-    _check_mask(ctx, x.dims[place:], mask)
+    mask = _fitted(ctx, x.dims[place:], mask)
     if all(dim == 1 for dim in y.dims):
         y = hlo.reshape(y, ())
     else:

@@ -24,7 +24,7 @@ def _if_else_branches(op: Any) -> Sequence[Sequence[int]]:
 @lowers("IfElse", branches=_if_else_branches)
 def if_else(ctx: Context, node: Any, condition: Tensor) -> list[Tensor]:
     """Evaluates the nodes that only the chosen branch needs, and its checks, only when it is chosen."""
-    return hlo.if_(hlo.convert(condition, bool), ctx.branch(0), ctx.branch(1))
+    return hlo.if_(hlo.convert(condition, bool), ctx.branch(0), ctx.branch(1), own_sizes=True)
 
 
 @lowers("LazyIfElse", inner=True)
@@ -34,7 +34,7 @@ def lazy_if_else(ctx: Context, node: Any, condition: Tensor, *operands: Tensor) 
     yes, no = (
         functools.partial(ctx.lower_inner, list(graph.inputs), list(graph.outputs), operands) for graph in graphs
     )
-    return hlo.if_(hlo.convert(condition, bool), yes, no)
+    return hlo.if_(hlo.convert(condition, bool), yes, no, own_sizes=True)
 
 
 def exception_name(exception: type[BaseException]) -> str:

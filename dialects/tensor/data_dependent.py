@@ -160,8 +160,8 @@ def _sorted_elements(ctx: Context, x: Tensor, *, ordering: bool) -> tuple[Tensor
         (ordered,) = hlo.sort([comparable(x)], 0, hlo.less_nan_last, key="sort")
     before = hlo.take(ordered, hlo.maximum_(hlo.subtract(places, 1), hlo.full_like(places, 0)), 0)
     differs = hlo.compare("NE", ordered, before)
-    if x.dtype.kind == "f":
-        numbers = hlo.or_(hlo.compare("EQ", ordered, ordered), hlo.compare("EQ", before, before))
+    if x.dtype.kind in "fc":
+        numbers = hlo.or_(hlo.is_number(ordered), hlo.is_number(before))
         differs = hlo.and_(differs, numbers)
     return order, hlo.or_(differs, hlo.compare("EQ", places, hlo.full_like(places, 0))), ordered
 

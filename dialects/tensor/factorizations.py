@@ -12,6 +12,7 @@ from ...codegen import builder as hlo
 from ...codegen.builder import Tensor, matrices
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.lowering import Undeclared
 from ..registry import lowers
 from .linalg import factor_solve
 
@@ -97,15 +98,19 @@ def _inexact(x: Tensor) -> np.dtype[Any]:
 
 
 @lowers("Eigh", batched=True)
-def eigh(ctx: Context, node: Any, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Eigenvalues from low to high, and eigenvectors; NaN where the matrix holds NaN, or `b` is not definite."""
+def eigh(ctx: Context, node: Any, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor | Undeclared]:
+    """Eigenvalues from low to high, and eigenvectors; NaN where the matrix holds NaN, or `b` is not definite.
+
+    Those of complex matrices are complex, whatever the graph says: PyTensor declares them real.
+    """
     values, vectors = _eigenpairs(a, b, _reads_lower(node.op))
-    if vectors.dtype.kind == "c" and ctx.out_dtype(1).kind != "c":
-        raise UnsupportedGraphError(
-            "Eigh of a complex matrix: its eigenvectors are complex, and the graph declares them real; "
-            "take the eigenvalues alone, with eigvalsh"
+    values, declared = hlo.convert(values, ctx.out_dtype(0)), ctx.out_dtype(1)
+    if vectors.dtype.kind == "c" and declared.kind != "c":
+        why = (
+            "eigenvectors of a complex matrix are complex, and the graph declares them real: what is computed of them "
         )
-    return hlo.convert(values, ctx.out_dtype(0)), hlo.convert(vectors, ctx.out_dtype(1))
+        return values, Undeclared(vectors, f"{why}would be wrong; they can be a result as they are")
+    return values, hlo.convert(vectors, declared)
 
 
 @lowers("Eigvalsh", batched=True)

@@ -45,6 +45,10 @@ class Window:
         """Selects the whole axis in order."""
         return self.index is None and self.step == 1 and self.start == 0 and self.length == size and not self.dropped
 
+    def covers(self, size: Dim) -> bool:
+        """Selects all there is, whether the axis goes away or not."""
+        return self.is_full(size) or (self.dropped and size == 1)
+
 
 # ---- basic indices --------------------------------------------------------------------------------------------------
 
@@ -335,7 +339,7 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
             else w
             for w in windows
         ]
-    if all(w.is_full(size) or (w.dropped and size == 1) for w, size in zip(windows, x.dims, strict=True)):
+    if all(w.covers(size) for w, size in zip(windows, x.dims, strict=True)):
         return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
     if all(w.step == 1 for w in windows):
         if increment:
@@ -368,7 +372,7 @@ def _write_strided(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window]
         low.append(w.start)
         high.append(size - w.start - span)
         gaps.append(step - 1)
-        if not w.is_full(size):
+        if not w.covers(size):
             offset = hlo.iota(ctx.builder, (size,), 0, INT64)
             inside = []
             if w.start != 0:

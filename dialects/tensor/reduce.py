@@ -13,7 +13,6 @@ from ...codegen import builder as hlo
 from ...codegen.builder import INT64, Monoid, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
-from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import with_initial
 
@@ -31,7 +30,7 @@ _MONOIDS: dict[str, Monoid] = {
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
+    if axis is None or not ndim:  # a scalar has no axis, and NumPy takes 0 and -1 for it
         return tuple(range(ndim))
     return tuple(a % ndim for a in (axis if isinstance(axis, Sequence) else (axis,)))
 
@@ -65,7 +64,6 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
 
 def _reduction(ctx: Context, monoid: Monoid, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor:
     if monoid in ("maximum", "minimum"):
-        _refuse_complex(monoid, x)
         for axis in () if with_initial(ctx.node.op) else axes:
             ctx.at_least(x.dims[axis], 1, f"{monoid} over axis {axis} of no elements")
         return hlo.convert(hlo.reduce_monoid(x, axes, monoid), dtype)
@@ -73,11 +71,6 @@ def _reduction(ctx: Context, monoid: Monoid, x: Tensor, axes: Sequence[int], dty
         accumulator = _accumulator(ctx.node.op, x.dtype, dtype)
         return hlo.convert(hlo.reduce_monoid(hlo.convert(x, accumulator), axes, monoid), dtype)
     return hlo.reduce_monoid(hlo.convert(x, dtype), axes, monoid)
-
-
-def _refuse_complex(name: str, x: Tensor) -> None:
-    if x.dtype.kind == "c":
-        raise UnsupportedGraphError(f"{name} is not defined for complex numbers; reduce abs, real or imag instead")
 
 
 _OF_SIZES: dict[str, Callable[[Dim, Dim], Dim]] = {
@@ -120,7 +113,6 @@ def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> 
 def argmax(ctx: Context, node: Any, x: Tensor) -> Any:
     """Index of the first largest element (NaN counts as largest) over one or several axes, flattened in order."""
     axes = sorted(_axes(node.op.axis, x.ndim))
-    _refuse_complex("argmax", x)
     for axis in axes:
         ctx.at_least(x.dims[axis], 1, f"argmax over axis {axis} of no elements")
     flat, place = x, axes[0] if axes else 0

@@ -50,9 +50,9 @@ def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
     return register
 
 
-# Ops without a meaning for complex numbers, or with one in NumPy alone (an order of pairs).
+# Ops without a meaning for complex numbers.
 _REAL_ONLY = """
-    LT GT LE GE Maximum ScalarMaximum Minimum ScalarMinimum Clip IntDiv FloorDivide Mod Softplus Log1mexp
+    Clip IntDiv FloorDivide Mod Softplus Log1mexp
     Deg2Rad Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc
     GammaIncC GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1
     Ive Kve J0 J1 Jv
@@ -80,7 +80,8 @@ def _compare(direction: str, x: Tensor, y: Tensor) -> Tensor:
     """Comparison in the operands' common dtype; of signed with unsigned integers exactly, as NumPy does."""
     common = np.result_type(x.dtype, y.dtype)
     if common.kind != "f" or "f" in (x.dtype.kind, y.dtype.kind):
-        return hlo.compare(direction, hlo.convert(x, common), hlo.convert(y, common))
+        compare = hlo.compare if direction in ("EQ", "NE") else hlo.ordered
+        return compare(direction, hlo.convert(x, common), hlo.convert(y, common))
     # NumPy's common dtype of int64 and uint64 is float64, which rounds. What is negative is less than any unsigned.
     unsigned = hlo.compare(direction, hlo.convert(x, np.uint64), hlo.convert(y, np.uint64))
     signed, when_negative = (x, ("LT", "LE", "NE")) if x.dtype.kind == "i" else (y, ("GT", "GE", "NE"))
@@ -100,11 +101,6 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return hlo.multiply(x, number(x, factor))
 
 
-def is_nan(x: Tensor) -> Tensor:
-    """True where x is NaN."""
-    return hlo.compare("NE", x, x)
-
-
 # ---- ops that StableHLO or CHLO has ------------------------------------------------------------------------------
 
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
@@ -121,8 +117,6 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "ArcCos": hlo.acos,
     "ArcTan": hlo.atan,
     "ArcTan2": hlo.atan2,
-    "Sinh": hlo.sinh,
-    "Cosh": hlo.cosh,
     "Tanh": hlo.tanh,
     "ArcSinh": hlo.asinh,
     "ArcCosh": hlo.acosh,
@@ -136,10 +130,10 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "TrueDiv": hlo.divide,
     "TrueDivide": hlo.divide,  # Aesara's name
     "Neg": hlo.negate,
-    "Maximum": hlo.maximum_,
-    "ScalarMaximum": hlo.maximum_,
-    "Minimum": hlo.minimum_,
-    "ScalarMinimum": hlo.minimum_,
+    "Maximum": hlo.larger,
+    "ScalarMaximum": hlo.larger,
+    "Minimum": hlo.smaller,
+    "ScalarMinimum": hlo.smaller,
     "AND": hlo.and_,
     "OR": hlo.or_,
     "XOR": hlo.xor,
@@ -196,7 +190,15 @@ def _abs(dtype: DType, x: Tensor) -> Tensor:
 def _sign(dtype: DType, x: Tensor) -> Tensor:
     if dtype.kind in "ub":
         return hlo.convert(hlo.compare("NE", x, number(x, 0)), dtype)
-    return hlo.sign(x)
+    return hlo.sign(x) if dtype.kind != "c" else _unit(x)
+
+
+def _unit(x: Tensor) -> Tensor:
+    """x / |x|, which has a limit where one of the parts is infinite."""
+    parts = hlo.real(x), hlo.imag(x)
+    infinite = [hlo.is_inf(part) for part in parts]
+    units = [hlo.select(own, hlo.sign(part), number(part, 0)) for own, part in zip(infinite, parts, strict=True)]
+    return hlo.select(hlo.xor(*infinite), hlo.complex(*units), hlo.sign(x))
 
 
 def _all_false(x: Tensor) -> Tensor:
@@ -205,9 +207,7 @@ def _all_false(x: Tensor) -> Tensor:
 
 @as_is("IsNan")
 def _is_nan(dtype: DType, x: Tensor) -> Tensor:
-    if x.dtype.kind == "c":
-        return hlo.or_(is_nan(hlo.real(x)), is_nan(hlo.imag(x)))
-    return _all_false(x) if x.dtype.kind in "iub" else is_nan(x)
+    return _all_false(x) if x.dtype.kind in "iub" else hlo.is_nan(x)
 
 
 @as_is("IsInf")
@@ -399,6 +399,34 @@ def _softplus(dtype: DType, x: Tensor) -> Tensor:
     """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
     tail = hlo.log_plus_one(hlo.exponential(hlo.negate(hlo.abs(x))))
     return hlo.add(hlo.maximum_(x, number(x, 0)), tail)
+
+
+@to_output("Cosh")
+def _cosh(dtype: DType, x: Tensor) -> Tensor:
+    """(exp(x) + exp(-x)) / 2; XLA's own takes exp(x - log(2)), which loses the digits that x has before its point."""
+    if dtype.kind == "c":
+        return hlo.cosh(x)
+    grown, shrunk = _halves(x)
+    return hlo.add(grown, shrunk)
+
+
+@to_output("Sinh")
+def _sinh(dtype: DType, x: Tensor) -> Tensor:
+    """(exp(x) - exp(-x)) / 2, by expm1 where they are near each other."""
+    if dtype.kind == "c":
+        return hlo.sinh(x)
+    grown, shrunk = _halves(x)
+    far = hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.subtract(shrunk, grown), hlo.subtract(grown, shrunk))
+    e = hlo.exponential_minus_one(x)
+    near = hlo.multiply(number(x, 0.5), hlo.add(e, hlo.divide(e, hlo.add(e, number(x, 1)))))
+    return hlo.select(hlo.compare("LT", hlo.abs(x), number(x, 1)), near, far)
+
+
+def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
+    """exp(|x|) / 2 and exp(-|x|) / 2. The root of the first is finite wherever the result is."""
+    half = number(x, 0.5)
+    root = hlo.exponential(hlo.multiply(half, hlo.abs(x)))
+    return hlo.multiply(hlo.multiply(half, root), root), hlo.divide(hlo.divide(half, root), root)
 
 
 @to_output("Log1mexp")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce as fold
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def specify_shape(ctx: Context, node: Any, x: Tensor, *sizes: Any) -> Tensor:
     for axis, size in enumerate(sizes):
         if isinstance(size, Tensor):
             wanted = ctx.dim(size, f"size {axis} of SpecifyShape")
-            dims[axis] = ctx.equate(wanted, dims[axis], f"SpecifyShape, axis {axis}")
+            dims[axis] = ctx.equate(wanted, dims[axis], f"SpecifyShape: axis {axis}")
     return hlo.reshape(x, tuple(dims))
 
 
@@ -104,14 +105,14 @@ def unbroadcast(ctx: Context, node: Any, x: Tensor) -> Tensor:
 @lowers("Reshape")
 def reshape(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Same elements in a new shape; one size may be -1."""
-    wanted = _target(ctx, node.inputs[1], target, node.outputs[0].type.ndim, "the target of Reshape")
+    wanted = _target(ctx, node.inputs[1], target, node.outputs[0].type.ndim, "the target of Reshape", x.dims)
     static = node.outputs[0].type.shape
     wanted = [w if s is None else s for s, w in zip(static, wanted, strict=True)]
     return hlo.reshape(x, _completed(ctx, x.dims, wanted, "Reshape"))
 
 
-def _target(ctx: Context, variable: Any, target: Tensor, length: int, what: str) -> list[Dim]:
-    """The sizes in a shape vector."""
+def _target(ctx: Context, variable: Any, target: Tensor, length: int, what: str, old: Sequence[Dim]) -> list[Dim]:
+    """The sizes in a shape vector for elements that had the `old` sizes."""
     if target.dims == (0,):
         return []
     while variable.owner is not None and type(variable.owner.op).__name__ == "SpecifyShape":
@@ -121,22 +122,47 @@ def _target(ctx: Context, variable: Any, target: Tensor, length: int, what: str)
             f"{what} is the vector {variable}, whose length is not known when the program is emitted "
             f"({ctx.builder.where}); give it, dims={{{str(variable)!r}: ({length},)}}, or use integer scalar inputs"
         )
-    return vector_of_sizes(ctx, target, length, what, open_=True)
+    return vector_of_sizes(ctx, target, length, what, old)
 
 
-def vector_of_sizes(ctx: Context, vector: Tensor, length: int, what: str, *, open_: bool = False) -> list[Dim]:
+def vector_of_sizes(
+    ctx: Context, vector: Tensor, length: int, what: str, old: Sequence[Dim] | None = None
+) -> list[Dim]:
     """The elements of an integer vector as dimensions; those computed from data become sizes from data.
 
-    With `open_`, those that are known may be -1.
+    Where the `old` sizes are given, one may be -1, for what is left of the elements.
     """
     if isinstance(vector.sizes, tuple) or vector.literal is not None:
         return list(ctx.builder.dims_of(vector, what))
-    dims: list[Dim] = []
-    for place in range(length):
-        element = hlo.reshape(hlo.slice(vector, [place], [place + 1]), ())
-        stays = open_ and element.sizes is not None and not isinstance(element.sizes, tuple)
-        dims.append(ctx.dim(element, what) if stays else sizes_of(ctx, [element], what)[0])
-    return dims
+    elements = [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(length)]
+    known = [x.sizes is not None and not isinstance(x.sizes, tuple) for x in elements]
+    if old is not None and not any(isinstance(x.sizes, int) and x.sizes == -1 for x in elements):
+        computed = [place for place, stays in enumerate(known) if not stays]
+        for place, size in zip(computed, _completed_data(ctx, elements, computed, old, what), strict=True):
+            elements[place] = size
+    return [
+        ctx.dim(x, what) if stays and old is not None else sizes_of(ctx, [x], what)[0]
+        for x, stays in zip(elements, known, strict=True)
+    ]
+
+
+def _completed_data(
+    ctx: Context, sizes: Sequence[Tensor], computed: Sequence[int], old: Sequence[Dim], what: str
+) -> list[Tensor]:
+    """Those of the sizes that are computed from data, with the one that is -1 inferred."""
+    one = ctx.constant(1, INT64)
+    given = [hlo.convert(x, INT64) for x in sizes]
+    open_ = {place: hlo.compare("EQ", given[place], -1) for place in computed}
+    if not open_:
+        return []
+    count = fold(hlo.add, [hlo.convert(flag, INT64) for flag in open_.values()])
+    factors = [hlo.select(open_[place], one, x) if place in open_ else x for place, x in enumerate(given)]
+    known, total = fold(hlo.multiply, factors), ctx.builder.size(hlo.product(old))
+    left = hlo.divide(total, hlo.maximum_(known, 1))
+    fits = hlo.and_(hlo.compare("GT", known, 0), hlo.compare("EQ", hlo.multiply(left, known), total))
+    fits = hlo.and_(hlo.compare("LE", count, 1), hlo.or_(hlo.compare("EQ", count, 0), fits))
+    ctx.check(fits, "ValueError", f"{what}: the size that is -1 is not determined")
+    return [hlo.select(flag, left, given[place]) for place, flag in open_.items()]
 
 
 def _completed(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: str) -> tuple[Dim, ...]:
@@ -185,7 +211,7 @@ def split_dims(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Splits one axis into several; one of their sizes may be -1."""
     axis = node.op.axis
     length = node.outputs[0].type.ndim - x.ndim + 1
-    wanted = _target(ctx, node.inputs[1], target, length, "the target of SplitDims")
+    wanted = _target(ctx, node.inputs[1], target, length, "the target of SplitDims", [x.dims[axis]])
     sizes = _completed(ctx, [x.dims[axis]], wanted, "SplitDims")
     return hlo.reshape(x, (*x.dims[:axis], *sizes, *x.dims[axis + 1 :]))
 

@@ -25,8 +25,6 @@ def _axis(node: Any, ndim: int, operands: Sequence[Tensor]) -> int:
 
 def comparable(x: Tensor) -> Tensor:
     """Booleans have no order in StableHLO; as integers they have NumPy's."""
-    if x.dtype.kind == "c":
-        raise UnsupportedGraphError("sorting of complex numbers")
     return hlo.convert(x, "int8") if x.dtype.kind == "b" else x
 
 

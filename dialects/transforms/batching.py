@@ -137,7 +137,7 @@ def unroll_blockwise(
         inputs, outputs = inner_graph(op.core_op)
     else:
         core = op._create_dummy_core_node(node.inputs)
-        inputs, outputs = list(core.inputs), list(core.outputs)
+        inputs, outputs = [_as_given(x) for x in core.inputs], list(core.outputs)
     stretched: list[list[int]] = [[] for _ in inputs]
     for axis in reversed(range(rank)):
         flags = [place in single or x.type.broadcastable[axis] for place, x in enumerate(node.inputs)]
@@ -152,6 +152,12 @@ def unroll_blockwise(
     if any(type(x.op) is type(op) and x.op.core_op == op.core_op for x in order(outputs, set(inputs))):
         raise BatchingError(f"{type(op.core_op).__name__} has no rule for a batch axis")
     return inputs, outputs, stretched
+
+
+def _as_given(variable: Any) -> Any:
+    """The tensor that a node has turned into a scalar, which can have no batch axis; others as they are."""
+    owner = variable.owner
+    return owner.inputs[0] if owner is not None and type(owner.op).__name__ == "ScalarFromTensor" else variable
 
 
 def with_axis(variable: Any, single: bool = False) -> Any:

@@ -26,6 +26,14 @@ show([c, x, y], ifelse(c > 0, pt.exp(x), pt.log(y)), name="IfElse.dynamic", dims
 # CHECK-NEXT: return a#0, a#1 : tensor<?xf64>, tensor<?xf64>
 show([c, x, y], ifelse(c > 0, [x, y], [y, x]), name="IfElse.dynamic.several", dims={"x": ("n",), "y": ("n",)})
 
+# Branches of two sizes: room for the larger one, and the size of the one that is taken.
+# CHECK-LABEL: module @IfElse.dynamic.sizes
+# CHECK-NEXT: counts: branch_0, 3
+# CHECK: b = pad(x, 0) {edge_padding_high = [1], edge_padding_low = [0], interior_padding = [0]} : tensor<3xf64>
+# CHECK: e = @hlograph.size(select(a, 2, 3)) {hlograph.bound = "3", hlograph.dim = "branch_0"} : tensor<i64>
+# CHECK-NEXT: return real_dynamic_slice(d, 0, e, 1) : tensor<?xf64>
+show([c, x, y], ifelse(c > 0, x, y), name="IfElse.dynamic.sizes", dims={"x": (2,), "y": (3,)})
+
 
 class _Branch:
     """What the rule reads of a branch."""

@@ -5,7 +5,7 @@ import pytensor.tensor as pt
 from common import show
 
 x = pt.dmatrix("x")
-n = pt.lscalar("n")
+n, k = pt.lscalar("n"), pt.lvector("k")
 
 # CHECK-LABEL: module @Reshape.static
 # CHECK-NEXT: return reshape<2x6xf64>(x) : tensor<2x6xf64>
@@ -40,3 +40,11 @@ show([x], x.reshape((-1,)), name="Reshape.dynamic.inferred", dims={"x": ("n", 4)
 # CHECK-NEXT: c = select(a, 1, n) : tensor<i64>
 # CHECK-NEXT: return dynamic_reshape<?x?xf64>(x, concatenate<0>(n, divide<"(4*rows)//n">(subtract(b, remainder(add(remainder(b, c), c), c)), c))) : tensor<?x?xf64>
 show([x, n], x.reshape((n, -1)), name="Reshape.dynamic.runtime", dims={"x": ("rows", 4)})
+
+# A size that is computed may turn out to be -1, too.
+# CHECK-LABEL: module @Reshape.dynamic.computed
+# CHECK-NEXT: checks: ValueError, the target of Reshape: the size that is -1 is not determined
+# CHECK: f = divide(12, maximum(e, 1)) : tensor<i64>
+# CHECK-NEXT: g = select(b, f, slice<0:1:1>(a)) : tensor<i64>
+# CHECK-NEXT: h = select(c, f, slice<1:2:1>(a)) : tensor<i64>
+show([x, k], x.reshape(k + 0 * k, ndim=2), name="Reshape.dynamic.computed", dims={"x": (3, 4)})

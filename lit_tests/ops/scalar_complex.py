@@ -34,3 +34,11 @@ show_scalar(ps.complex, "float64", "float64")
 show_scalar(ps.complex, "float32", "float32", what="float32")
 # CHECK-NEXT: ComplexFromPolar: complex(multiply(x, cosine(y)), multiply(x, sine(y))) : complex<f64>
 show_scalar(complex_from_polar, "float64", "float64")
+
+# CHECK-NEXT: Sign: a = real(x); b = imag(x); c = is_inf(a); d = is_inf(b); select(xor(c, d), complex(select(c, sign(a), 0), select(d, sign(b), 0)), sign(x)) : complex<f64>
+show_scalar(ps.sign, "complex128")
+# NumPy's order, real parts first.
+# CHECK-NEXT: LT: a = imag(x); b = imag(y); c = real(x); d = real(y); or(and(LT(c, d), and(EQ(a, a), EQ(b, b))), and(EQ(c, d), LT(a, b))) : i1
+show_scalar(ps.lt, "complex128", "complex128")
+# CHECK-NEXT: Maximum: a = real(x); b = imag(x); c = imag(y); d = real(y); select(or(or(NE(a, a), NE(b, b)), or(and(GT(a, d), and(EQ(b, b), EQ(c, c))), and(EQ(a, d), GE(b, c)))), x, y) : complex<f64>
+show_scalar(ps.maximum, "complex128", "complex128")

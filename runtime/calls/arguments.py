@@ -162,15 +162,17 @@ def _constraint_message(signature: Signature, constraint: Constraint, sizes: Map
     names = dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
     found = ", ".join(f"{name} = {sizes[name]}" for name in sorted(names))
     where = f", demanded by {constraint.where}" if constraint.where else ""
-    return f"expected {constraint}, got {found}{origin(signature, names)}{where}{_stretching(constraint, sizes)}"
+    return f"expected {constraint}, got {found}{origin(signature, names)}{where}{_in_other_words(constraint, sizes)}"
 
 
-def _stretching(constraint: Constraint, sizes: Mapping[str, int]) -> str:
-    """What NumPy would do with an axis of size 1, and PyTensor's types do not allow."""
-    ones = [dim for dim in (constraint.lhs, constraint.rhs) if sizes.get(str(dim)) == 1]
-    if constraint.relation != "==" or not ones:
+def _in_other_words(constraint: Constraint, sizes: Mapping[str, int]) -> str:
+    """What the libraries call it, for those who search for it: NumPy would stretch a 1, PyTensor's types say not to."""
+    if constraint.relation != "==":
         return ""
-    return f"; {ones[0]} = 1 is not stretched: Runtime broadcasting not allowed"
+    ones = [dim for dim in (constraint.lhs, constraint.rhs) if sizes.get(str(dim)) == 1]
+    if ones:
+        return f"; {ones[0]} = 1 is not stretched: Runtime broadcasting not allowed"
+    return "; Input dimension mismatch" if "elementwise" in constraint.where else ""
 
 
 def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], Any, bool]:

@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.type import TensorType
 
-from ...codegen.errors import DeviceError
+from ...codegen.errors import ArgumentShapeError, BranchSizeError, DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
 from ...dialects.frontend import OnUnsupported, emit_stablehlo
@@ -129,6 +130,19 @@ class StableHLOLinker(LocalLinker):
         )
 
 
+class Refusal:
+    """A function of which every call raises the same error."""
+
+    changed: Any = None
+    needs_x64 = False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __call__(self, *args: Any) -> Any:
+        raise type(self._error)(*self._error.args)
+
+
 class Binding:
     """A function graph's program, and the containers that its arguments come from.
 
@@ -163,20 +177,15 @@ class Binding:
             self._device = choose_device(given.cpu, self._device, numpy=True)
         self.function: Any = _nothing
         self._runs_forked = False
-        if outputs:
-            random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
-            options: dict[str, Any] = {"rng_inputs": True} if random else {}
-            # Names of xtensors' dimensions say nothing of sizes here: a mode takes what PyTensor takes.
-            options["dims"] = xtensors.own_dims(inputs)
-            options["on_unsupported"] = linker.on_unsupported
-            program = emit_stablehlo((inputs, outputs), name=_identifier(fgraph.name), **options)
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
         generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if isinstance(v.type, RandomType)}
         self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
         if outputs:
-            cpu, numpy = (given.cpu, self._numpy()) if self._waits else (given.cpu.for_jax, None)
-            self.function = Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
+            self._compile = partial(
+                self._compiled, inputs, outputs, _identifier(fgraph.name), given, on_unsupported=linker.on_unsupported
+            )
+            self.function = self._compile()
         if not self.on_cpu:
             for i in self.updates.values():
                 values.read_from_device(fgraph.inputs[i])
@@ -186,6 +195,21 @@ class Binding:
         _bindings.add(self)
         self._cache_size = given.cache_size
         self._allow_gc = config.allow_gc if linker.allow_gc is None else linker.allow_gc
+
+    def _compiled(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], name: str, given: CompileOptions, **more: Any
+    ) -> Any:
+        """The program; where no call can have sizes that it takes, what raises that at each call, as PyTensor does."""
+        random = any(isinstance(variable.type, RandomType) for variable in (*inputs, *outputs))
+        options: dict[str, Any] = {"rng_inputs": True, **more} if random else {**more}
+        # Names of xtensors' dimensions say nothing of sizes here: a mode takes what PyTensor takes.
+        options["dims"] = xtensors.own_dims(inputs)
+        try:
+            program = emit_stablehlo((inputs, outputs), name=name, **options)
+        except ArgumentShapeError as error:
+            return Refusal(error)
+        cpu, numpy = (given.cpu, self._numpy()) if self._waits else (given.cpu.for_jax, None)
+        return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
 
     def _numpy(self) -> Numpy:
         """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
@@ -233,11 +257,21 @@ class Binding:
 
     def _run(self) -> list[Any]:
         given = [argument.read() for argument in self.arguments.values()]
-        found = self.function(*given)
+        try:
+            found = self.function(*given)
+        except BranchSizeError:
+            found = self._with_own_branch_sizes()(*given)
         outputs = found if isinstance(found, tuple) else (found,)
         if self.results:
             self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
+
+    def _with_own_branch_sizes(self) -> Any:
+        """The program once more, for branches whose results have turned out to be of different sizes."""
+        self.function = self._thunk.function = self._compile(own_branch_sizes=True)
+        self.function.changed = weakref.WeakMethod(self.forget_routes)
+        self.forget_routes()
+        return self.function
 
     def _learn(self, given: Sequence[Any]) -> None:
         """After a call: the next one with such arguments takes a route, where there is one."""
@@ -280,6 +314,7 @@ class Binding:
         call = self._written("", list(self.arguments), [], "return placed(run())", end, {"placed": placed})
         call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
         call.binding = self
+        self._thunk = call
         return call
 
     def call(self, compiled: Any) -> Any:

@@ -1,7 +1,8 @@
 """pytest plugin: PyTensor's own tests in hlograph's mode, as they are. `run.py` starts it.
 
 Whatever names JAX's mode or linker gets ours (`--suite jax`), or ours is the default mode (other suites). Of each test
-it is counted how many functions were compiled in our mode: one that compiles none says nothing of it.
+it is counted how many functions were compiled in our mode: one that compiles none says nothing of it. With
+`--backend python` the default mode is PyTensor's own, which runs each op's Python: what is to be reached.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import pytest
 from table import row_of
 
 REPORT = Path(os.environ["CONFORMANCE_REPORT"])
-INSTEAD_OF_JAX = os.environ["CONFORMANCE_SUITE"] == "jax"
+BACKEND = os.environ["CONFORMANCE_BACKEND"]
+INSTEAD_OF_JAX = BACKEND == "hlograph" and os.environ["CONFORMANCE_SUITE"] == "jax"
 
 
 @dataclass
@@ -56,10 +58,13 @@ def install() -> None:
     from pytensor.compile import maker
     from pytensor.configdefaults import config
     from pytensor.link.jax.linker import JAXLinker
+    from pytensor.link.vm import VMLinker
 
     import hlograph.pytensor
 
-    ours = hlograph.Mode()
+    ours = (
+        hlograph.Mode() if BACKEND == "hlograph" else modes.Mode(VMLinker(use_cloop=False, c_thunks=False), "fast_run")
+    )
     _count_compiled(maker)
     if not INSTEAD_OF_JAX:
         config.mode = ours
@@ -169,7 +174,7 @@ def _warns(*args: Any, **options: Any) -> Any:
 
 
 def _dress(module: Any) -> None:
-    if isinstance(getattr(module, "jax", None), types.ModuleType):
+    if INSTEAD_OF_JAX and isinstance(getattr(module, "jax", None), types.ModuleType):
         module.jax = _Beside(module.jax, Array=AnyArray)
     if getattr(module, "pytest", None) is pytest:
         module.pytest = _Beside(pytest, raises=_raises, warns=_warns)
@@ -189,7 +194,7 @@ def pytest_sessionstart(session: Any) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     for name, module in list(sys.modules.items()):
-        if INSTEAD_OF_JAX and name.startswith("tests."):
+        if BACKEND == "hlograph" and name.startswith("tests."):
             _dress(module)
     for item in items:
         kind, reason = row_of(item.nodeid)[1:]
@@ -213,7 +218,7 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
     default = config.change_flags(mode="JAX") if running.kind == "default" else contextlib.nullcontext()
     with default:
         yield
-    used = running.compiled["StableHLOLinker"]
+    used = running.compiled["StableHLOLinker" if BACKEND == "hlograph" else "VMLinker"]
     item.user_properties.append(("conformance", {"used": used, "done": running.done, "refused": running.refused}))
 
 

@@ -574,6 +574,37 @@ def test_indices_out_of_range_raise():
     assert issubclass(IndexOutOfBoundsError, IndexError)
 
 
+def test_sizes_that_can_never_agree_are_refused_by_the_call():
+    """As in PyTensor's modes."""
+    x = pt.dmatrix("x")
+    pieces = pytensor.function([x], pt.split(x, [5, -1], n_splits=2, axis=0), mode=MODE)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="-1 >= 0 is demanded at size 1 of Split"):
+            pieces(np.ones((4, 6)))
+
+
+def test_branches_whose_results_turn_out_to_be_of_different_sizes():
+    """The function is made again, once."""
+    c, x, y = pt.iscalar("c"), pt.dvector("x"), pt.dvector("y")
+    state = pytensor.shared(0)
+    fn = pytensor.function([c, x, y], ifelse(c, x, y) + 1.0, updates={state: state + 1}, mode=MODE)
+    np.testing.assert_array_equal(fn(1, np.ones(3), np.zeros(3)), np.full(3, 2.0))
+    for _ in range(2):
+        np.testing.assert_array_equal(fn(1, np.ones(2), np.zeros(3)), np.full(2, 2.0))
+        np.testing.assert_array_equal(fn(0, np.ones(2), np.zeros(3)), np.ones(3))
+    np.testing.assert_array_equal(fn(0, np.ones(3), np.zeros(3)), np.ones(3))
+    assert state.get_value() == 6
+    assert fn.vm.function.program.signature.counts
+
+
+def test_a_shape_that_is_not_the_specified_one_is_an_assertion_error():
+    x, shape = pt.dmatrix("x"), pt.lvector("shape")
+    for output, value in ((pt.specify_shape(x, (3, None)), [1, 2]), (x.reshape(shape, ndim=2), [1, 2, 3])):
+        fn = pytensor.function([x, shape], output, mode=MODE, on_unused_input="ignore")
+        with pytest.raises(AssertionError, match="SpecifyShape: axis 0"):
+            fn(np.ones((2, 3)), np.array(value))
+
+
 def test_graphs_of_many_kinds():
     x, k, mask = pt.dmatrix("x"), pt.lscalar("k"), pt.vector("mask", dtype="bool")
     inner = pt.dmatrix()

@@ -8,6 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from data_sizes import check_data_sizes
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.gradient import grad
@@ -16,6 +17,7 @@ from pytensor.graph.op import Op
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.functional import vectorize
 from support import PYTENSORS_MODE, check_lowering
 
 import hlograph
@@ -52,7 +54,7 @@ def test_ifelse_takes_any_number_as_condition(value: float) -> None:
 
 
 def test_only_the_taken_branch_holds_its_nodes() -> None:
-    shared, used = pt.sinh(X), pt.cos(X)
+    shared, used = pt.arcsinh(X), pt.cos(X)
     graph = ifelse(C, pt.exp(X) + shared, pt.tanh(X) * shared + used)
     outside, (then, otherwise) = branches(emit([C, X], [graph, used]))
     assert "exponential " in then
@@ -60,9 +62,9 @@ def test_only_the_taken_branch_holds_its_nodes() -> None:
     assert "exponential " not in outside + otherwise
     assert "tanh" not in outside + then
     # Needed by both branches, or outside too: once, before the `if`.
-    assert outside.count("chlo.sinh") == 1
+    assert outside.count("chlo.asinh") == 1
     assert outside.count("stablehlo.cosine") == 1
-    assert "sinh" not in then + otherwise
+    assert "asinh" not in then + otherwise
     assert "cosine" not in then + otherwise
     for taken in (0, 1):
         check_lowering([C, X], [graph, used], taken, THREE)
@@ -134,9 +136,27 @@ def test_branches_of_a_fixed_and_an_open_size() -> None:
         function(np.int8(0), THREE[:2])
 
 
-def test_branches_of_two_fixed_sizes_are_refused_at_once() -> None:
-    with pytest.raises(errors.ArgumentShapeError, match=r"3 == 4.*result 0 of the branches"):
-        emit([C], [ifelse(C, pt.zeros(3), pt.zeros(4))])
+@pytest.mark.parametrize("taken", [0, 1])
+def test_branches_of_different_sizes(taken: int) -> None:
+    """Known to differ, or allowed to."""
+    two, three = pt.tensor("two", shape=(2, None)), pt.tensor("three", shape=(3, None))
+    chosen = ifelse(C, two, three)
+    values = np.arange(8.0).reshape(2, 4), -np.arange(12.0).reshape(3, 4)
+    outputs = [chosen * 2, chosen.sum(0), chosen.shape[0], grad((chosen**2).sum(), two)]
+    check_data_sizes([C, two, three], outputs, taken, *values)
+    with pytest.raises(errors.UnsupportedGraphError, match="cannot leave it"):
+        emit([C, two, three], [ifelse(C, two, ifelse(C + 1, three, two))])
+
+
+def test_branches_that_may_have_different_sizes() -> None:
+    x, y = pt.dvector("x"), pt.dvector("y")
+    graph = [C, x, y], [ifelse(C, x[1:], y) * 2.0]
+    program = hlograph.emit_stablehlo(graph, own_branch_sizes=True)
+    for run in (program.compile(), lambda *values: program.interpret(*values)[0]):
+        np.testing.assert_array_equal(run(np.int8(1), THREE, THREE), THREE[1:] * 2)
+        np.testing.assert_array_equal(run(np.int8(0), THREE, THREE), THREE * 2)
+    with pytest.raises(errors.BranchSizeError, match="result 0 of the branches"):
+        hlograph.emit_stablehlo(graph).compile()(np.int8(0), THREE, THREE)
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
@@ -375,6 +395,22 @@ def test_blockwise_of_an_inner_graph_stretches_axes_of_size_1() -> None:
     values = np.arange(12.0).reshape(3, 1, 4), np.arange(8.0).reshape(1, 2, 4)
     expected = [np.cumsum(values[0], -1) + values[1], np.broadcast_to(values[1].sum(-1), (3, 2))]
     check_lowering([x, y], op(x, y), *values, expected=expected)
+
+
+def test_a_product_over_two_batch_axes_and_one() -> None:
+    """Its shapes have the batch axes, some of them new ones, and are the same for the whole batch."""
+    x, y = pt.tensor("x", shape=(3, 2, 2, 3, 4)), pt.tensor("y", shape=(2, 4, 5, 3))
+    core = "(a,b,c),(c,d,b)->(a,d)"
+    output = vectorize(lambda x, y: pt.tensordot(x, y, axes=[(1, 2), (2, 0)]), signature=core)(x, y)
+    values = np.sin(np.arange(144.0)).reshape(3, 2, 2, 3, 4), np.cos(np.arange(120.0)).reshape(2, 4, 5, 3)
+    check_lowering([x, y], output, *values, expected=[np.einsum("ijabc,jcdb->ijad", *values)])
+
+
+def test_blockwise_of_indices_that_are_scalars() -> None:
+    x, start = pt.tensor("x", shape=(None, 4, 2)), pt.lvector("start")
+    pick = Blockwise(pt.dmatrix()[pt.lscalar()].owner.op, signature="(n,m),()->(m)")
+    values = np.arange(24.0).reshape(3, 4, 2), np.array([2, -1, 0])
+    check_lowering([x, start], pick(x, start), *values, expected=[values[0][[0, 1, 2], values[1]]])
 
 
 def test_blockwise_over_batches_of_another_shape_each_is_refused() -> None:

@@ -91,6 +91,7 @@ def test_a_mismatch_names_arguments_and_axes(vector: bool) -> None:
         run(np.ones((2, 3)), np.ones(4) if vector else np.ones((2, 4)))
     assert "m_1 = 3" in str(raised.value)
     assert "= 4" in str(raised.value)
+    assert "Input dimension mismatch" in str(raised.value)
 
 
 def test_size_1_at_run_time_does_not_stretch() -> None:

@@ -156,13 +156,21 @@ def test_eigenvalues_of_complex_matrices(dtype: str, lower: bool) -> None:
     check_lowering([x], ptl.eigvalsh(x, lower=lower), factor @ factor.conj().T, rtol=tolerance(dtype))
 
 
-def test_eigenvectors_of_complex_matrices_are_refused() -> None:
-    """PyTensor declares them real."""
-    x = pt.zmatrix("x")
-    with pytest.raises(
-        errors.UnsupportedGraphError, match="eigenvectors are complex, and the graph declares them real"
-    ):
-        hlograph.emit_stablehlo(([x], list(ptl.eigh(x))))
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_eigenvectors_of_complex_matrices(batch: tuple[int, ...]) -> None:
+    """PyTensor 3.3 declares them real: they are results, and nothing is computed of them."""
+    x = pt.tensor("x", dtype="complex128", shape=(None,) * (2 + len(batch)))
+    values, vectors = ptl.eigh(x)
+    factor = random("complex128", *batch, 4, 4)
+    matrix = factor @ factor.conj().mT
+    program = hlograph.emit_stablehlo(([x], [values, vectors]))
+    for results in (program.compile()(matrix), program.interpret(matrix)):
+        found, columns = map(np.asarray, results)
+        np.testing.assert_allclose(found, np.linalg.eigvalsh(matrix), rtol=LOOSE)
+        np.testing.assert_allclose(matrix @ columns, found[..., None, :] * columns, atol=1e-9)
+    if not vectors.type.dtype.startswith("complex"):
+        with pytest.raises(errors.UnsupportedGraphError, match="the graph declares them real"):
+            hlograph.emit_stablehlo(([x], [values, vectors + 1]))
 
 
 def test_eigh_of_a_batch() -> None:

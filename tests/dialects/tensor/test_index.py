@@ -40,6 +40,13 @@ ENDS = [None, -7, -2, -1, 0, 1, 4, 7]
 SLICES = [slice(*parts) for parts in itertools.product(ENDS, ENDS, [None, 2, -1, -3])]
 
 
+def test_writing_backwards_beside_axes_of_size_1() -> None:
+    thin = pt.tensor("thin", shape=(2, 1, 1, 2))
+    region = thin[-3::3, i::-1, -1, i]
+    outputs = [*both(region, 5.0), pytensor.grad(pt.sin(region).sum(), thin)]
+    check_lowering([thin, i], outputs, numbers(2, 1, 1, 2), -1)
+
+
 # ---- slices ---------------------------------------------------------------------------------------------------------
 
 

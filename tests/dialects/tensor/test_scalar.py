@@ -207,14 +207,12 @@ def test_arithmetic_on_integer_scalar_inputs(dtype: str) -> None:
 # ---- what is refused ----------------------------------------
 
 
-@pytest.mark.parametrize("name", ["lt", "maximum", "int_div", "mod", "erf", "softplus", "log1mexp", "deg2rad"])
-def test_complex_numbers_are_refused_where_they_have_no_order(name: str) -> None:
+@pytest.mark.parametrize("name", ["int_div", "mod", "erf", "softplus", "log1mexp", "deg2rad"])
+def test_complex_numbers_are_refused_where_they_have_no_meaning(name: str) -> None:
     op = scalar(name)
     if op is None:
         pytest.skip(f"this release of PyTensor has no {name}")
-    xs = [
-        pt.vector(f"x{i}", dtype="complex128") for i in range(2 if name in ("lt", "maximum", "int_div", "mod") else 1)
-    ]
+    xs = [pt.vector(f"x{i}", dtype="complex128") for i in range(2 if name in ("int_div", "mod") else 1)]
     with pytest.raises(UnsupportedGraphError, match="complex"):
         hlograph.emit_stablehlo((xs, [Elemwise(op)(*xs)]))
 

@@ -405,8 +405,8 @@ def test_specify_shape():
     refused(ArgumentShapeError, "k == matrix_0.*matrix_0 = 3, k = 4|k = 4.*matrix_0 = 3", [matrix, k],
             pt.specify_shape(matrix, (k, None)), numbers(3, 2), np.int32(4))  # fmt: skip
     fixed = pt.specify_shape(matrix, (None, 2))
-    refused(ArgumentShapeError, "SpecifyShape, axis 1", [matrix], fixed, numbers(3, 3))
-    refused(ArgumentShapeError, "SpecifyShape, axis 1", [matrix], fixed, numbers(3, 3), dims={"matrix": (3, 3)})
+    refused(ArgumentShapeError, "SpecifyShape: axis 1", [matrix], fixed, numbers(3, 3))
+    refused(ArgumentShapeError, "SpecifyShape: axis 1", [matrix], fixed, numbers(3, 3), dims={"matrix": (3, 3)})
     refused(DataDependentSizeError, "size 0 of SpecifyShape", [x, y], pt.specify_shape(x, (pt.argmax(y),)))
 
 

@@ -37,6 +37,14 @@ def test_dtypes(dtype):
     check_lowering([x], [pt.sort(x), pt.argsort(x, kind="stable")], values)
 
 
+def test_complex_numbers():
+    """Real parts first, then imaginary ones; what has a NaN is last, in NumPy's order of such."""
+    z = pt.zmatrix("z")
+    parts = [0.0, -1.0, np.inf, -np.inf, np.nan, 2.0]
+    values = RNG.permutation([complex(x, y) for x in parts for y in parts] * 2).reshape(8, 9)
+    check_lowering([z], [pt.sort(z, axis=1), pt.argsort(z, axis=0, kind="stable")], values)
+
+
 def test_gradient():
     weights = np.arange(12.0).reshape(4, 3)
     cost = (pt.sort(X, axis=0) * weights).sum()
