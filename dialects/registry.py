@@ -2,9 +2,9 @@
 
 In: an op of a graph library. Out: the rule that lowers it, `rule(ctx, node, *operands) -> Tensor | tuple[Tensor, ...]`.
 
-A rule is registered for the *name* of an op's class (for one on sparse matrices with `Sparse` before it), because names
-are the same in Aesara, PyTensor 2.x and 3.x while module paths are not; a name counts only for classes of those
-libraries. Users register for the class itself:
+A rule is registered for the *name* of an op's class (`Sparse` before it, for one on sparse matrices; `PyMC`, for one of
+PyMC), because names are the same in Aesara, PyTensor 2.x and 3.x while module paths are not; a name counts only
+for classes of those libraries. Users register for the class itself:
 
     @hlograph.lowers(MyOp)
     def my_op(ctx, node, x): ...
@@ -22,6 +22,7 @@ from ..codegen.errors import GraphError
 from ..codegen.lowering import Branches, Lowering, Refuses, Rule, Unsupported
 
 LIBRARIES = ("pytensor", "aesara")
+_PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose ops have rules
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
@@ -37,7 +38,7 @@ _RULES = (
         "index",
     ),
     *("jax_ops", "linalg", "matrix_equations", "places", "random", "reduce", "scan", "shape"),
-    *("signal", "sort", "sparse"),
+    *("signal", "sort", "sparse", "spline"),
 )
 
 
@@ -122,11 +123,12 @@ def _is_python(class_: type) -> bool:
 
 
 def _name_of(class_: type) -> str:
-    """The name that rules go by: of ops on sparse matrices, which repeat names of the others, with `Sparse` before."""
+    """The name that rules go by: of classes that may repeat names of the others, with what tells them before it."""
     library, _, module = class_.__module__.partition(".")
-    if library not in LIBRARIES:
+    if library not in _PREFIXES:
         return ""
-    return f"Sparse{class_.__name__}" if module.partition(".")[0] == "sparse" else class_.__name__
+    prefix = "Sparse" if module.partition(".")[0] == "sparse" else _PREFIXES[library]
+    return f"{prefix}{class_.__name__}"
 
 
 def registered() -> dict[str, Lowering]:

@@ -173,9 +173,9 @@ def ours(class_: type) -> bool:
     from pytensor.tensor.random.op import RandomVariable
 
     if issubclass(class_, RandomVariable):
-        from hlograph.dialects.random import samplers
+        from hlograph.dialects.random import sampling
 
-        return class_.__module__ == samplers._MODULE and class_.__name__ in samplers._SAMPLERS
+        return sampling.find(sampling.class_name(class_)) is not None
     if issubclass(class_, ScalarOp) and class_.__name__ not in ("Composite", "ScalarLoop", "Grad2F1Loop"):
         return any(base.__name__ in TABLE for base in class_.__mro__)
     return registry.find_class(class_) is not None

@@ -13,6 +13,7 @@ import numpy as np
 import pytensor.scalar as ps
 import pytensor.scalar.math as psm
 import pytensor.tensor as pt
+import scipy.special
 from pytensor.tensor.elemwise import Elemwise
 from support import assert_same, reference
 
@@ -219,6 +220,13 @@ def case(op: object, *grids: list, **tolerance: float) -> Case:
     return Case(op, tuple((d,) * len(grids) for d in BOTH), {"grids": list(grids)}, {**ROUGH, **tolerance})
 
 
+def of_pymc(name, like):
+    """A scalar op of PyMC, which has the name of SciPy's function, without PyMC."""
+    function = getattr(scipy.special, name.lower())
+    members = {"impl": lambda self, x: function(x), "nfunc_spec": (f"scipy.special.{name.lower()}", 1, 1)}
+    return type(name, (type(like),), members)(like.output_types_preference, name=name.lower())
+
+
 SPECIAL: dict[str, Case] = {
     "erf": case(psm.erf, [*POSITIVE, *NEGATIVE, 0.0, -np.inf, *INFINITE]),
     "erfc": case(psm.erfc, [-3.0, -0.5, 0.0, 0.3, 1.0, 2.5, 8.5, -np.inf, *INFINITE]),
@@ -263,6 +271,8 @@ SPECIAL: dict[str, Case] = {
     ),
     "i0": case(psm.i0, [*POSITIVE[:-1], *NEGATIVE, 0.0, np.nan]),
     "i1": case(psm.i1, [*POSITIVE[:-1], *NEGATIVE, 0.0, np.nan]),
+    "i0e": case(of_pymc("I0e", psm.i0), [*POSITIVE[:-1], *NEGATIVE, 0.0, 300.0, -2e4, np.nan]),
+    "i1e": case(of_pymc("I1e", psm.i1), [*POSITIVE[:-1], *NEGATIVE, 0.0, 300.0, -2e4, np.nan]),
     "ive": case(psm.ive, ORDERS, [*REACH, -1.5, -40.0]),
     "kve": case(psm.kve, ORDERS, REACH),
     "jv": case(psm.jv, ORDERS, [*REACH, -1.5, -40.0]),

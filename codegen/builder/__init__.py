@@ -14,6 +14,7 @@ from .control import custom_call as custom_call
 from .control import growing_loop as growing_loop
 from .control import if_ as if_
 from .control import while_loop as while_loop
+from .control import written_out as written_out
 from .convolution import correlate as correlate
 from .core import Builder as Builder
 from .core import Check as Check

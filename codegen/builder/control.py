@@ -131,6 +131,39 @@ def growing_loop(
     return results
 
 
+class _Turns(Carries):
+    """The carries of a loop that is written out, in one of its turns."""
+
+    def __init__(self, values: Sequence[Tensor], own: int) -> None:
+        self.builder = values[0].builder
+        self.values = list(values)
+        self._place = own
+
+    def add(self, init: Callable[[], Tensor], step: Callable[[Tensor], Tensor]) -> int:
+        """A further carry: the first turn makes it, the others know it by its place."""
+        place = self._place
+        self._place += 1
+        if place == len(self.values):
+            self.values.append(init())
+        self.values[place] = step(self.values[place])
+        return place
+
+
+def written_out(inits: Sequence[Tensor], count: int, body: Callable[[Carries], Sequence[Tensor]]) -> list[Tensor]:
+    """What `growing_loop` computes in so many turns, one after the other: each may have sizes of its own.
+
+    Args:
+        inits: the first carries, of which the first one counts the steps from 0.
+        count: of the turns. Without any, what the body would add to the carries is not there.
+        body: from the carries, to which it may add, to the next values of `inits`.
+    """
+    values, own = list(inits), len(inits)
+    for _ in range(count):
+        turn = _Turns(values, own)
+        values = [*body(turn), *turn.values[own:]]
+    return values
+
+
 def _first_failure(check: Check, index: Tensor, seen: Tensor) -> Tensor:
     """A check's flag after a step: as it was, or that this step was the first in which it failed."""
     first = and_(compare("GT", seen, 0), not_(check.holds))

@@ -15,14 +15,17 @@ import jax
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
-from ...codegen.builder import Builder, Tensor
+from ...codegen.builder import Builder, Tensor, matrices
 from ...codegen.builder.core import SizeSource
 from ...codegen.dims import Dim
+from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.bindings import new_context
 from ...codegen.ir.jax_compat import size_primitive
 from ...codegen.ir.modules import to_bytecode
-from .calls import Build, call
+from .calls import call
 from .size_values import lower_size
+
+Build = Callable[..., "Tensor | Sequence[Tensor]"]
 
 
 @functools.cache
@@ -32,6 +35,7 @@ def rules() -> tuple[tuple[Any, Any], ...]:
     return (
         (linalg.cholesky_p, _rule("cholesky", _cholesky)),
         (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
+        (linalg.eigh_p, _rule("eigh", _eigh)),
         (size_primitive(), lower_size),
     )
 
@@ -39,6 +43,13 @@ def rules() -> tuple[tuple[Any, Any], ...]:
 def _cholesky(a: Tensor, **_: Any) -> Tensor:
     """The factor without zeros in the other triangle: JAX's callers write them."""
     return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
+
+
+def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> tuple[Tensor, Tensor]:
+    """Vectors, and values from low to high; of the matrix whose lower triangle is that one."""
+    if subset_by_index not in (None, (0, a.dims[-1])):
+        raise UnsupportedGraphError("eigh of some of the eigenvalues (subset_by_index); take all of them, and slice")
+    return hlo.eigh(a if lower else matrices.adjoint(a))
 
 
 def _triangular_solve(
@@ -82,5 +93,6 @@ def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]
             for axis, size in enumerate(handle.dims):
                 if not isinstance(size, int):
                     builder.add_root(SizeSource(str(size), handle, axis))
-        builder.finish([build(*handles, **params)])
+        built = build(*handles, **params)
+        builder.finish([built] if isinstance(built, Tensor) else list(built))
     return to_bytecode(builder.module)

@@ -75,10 +75,10 @@ class SplitKey(_KeyOp):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
-        from . import samplers
+        from . import sampling
 
         [key] = inputs
-        output_storage[0][0] = _with_jax(samplers.Split(self.count, key.ndim - 1), key)
+        output_storage[0][0] = _with_jax(sampling.Split(self.count, key.ndim - 1), key)
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
@@ -113,10 +113,10 @@ class FoldIn(_KeyOp):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
-        from . import samplers
+        from . import sampling
 
         key, numbers = inputs
-        output_storage[0][0] = _with_jax(samplers.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
+        output_storage[0][0] = _with_jax(sampling.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
@@ -199,30 +199,31 @@ class Draw(_KeyOp):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX's sampler."""
-        from . import samplers
+        from . import sampling
 
-        reason = samplers.refusal(self.rv_op)
+        reason = sampling.refusal(self.rv_op)
         if reason is not None:
             raise NotImplementedError(reason)
         key, size, *values = inputs
         rank = self.batch_ndim
         variables = [node.inputs[0], *node.inputs[2:]]
-        places = samplers.static_parameters(self.rv_op)
+        places = sampling.counting_parameters(self.rv_op)
         if size is None:
             counts = [p.ndim - core for p, core in zip(values, self.rv_op.ndims_params, strict=True)]
             size = np.broadcast_shapes(*[p.shape[rank:count] for p, count in zip(values, counts, strict=True)])
-        statics = tuple((place, _static_value(values[place], self.rv_op.ndims_params[place])) for place in places)
-        arrays = [key, *(p for place, p in enumerate(values) if place not in places)]
-        typed = [variables[0], *(v for place, v in enumerate(variables[1:]) if place not in places)]
-        sampling = samplers.Sampling(
-            type(self.rv_op).__name__,
+        mapped = [tuple(not flag for flag in v.type.broadcastable[:rank]) for v in variables]
+        for place in places:
+            shape = _shape_of(values[place], self.rv_op.ndims_params[place])
+            values[place] = np.zeros((*(1,) * (rank + len(size)), *shape), bool)
+            mapped[1 + place] = (False,) * rank
+        function = sampling.Sampling(
+            sampling.name_of(self.rv_op),
             node.outputs[0].type.dtype,
             len(size),
             tuple(int(n) for n in size),
-            statics,
-            tuple(tuple(not flag for flag in v.type.broadcastable[:rank]) for v in typed),
+            tuple(mapped),
         )
-        output_storage[0][0] = _with_jax(sampling, *arrays)
+        output_storage[0][0] = _with_jax(function, key, *values)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""
@@ -241,12 +242,12 @@ class Draw(_KeyOp):
         return [NullType(UNDEFINED)()]
 
 
-def _static_value(value: Any, core_ndim: int) -> int | tuple[int, ...]:
-    """A parameter that decides a shape: the same for all elements of a batch."""
+def _shape_of(value: Any, core_ndim: int) -> tuple[int, ...]:
+    """What a parameter says of a shape: the same for all elements of a batch."""
     rows = np.asarray(value).reshape(-1, *value.shape[value.ndim - core_ndim :])
     if len(rows) == 0 or (rows != rows[0]).any():
         raise ValueError("the elements of a batch have draws of different shapes")
-    return tuple(rows[0].tolist()) if core_ndim else int(rows[0])
+    return tuple(rows[0].tolist()) if core_ndim else (int(rows[0]),)
 
 
 def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:

@@ -58,6 +58,18 @@ def vonmises(key: Array, kappa: Array, shape: Shape) -> Array:
     return jnp.where(kappa >= 0, angle, jnp.nan)
 
 
+def normal_tail(key: Array, low: Array, high: Array, shape: Shape) -> Array:
+    """A standard normal variable between `low` > 0 and `high` (Marsaglia, 1964): that of a Rayleigh variable."""
+    low, high = (jnp.broadcast_to(x, shape).astype(np.float64) for x in (low, high))
+    missing = -jnp.expm1(-(high - low) * (high + low) / 2)
+
+    def trial(u: Array, v: Array) -> tuple[Array, Array]:
+        x = jnp.sqrt(low * low - 2 * jnp.log1p(-u * missing))
+        return x, (v * x <= low) | jnp.isnan(x)
+
+    return _until_accepted(key, shape, 2, trial)
+
+
 _FEW = 10  # so many are drawn one by one
 
 

@@ -1,148 +1,20 @@
 """How JAX draws what PyTensor's random variables are: parameters as PyTensor has them, random numbers as `jax.random`.
 
-In: a `RandomVariable` op. Out: a function of one key and the parameters, for JAX to trace. A draw is JAX's sampler with
-that key and nothing else, so that it can be made again by hand; docs/random.md has the formulas. Decision to know: an
-op has a sampler if its class is PyTensor's own. A subclass from elsewhere may draw something else under the same name.
+A draw is JAX's sampler with that key and nothing else, so that it can be made again by hand; docs/random.md has the
+formulas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import random
+from jax import lax, random
 
 from . import rejection
-
-Array: TypeAlias = Any
-Shape: TypeAlias = "tuple[Any, ...]"
-Sampler = Callable[..., Array]
-
-IMPLEMENTATION = "threefry2x32"
-
-_MODULE = "pytensor.tensor.random.basic"
-
-_SAMPLERS: dict[str, Sampler] = {}
-
-
-def samples(name: str) -> Callable[[Sampler], Sampler]:
-    """Registers the sampler of a class: from (key, shape, dtype, parameters) to draws of that shape.
-
-    The shape has the axes of `size` alone. Parameters broadcast against it, behind it are their core axes.
-    """
-
-    def register(sampler: Sampler) -> Sampler:
-        _SAMPLERS[name] = sampler
-        return sampler
-
-    return register
-
-
-def refusal(op: Any) -> str | None:
-    """Why JAX cannot draw a random variable; None when it can."""
-    if type(op).__module__ != _MODULE or type(op).__name__ not in _SAMPLERS:
-        return f"jax.random has no sampler for {type(op).__name__}"
-    if getattr(op, "method", "cholesky") != "cholesky":
-        return f"method={op.method!r} is not supported, use method='cholesky'"
-    return None
-
-
-def static_parameters(op: Any) -> tuple[int, ...]:
-    """Positions of the integer parameters whose values decide the draw's shape."""
-    name = type(op).__name__
-    implicit = (0,) if name in ("PermutationRV", "ChoiceWithoutReplacement") and op.ndims_params[0] == 0 else ()
-    return (*implicit, len(op.ndims_params) - 1) if name == "ChoiceWithoutReplacement" else implicit
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Draws of one random variable over batch axes, as a function of arrays; equal ones trace to the same program.
-
-    Attributes:
-        name: the op's class.
-        dtype: of the draws.
-        rank: number of axes that `size` has.
-        size: the draw's shape without core axes; None if it is that of the first parameter.
-        statics: (position, value) of the parameters that the shape depends on.
-        mapped: for the key and each array parameter, whether it has each batch axis, or 1 there.
-    """
-
-    name: str
-    dtype: str
-    rank: int
-    size: tuple[int, ...] | None
-    statics: tuple[tuple[int, Any], ...]
-    mapped: tuple[tuple[bool, ...], ...]
-
-    def __call__(self, key: Array, *parameters: Array) -> Array:
-        """The draws.
-
-        Args:
-            key: uint32[batch..., 2].
-            parameters: [batch..., size..., core...]; those of `statics` left out.
-        """
-        return over_batch(self._core, self.mapped, key, *parameters)
-
-    def _core(self, key: Array, *arrays: Array) -> Array:
-        shape = arrays[0].shape[: self.rank] if self.size is None else self.size
-        given = iter(arrays)
-        statics = dict(self.statics)
-        count = len(arrays) + len(statics)
-        parameters = [statics[place] if place in statics else next(given) for place in range(count)]
-        key = random.wrap_key_data(key, impl=IMPLEMENTATION)
-        dtype = jnp.dtype(self.dtype)
-        return _SAMPLERS[self.name](key, shape, dtype, *parameters).astype(dtype)
-
-
-@dataclass(frozen=True)
-class Split:
-    """`count` keys from each of a batch: uint32[batch..., 2] to uint32[batch..., count, 2]."""
-
-    count: int
-    batch_ndim: int = 0
-
-    def __call__(self, key: Array) -> Array:
-        """The keys' data."""
-        return over_batch(self._core, ((True,) * self.batch_ndim,), key)
-
-    def _core(self, key: Array) -> Array:
-        keys = random.split(random.wrap_key_data(key, impl=IMPLEMENTATION), self.count)
-        return random.key_data(keys)
-
-
-@dataclass(frozen=True)
-class FoldIn:
-    """`jax.random.fold_in` of each number: uint32[batch..., 2] and integers [n] to uint32[batch..., n, 2]."""
-
-    batch_ndim: int = 0
-
-    def __call__(self, key: Array, numbers: Array) -> Array:
-        """The keys' data."""
-        core = self._core
-        for _ in range(self.batch_ndim):
-            core = jax.vmap(core, in_axes=(0, None))
-        return core(key, numbers)
-
-    def _core(self, key: Array, numbers: Array) -> Array:
-        whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
-        return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
-
-
-def over_batch(function: Sampler, mapped: Sequence[Sequence[bool]], *arrays: Array) -> Array:
-    """`jax.vmap` over leading axes; an array with 1 in place of an axis is the same for all elements."""
-    if not mapped[0]:
-        return function(*arrays)
-    flags, rest = [m[0] for m in mapped], [m[1:] for m in mapped]
-    arrays = tuple(x if flag else jnp.squeeze(x, 0) for x, flag in zip(arrays, flags, strict=True))
-    inner = lambda *elements: over_batch(function, rest, *elements)  # noqa: E731
-    if not any(flags):
-        return inner(*arrays)[None]
-    return jax.vmap(inner, in_axes=tuple(0 if flag else None for flag in flags))(*arrays)
-
+from .sampling import Array, Shape, samples
 
 # ---- location and scale ---------------------------------------------------------------------------------------
 
@@ -248,6 +120,26 @@ def _multivariate_normal(key: Array, shape: Shape, dtype: Any, mean: Array, cov:
     return random.multivariate_normal(key, mean.astype(dtype), cov.astype(dtype), shape, dtype, method="cholesky")
 
 
+@samples("MvNormalRV by eigh")
+def _multivariate_normal_eigh(key: Array, shape: Shape, dtype: Any, mean: Array, cov: Array) -> Array:
+    return _by_root(key, shape, dtype, mean, cov, lambda values: values)
+
+
+@samples("MvNormalRV by svd")
+def _multivariate_normal_svd(key: Array, shape: Shape, dtype: Any, mean: Array, cov: Array) -> Array:
+    return _by_root(key, shape, dtype, mean, cov, jnp.abs)
+
+
+def _by_root(key: Array, shape: Shape, dtype: Any, mean: Array, cov: Array, values_of: Callable[..., Array]) -> Array:
+    """The symmetric root of a covariance, which is the same whatever signs its eigenvectors have."""
+    vectors, values = lax.linalg.eigh(cov.astype(dtype))
+    noise = jnp.finfo(dtype).eps * cov.shape[-1] * jnp.max(jnp.abs(values), axis=-1, keepdims=True, initial=0)
+    values = values_of(jnp.where(jnp.abs(values) <= noise, 0, values))
+    root = jnp.einsum("...ij,...j,...kj->...ik", vectors, jnp.sqrt(values), vectors)
+    standard = random.normal(key, (*shape, mean.shape[-1]), dtype)
+    return mean.astype(dtype) + jnp.einsum("...ij,...j->...i", root, standard)
+
+
 @samples("DirichletRV")
 def _dirichlet(key: Array, shape: Shape, dtype: Any, alpha: Array) -> Array:
     return random.dirichlet(key, alpha.astype(dtype), shape, dtype)
@@ -318,35 +210,3 @@ def _hypergeometric(key: Array, shape: Shape, dtype: Any, good: Array, bad: Arra
 @samples("IntegersRV")
 def _integers(key: Array, shape: Shape, dtype: Any, low: Array, high: Array) -> Array:
     return random.randint(key, shape, low, high, dtype)
-
-
-# ---- orders ---------------------------------------------------------------------------------------------------
-
-
-def _each(function: Sampler, key: Array, shape: Shape, arrays: Sequence[Array]) -> Array:
-    """One draw for each element of `shape`, each with a key of its own where there are such axes."""
-    if not shape:
-        return function(key, *arrays)
-    rank = len(shape)
-    arrays = [jnp.broadcast_to(x, (*shape, *x.shape[rank:])) for x in arrays]
-    keys = random.split(key, shape)
-    return over_batch(function, [(True,) * rank] * (1 + len(arrays)), keys, *arrays)
-
-
-@samples("PermutationRV")
-def _permutation(key: Array, shape: Shape, dtype: Any, x: Array) -> Array:
-    if isinstance(x, int):
-        return _each(lambda k: random.permutation(k, x), key, shape, [])
-    return _each(random.permutation, key, shape, [x])
-
-
-@samples("ChoiceWithoutReplacement")
-def _choice(key: Array, shape: Shape, dtype: Any, a: Array, *rest: Array) -> Array:
-    *p, count = rest
-    arrays = list(p) if isinstance(a, int) else [a, *p]
-
-    def choose(key: Array, *arrays: Array) -> Array:
-        items, *chances = (a, *arrays) if isinstance(a, int) else arrays
-        return random.choice(key, items, count, replace=False, p=chances[0] if chances else None)
-
-    return _each(choose, key, shape, arrays)

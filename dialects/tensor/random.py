@@ -7,13 +7,15 @@ In: a key as uint32[..., 2], `size`, and parameters. Out: the draw. Two kinds of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
+from functools import reduce as fold
 from typing import Any
 
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen.builder import Tensor
+from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
@@ -22,9 +24,9 @@ from ..registry import lowers
 
 def refused(op: Any) -> Sequence[str]:
     """Why a random variable has no lowering, as `Lowering.unsupported` says it."""
-    from ..random import samplers
+    from ..random import sampling
 
-    reason = samplers.refusal(op)
+    reason = sampling.refusal(op)
     return [] if reason is None else [reason]
 
 
@@ -39,17 +41,17 @@ def random_variable(ctx: Context, node: Any, key: Tensor, size: Any, *parameters
 
 def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
     """`jax.random.split`: uint32[..., 2] to uint32[..., count, 2]."""
-    from ..random import samplers
+    from ..random import sampling
 
-    return hlo.import_function("split", samplers.Split(count, key.ndim - 1), [key])
+    return hlo.import_function("split", sampling.Split(count, key.ndim - 1), [key])
 
 
 def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
     """`jax.random.fold_in` of each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
     from ..jax import rules
-    from ..random import samplers
+    from ..random import sampling
 
-    function = samplers.FoldIn(key.ndim - 1)
+    function = sampling.FoldIn(key.ndim - 1)
     return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
 
 
@@ -77,33 +79,36 @@ def draw(
         UnsupportedGraphError: JAX's sampler needs a size that is not known.
     """
     from ..jax import rules
-    from ..random import samplers
+    from ..random import sampling
 
     name = type(op).__name__.removesuffix("RV").lower()
     sizes, shapes = _shapes(ctx, op, batch_ndim, variables, [key, *parameters], size)
-    places = samplers.static_parameters(op)
-    statics = {place: _static(ctx, parameters[place], op.ndims_params[place], name) for place in places}
     fixed = all(type(dim) is int for dim in sizes)
+    counted = {
+        place: _counts(ctx, parameters[place], op.ndims_params[place], name)
+        for place in sampling.counting_parameters(op)
+    }
+    _check_choice(ctx, op, parameters, counted)
     operands, mapped = [hlo.reshape(key, shapes[0])], [_mapped(variables[0], batch_ndim)]
     for place, (x, variable, shape) in enumerate(zip(parameters, variables[1:], shapes[1:], strict=True)):
-        if place in statics:
-            continue
+        if place in counted:
+            ones = (1,) * (batch_ndim + len(sizes))
+            x, shape = hlo.full(ctx.builder, ctx.constant(False), (*ones, *counted[place])), (*ones, *counted[place])
         x = hlo.reshape(x, shape)
         if not fixed and len(operands) == 1:  # what tells JAX the sizes
             x = hlo.broadcast(x, (*shape[:batch_ndim], *sizes, *shape[batch_ndim + len(sizes) :]))
         operands.append(x)
-        mapped.append(_mapped(variable, batch_ndim))
+        mapped.append((False,) * batch_ndim if place in counted else _mapped(variable, batch_ndim))
     if not fixed and len(operands) == 1:
         raise UnsupportedGraphError(f"{name} of size {', '.join(map(str, sizes))}: JAX needs one that is known")
-    sampling = samplers.Sampling(
-        type(op).__name__,
+    function = sampling.Sampling(
+        sampling.name_of(op),
         str(np.dtype(ctx.out_dtype(-1))),
         len(sizes),
         tuple(dim for dim in sizes if type(dim) is int) if fixed else None,
-        tuple(statics.items()),
         tuple(mapped),
     )
-    return hlo.import_function(name, sampling, operands, rules.rules())
+    return hlo.import_function(name, function, operands, rules.rules())
 
 
 def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:
@@ -111,15 +116,39 @@ def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:
     return tuple(not flag for flag in variable.type.broadcastable[:batch_ndim]) if batch_ndim else ()
 
 
-def _static(ctx: Context, parameter: Tensor, rank: int, name: str) -> int | tuple[int, ...]:
-    """The value of a parameter that decides a shape, the same for all elements of a batch."""
-    value: Any = parameter.sizes
-    if parameter.literal is not None and parameter.ndim > rank:
-        rows = np.unique(parameter.literal.reshape(-1, *parameter.literal.shape[parameter.ndim - rank :]), axis=0)
-        value = tuple(map(int, rows[0])) if rank and len(rows) == 1 else int(rows[0]) if len(rows) == 1 else (None,)
-    if not all(type(dim) is int for dim in (value if isinstance(value, tuple) else (value,))):
-        raise UnsupportedGraphError(f"{name} at {ctx.builder.where}: JAX needs a constant for the number of elements")
-    return value
+def _counts(ctx: Context, parameter: Tensor, rank: int, name: str) -> tuple[Dim, ...]:
+    """The shape that a parameter says, the same for all elements of a batch: a count, or a vector of sizes."""
+    what = f"the number of elements of {name}"
+    if parameter.ndim > rank and not (rank == 0 and parameter.dims == (1,)):
+        literal = parameter.literal
+        rows = None if literal is None else literal.reshape(-1, *literal.shape[literal.ndim - rank :])
+        if rows is None or len(rows) == 0 or (rows != rows[0]).any():
+            raise UnsupportedGraphError(
+                f"{name} at {ctx.builder.where}: the elements of a batch have draws of shapes of their own; draw them "
+                "one by one"
+            )
+        return tuple(map(int, np.atleast_1d(rows[0])))
+    dims = ctx.builder.dims_of(parameter, what) if parameter.ndim else (ctx.dim(parameter, what),)
+    for dim in dims:
+        ctx.at_least(dim, 0, what)
+    return dims
+
+
+def _check_choice(ctx: Context, op: Any, parameters: Sequence[Tensor], counted: Mapping[int, tuple[Dim, ...]]) -> None:
+    """There must be as many items as are chosen, and as many with a chance."""
+    if type(op).__name__ != "ChoiceWithoutReplacement":
+        return
+    items, *chances, _ = parameters
+    (wanted, last) = (fold(operator.mul, counted[len(parameters) - 1], 1), "the items of a choice without replacement")
+    total = counted[0][0] if 0 in counted else items.dims[items.ndim - op.ndims_params[0]]
+    ctx.at_least(total, wanted, last)
+    for p in chances:
+        total = ctx.equate(total, p.dims[-1], f"{last} and their chances")
+        possible = hlo.convert(hlo.compare("GT", p, hlo.full_like(p, 0)), INT64)
+        count = hlo.reduce_monoid(possible, [p.ndim - 1], "add")
+        enough = hlo.compare("GE", count, hlo.broadcast(ctx.builder.size(wanted), count.dims))
+        flag = hlo.reduce_monoid(enough, range(enough.ndim), "and")
+        ctx.check(flag, "ValueError", "fewer items have a chance than a choice without replacement takes")
 
 
 def _signatures(op: Any) -> list[tuple[str, ...]]:

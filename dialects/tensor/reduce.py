@@ -30,7 +30,8 @@ _MONOIDS: dict[str, Monoid] = {
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None or not ndim:  # a scalar has no axis, and NumPy takes 0 and -1 for it
+    """The axes that are reduced; of a number none, as NumPy takes axis 0 and -1 of it."""
+    if axis is None or ndim == 0:
         return tuple(range(ndim))
     return tuple(a % ndim for a in (axis if isinstance(axis, Sequence) else (axis,)))
 

@@ -15,6 +15,8 @@ Decision to know: what a step reads of earlier steps is carried by itself, and a
 step. So nothing is copied, a trace that nobody wants goes away, and what becomes of one can move into the loop
 (`sink_reductions`). Of a trace that the library has cut to its last rows only these are kept: none where they are the
 carried states, else a ring. States from far back are read from the trace.
+
+A loop of a few steps that draw as many numbers as a sequence says is written out, step by step: each has its own sizes.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError
 from ..registry import lowers
 from ..releases import inner_graphs, unflatten, untraced_field
+from ..walk import order
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
+_FEW = 100  # so many steps at most are written out
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
 
 
@@ -136,6 +140,9 @@ class _Rows:
     def at(self, index: Tensor) -> Tensor:
         """A row, at an index that is clamped somehow."""
         first = self._source.builder.size(self._first)
+        known, place = self._source.literal, index.literal
+        if known is not None and place is not None and isinstance(self._first, int) and len(known):
+            return self._source.builder.constant(known[self._first + self._step * int(place)])
         if self._step < 0:
             return hlo.row(self._source, hlo.subtract(first, index))
         return hlo.row(self._source, index if self._first == 0 else hlo.add(index, first))
@@ -148,10 +155,11 @@ class _Trace:
         steps: the loop.
         length: how many rows are kept.
         initial: rows in front of the first step's, or None.
+        type_: the graph's type of the rows, where none are in front.
     """
 
-    def __init__(self, steps: _Steps, length: Dim, initial: Tensor | None = None) -> None:
-        self.steps, self.length, self.initial = steps, length, initial
+    def __init__(self, steps: _Steps, length: Dim, initial: Tensor | None = None, type_: Any = None) -> None:
+        self.steps, self.length, self.initial, self.type = steps, length, initial, type_
         self.depth: Any = 0 if initial is None else initial.dims[0]
         self.ring = steps.is_ring(length, steps.count + self.depth)
         self._place: int | None = None
@@ -181,7 +189,8 @@ class _Trace:
             last: how many of the last rows are carried, and these: where no others are wanted, there is no trace.
         """
         steps = self.steps
-        assert self._place is not None
+        if self._place is None:
+            return self._without_steps()
         rows = results[self._place]
         if self.ring:
             return steps.in_order(rows, self.length, self.depth)
@@ -190,6 +199,18 @@ class _Trace:
         if self.initial is not None:
             rows = hlo.with_last(hlo.concatenate([self.initial, rows], 0), 0, last)
         return steps.filled(rows, self.length, self.depth)
+
+    def _without_steps(self) -> Tensor:
+        """The rows in front of a loop that is known to have no step."""
+        rows = self.initial
+        if rows is None:
+            shape = self.type.shape[1:]
+            if None in shape:
+                raise DataDependentSizeError(
+                    f"the {self.steps.what} has no step, and nothing else says what shape a step gives; leave it out"
+                )
+            rows = _zeros(self.steps.builder, np.dtype(self.type.dtype), (0, *shape))
+        return self.steps.filled(rows, self.length, self.depth)
 
 
 class _Part(ABC):
@@ -358,6 +379,20 @@ class _Whole(_Part):
         return hlo.slice_axis(window[0], 0, 0, self.size)
 
 
+def _sizes_follow_steps(node: Any) -> bool:
+    """Whether a step draws numbers of a size that it has from a sequence."""
+    (graph,) = inner_graphs(node.op)
+    sequences = set(graph.inputs[: node.op.info.n_seqs])
+    drawing = ("RandomVariable", "Draw")
+    sizes = [
+        inner.inputs[1]
+        for inner in order(graph.outputs)
+        if any(base.__name__ in drawing for base in type(inner.op).__mro__)
+    ]
+    read = [*sizes, *(x for inner in order(sizes) for x in inner.inputs)]
+    return any(x in sequences for x in read)
+
+
 class _Scan:
     def __init__(self, ctx: Context, node: Any, operands: Sequence[Tensor]) -> None:
         self.ctx, self.node, info = ctx, node, node.op.info
@@ -391,7 +426,9 @@ class _Scan:
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
         self.untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
         lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
-        self.stacks = [_Trace(steps, length) for length in lengths]
+        first = len(self.parts)
+        types = [x.type for x in node.outputs[first : first + len(lengths)]]
+        self.stacks = [_Trace(steps, length, type_=x) for length, x in zip(lengths, types, strict=True)]
         self.constants = list(rest)
 
     def _written(self, buffer: Any) -> Iterator[Dim]:
@@ -413,7 +450,10 @@ class _Scan:
         flags = [builder.constant(True)] if steps.ends else []
         parts = [*self.parts, *self.untraced]
         inits = [builder.constant(0, INT64), *flags, *[x for part in parts for x in part.inits]]
-        last = hlo.growing_loop(inits, self._goes_on, self._step, steps.what)
+        if isinstance(steps.count, int) and steps.count <= _FEW and not steps.ends and _sizes_follow_steps(self.node):
+            last = hlo.written_out(inits, steps.count, self._step)
+        else:
+            last = hlo.growing_loop(inits, self._goes_on, self._step, steps.what)
         steps.done = last[0]
         windows = self._windows(last)
         traced = [part.result(next(windows), last) for part in self.parts]
@@ -452,4 +492,5 @@ class _Scan:
         for part, window in zip(self.untraced, windows[len(self.parts) :], strict=True):
             write(part, window)
         ended = [hlo.not_(hlo.convert(hlo.reshape(next(found), ()), bool))] if self.steps.ends else []
-        return [hlo.add(index, 1), *ended, *[x for part in parts for x in following[part]]]
+        following_index = hlo.add(index, 1) if index.literal is None else self.ctx.constant(index.literal + 1)
+        return [following_index, *ended, *[x for part in parts for x in following[part]]]

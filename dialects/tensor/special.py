@@ -46,6 +46,8 @@ for _op, _jax_name in {
     "BetaInc": "betainc",
     "I0": "i0",
     "I1": "i1",
+    "I0e": "i0e",
+    "I1e": "i1e",
     "Erfcx": "erfcx",
 }.items():
     _special(_op, _jax_name)

@@ -63,6 +63,11 @@ show_scalar(psm.betaincinv, "float64", "float64", "float64")
 show_scalar(psm.i0, "float64")
 # CHECK-NEXT: I1: @i1(x) : f64
 show_scalar(psm.i1, "float64")
+# PyMC's own.
+# CHECK-NEXT: I0e: @i0e(x) : f64
+show_scalar(of_another_release(type(psm.i0), "I0e")(psm.i0.output_types_preference), "float64")
+# CHECK-NEXT: I1e: @i1e(x) : f64
+show_scalar(of_another_release(type(psm.i1), "I1e")(psm.i1.output_types_preference), "float64")
 # CHECK-NEXT: BetaInc: @betainc(x, y, z) : f64
 show_scalar(psm.betainc, "float64", "float64", "float64")
 # CHECK-NEXT: Hyp2F1: @hyp2f1(x, y, z, w) : f64

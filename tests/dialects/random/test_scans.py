@@ -230,3 +230,40 @@ def test_the_graph_that_was_given_stays():
     before = pytensor.printing.debugprint(drawn, file="str")
     hlograph.function([s], drawn)
     assert pytensor.printing.debugprint(drawn, file="str") == before
+
+
+def sums_of_more_and_more(first, last):
+    """A state and a trace, of draws of sizes `first`, `first + 1`, ... below `last`."""
+    rng = generator()
+
+    def step(size, x):
+        following, e = normal(rng, 0, 1, size=(size,))
+        return [x[size % 2] + e.sum() + x, e.sum()], {rng: following}
+
+    start = pt.constant(np.array([0.5, 1.0]))
+    return traces(step, sequences=pt.arange(first, last), outputs_info=[start, None])
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_steps_that_draw_as_many_numbers_as_a_sequence_says(policy):
+    """Written out, they are drawn as in a loop: step `i` with its part of the key."""
+    subkey, x, states, sums = random.split(KEY, 1)[0], np.array([0.5, 1.0]), [], []
+    with enable_x64(True):
+        for i, size in enumerate(range(2, 6)):
+            sums.append(np.asarray(random.normal(random.fold_in(subkey, i), (size,), float)).sum())
+            x = x[size % 2] + sums[-1] + x
+            states.append(x)
+    state, trace = sums_of_more_and_more(2, 6)
+    function = hlograph.function([s], [state * s, state[-1] * s, trace * s], policy=policy)
+    for found, wanted in zip(function(KEY, 2.0), (np.array(states), states[-1], np.array(sums)), strict=True):
+        assert_same(found, 2 * wanted, rtol=1e-12)
+
+
+def test_a_loop_of_such_steps_without_a_step_and_one_of_open_length():
+    state, trace = sums_of_more_and_more(2, 2)
+    last = state.owner.inputs[0][-1]  # the buffer, with the initial state in front
+    found = hlograph.function([], [last, trace])(KEY)
+    assert_same(found[0], np.array([0.5, 1.0]))
+    assert_same(found[1], np.zeros(0))
+    with pytest.raises(UnsupportedGraphError, match="computed from data"):
+        hlograph.function([n], sums_of_more_and_more(2, n)[0])

@@ -314,6 +314,13 @@ def test_softmax_of_axes_of_size_0_and_1(shape: tuple[int, int]) -> None:
         check_lowering([x], [softmax(x, axis=0), softmax(x, axis=None)], array, expected=[array, array])
 
 
+def test_reductions_of_an_axis_of_a_number() -> None:
+    """As NumPy, PyTensor takes axis 0 and -1 of it."""
+    x = pt.dscalar("x")
+    outputs = [pt.sum(x, axis=-1), pt.max(x, axis=0), pt.prod(x, axis=-1), pt.all(x > 0, axis=0), pt.min(x, axis=-1)]
+    check_lowering([x], outputs, np.array(3.0), expected=[np.array(3.0)] * 3 + [np.array(True), np.array(3.0)])
+
+
 # ---- builder functions that no rule uses so ----------------------------------------
 
 

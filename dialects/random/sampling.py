@@ -1,0 +1,174 @@
+"""Draws of one random variable, as functions of arrays for JAX to trace; which sampler makes them.
+
+In: a `RandomVariable` op. Out: a function of one key and the parameters. Decision to know: a sampler belongs to one
+class, of PyTensor or PyMC. A subclass from elsewhere may draw something else under the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import random
+
+Array: TypeAlias = Any
+Shape: TypeAlias = "tuple[Any, ...]"
+Sampler = Callable[..., Array]
+
+IMPLEMENTATION = "threefry2x32"
+
+_MODULE = "pytensor.tensor.random.basic"
+# The files of samplers, which register them when they are imported.
+_FILES = ("samplers", "orders", "pymc_samplers")
+
+# What is drawn is an order of items, or of the numbers below a count.
+_ORDERS = ("PermutationRV", "ChoiceWithoutReplacement")
+
+_SAMPLERS: dict[str, Sampler] = {}
+# By a class, and for those that derive from it: why there is no sampler.
+_REFUSALS: dict[str, str] = {}
+
+
+def samples(*names: str) -> Callable[[Sampler], Sampler]:
+    """Registers the sampler of classes: from (key, shape, dtype, parameters) to draws of that shape.
+
+    The shape has the axes of `size` alone. Parameters broadcast against it, behind it are their core axes.
+    """
+
+    def register(sampler: Sampler) -> Sampler:
+        _SAMPLERS.update(dict.fromkeys(names, sampler))
+        return sampler
+
+    return register
+
+
+def refuses(name: str, reason: str) -> None:
+    """Registers why a class, and those that derive from it, have no sampler."""
+    _REFUSALS[name] = reason
+
+
+def find(name: str) -> Sampler | None:
+    """The sampler of a class; None where it has none."""
+    if not _SAMPLERS:
+        for file in _FILES:
+            import_module(f".{file}", __package__)
+    return _SAMPLERS.get(name)
+
+
+def class_name(class_: type) -> str:
+    """What a class's sampler is registered for: its name, and for others than PyTensor's their module before it."""
+    return class_.__name__ if class_.__module__ == _MODULE else f"{class_.__module__}.{class_.__name__}"
+
+
+def name_of(op: Any) -> str:
+    """What an op's sampler is registered for: the class, and how it works where it has several ways."""
+    name = class_name(type(op))
+    if getattr(op, "method", "cholesky") != "cholesky":
+        return f"{name} by {op.method}"
+    return f"{name} of a count" if name in _ORDERS and op.ndims_params[0] == 0 else name
+
+
+def refusal(op: Any) -> str | None:
+    """Why an op cannot be drawn; None when it can."""
+    if find(name_of(op)) is not None:
+        return None
+    reasons = (_REFUSALS.get(class_name(base)) for base in type(op).__mro__)
+    return next(filter(None, reasons), f"there is no sampler for {class_name(type(op))}")
+
+
+def counting_parameters(op: Any) -> tuple[int, ...]:
+    """Positions of the integer parameters whose values decide the draw's shape.
+
+    A sampler gets an array of this shape in their place: its sizes are what they say.
+    """
+    name = name_of(op)
+    first = (0,) if name.endswith(" of a count") else ()
+    if name.startswith("ChoiceWithoutReplacement"):
+        return (*first, len(op.ndims_params) - 1)
+    return (1,) if name.endswith(".StickBreakingWeightsRV") else first
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draws of one random variable over batch axes, as a function of arrays; equal ones trace to the same program.
+
+    Attributes:
+        name: what the sampler is registered for.
+        dtype: of the draws.
+        rank: number of axes that `size` has.
+        size: the draw's shape without core axes; None if it is that of the first parameter.
+        mapped: for the key and each parameter, whether it has each batch axis, or 1 there.
+    """
+
+    name: str
+    dtype: str
+    rank: int
+    size: tuple[int, ...] | None
+    mapped: tuple[tuple[bool, ...], ...]
+
+    def __call__(self, key: Array, *parameters: Array) -> Array:
+        """The draws.
+
+        Args:
+            key: uint32[batch..., 2].
+            parameters: [batch..., size..., core...].
+        """
+        return over_batch(self._core, self.mapped, key, *parameters)
+
+    def _core(self, key: Array, *parameters: Array) -> Array:
+        shape = parameters[0].shape[: self.rank] if self.size is None else self.size
+        key = random.wrap_key_data(key, impl=IMPLEMENTATION)
+        dtype = jnp.dtype(self.dtype)
+        sampler = find(self.name)
+        assert sampler is not None
+        return sampler(key, shape, dtype, *parameters).astype(dtype)
+
+
+@dataclass(frozen=True)
+class Split:
+    """`count` keys from each of a batch: uint32[batch..., 2] to uint32[batch..., count, 2]."""
+
+    count: int
+    batch_ndim: int = 0
+
+    def __call__(self, key: Array) -> Array:
+        """The keys' data."""
+        return over_batch(self._core, ((True,) * self.batch_ndim,), key)
+
+    def _core(self, key: Array) -> Array:
+        keys = random.split(random.wrap_key_data(key, impl=IMPLEMENTATION), self.count)
+        return random.key_data(keys)
+
+
+@dataclass(frozen=True)
+class FoldIn:
+    """`jax.random.fold_in` of each number: uint32[batch..., 2] and integers [n] to uint32[batch..., n, 2]."""
+
+    batch_ndim: int = 0
+
+    def __call__(self, key: Array, numbers: Array) -> Array:
+        """The keys' data."""
+        core = self._core
+        for _ in range(self.batch_ndim):
+            core = jax.vmap(core, in_axes=(0, None))
+        return core(key, numbers)
+
+    def _core(self, key: Array, numbers: Array) -> Array:
+        whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
+        return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
+
+
+def over_batch(function: Sampler, mapped: Sequence[Sequence[bool]], *arrays: Array) -> Array:
+    """`jax.vmap` over leading axes; an array with 1 in place of an axis is the same for all elements."""
+    if not mapped[0]:
+        return function(*arrays)
+    flags, rest = [m[0] for m in mapped], [m[1:] for m in mapped]
+    arrays = tuple(x if flag else jnp.squeeze(x, 0) for x, flag in zip(arrays, flags, strict=True))
+    inner = lambda *elements: over_batch(function, rest, *elements)  # noqa: E731
+    if not any(flags):
+        return inner(*arrays)[None]
+    return jax.vmap(inner, in_axes=tuple(0 if flag else None for flag in flags))(*arrays)

@@ -1,0 +1,345 @@
+"""Distributions of PyMC with parameters and points: what tests/runtime/test_pymc_catalogue.py evaluates and draws.
+
+In: nothing. Out: for each distribution how it is made of parameters, sets of these, and points at which its functions
+may be wrong: inside the support, at its edges, outside of it, far out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+REAL = (-1e3, -30.0, -2.0, -0.5, 0.0, 0.3, 1.0, 4.0, 30.0, 1e3)
+POSITIVE = (-1.0, 0.0, 1e-8, 0.2, 1.0, 3.0, 40.0, 1e4)
+UNIT = (-0.1, 0.0, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0, 1.1)
+COUNTS = (-1, 0, 1, 2, 5, 9, 30, 200)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A distribution of one number.
+
+    Attributes:
+        make: the distribution of its parameters and of the options of `dist`.
+        parameters: sets of them.
+        points: values of the variable.
+        rtol: what the density may be off, where a formula loses digits on both sides.
+        drawn: whether PyMC draws from it.
+        many: whether its distribution function takes more than one number.
+    """
+
+    make: Callable[..., Any]
+    parameters: Sequence[tuple[float, ...]]
+    points: Sequence[float] = REAL
+    rtol: float = 1e-9
+    drawn: bool = True
+    many: bool = True
+
+
+def _dist(name: str, *names: str) -> Callable[..., Any]:
+    """A distribution by the names of its parameters, in their order here."""
+
+    def make(*values: Any, **options: Any) -> Any:
+        return getattr(pm, name).dist(**dict(zip(names, values, strict=True)), **options)
+
+    return make
+
+
+def _truncated(make: Callable[..., Any], **bounds: Any) -> Callable[..., Any]:
+    return lambda *values, **options: pm.Truncated.dist(make(*values), **bounds, **options)
+
+
+def _censored(make: Callable[..., Any], **bounds: Any) -> Callable[..., Any]:
+    return lambda *values, **options: pm.Censored.dist(make(*values), **bounds, **options)
+
+
+def _custom(mu: Any, sigma: Any, size: Any) -> Any:
+    return pm.math.exp(mu + sigma * pm.Normal.dist(0 * ONE, ONE, size=size))
+
+
+def _cut(eta: Any, first: Any, gap: Any) -> dict[str, Any]:
+    return {"eta": eta, "cutpoints": pt.stack([first, first + gap], axis=-1)}
+
+
+ONE = np.float64(1)  # a Python number would be float32 to PyTensor
+NORMAL = _dist("Normal", "mu", "sigma")
+POINTS = np.linspace(-1.0, 3.0, 9)
+HEIGHTS = np.array([0.1, 0.5, 1.0, 0.3, 0.0, 0.2, 0.9, 0.9, 0.1])
+
+SCALARS: dict[str, Scalar] = {
+    "AsymmetricLaplace": Scalar(_dist("AsymmetricLaplace", "kappa", "mu", "b"), [(1.0, 0.0, 1.0), (3.0, -2.0, 0.5)]),
+    "Beta": Scalar(_dist("Beta", "alpha", "beta"), [(2.0, 3.0), (0.5, 0.5), (1.0, 1.0), (200.0, 30.0)], UNIT),
+    "Cauchy": Scalar(_dist("Cauchy", "alpha", "beta"), [(0.0, 1.0), (3.0, 20.0)]),
+    "ChiSquared": Scalar(_dist("ChiSquared", "nu"), [(1.0,), (2.0,), (30.0,)], POSITIVE),
+    "ExGaussian": Scalar(_dist("ExGaussian", "mu", "sigma", "nu"), [(0.0, 1.0, 1.0), (-2.0, 0.5, 5.0)]),
+    "Exponential": Scalar(_dist("Exponential", "lam"), [(1.0,), (20.0,)], POSITIVE),
+    "Flat": Scalar(lambda **options: pm.Flat.dist(**options), [()], drawn=False),
+    "Gamma": Scalar(_dist("Gamma", "alpha", "beta"), [(2.0, 1.0), (0.3, 5.0), (100.0, 10.0)], POSITIVE),
+    "Gumbel": Scalar(_dist("Gumbel", "mu", "beta"), [(0.0, 1.0), (4.0, 0.5)], REAL[3:]),
+    "HalfCauchy": Scalar(_dist("HalfCauchy", "beta"), [(1.0,), (20.0,)], POSITIVE),
+    "HalfFlat": Scalar(lambda **options: pm.HalfFlat.dist(**options), [()], POSITIVE, drawn=False),
+    "HalfNormal": Scalar(_dist("HalfNormal", "sigma"), [(1.0,), (20.0,)], POSITIVE),
+    "HalfStudentT": Scalar(_dist("HalfStudentT", "nu", "sigma"), [(3.0, 1.0), (0.7, 5.0)], POSITIVE),
+    "Interpolated": Scalar(
+        lambda **options: pm.Interpolated.dist(POINTS, HEIGHTS, **options), [()], (-2.0, -1.0, -0.3, 0.5, 1.7, 3.0, 3.1)
+    ),
+    "InverseGamma": Scalar(_dist("InverseGamma", "alpha", "beta"), [(3.0, 1.0), (0.5, 4.0)], POSITIVE),
+    "Kumaraswamy": Scalar(_dist("Kumaraswamy", "a", "b"), [(2.0, 3.0), (0.5, 0.7)], UNIT),
+    "Laplace": Scalar(_dist("Laplace", "mu", "b"), [(0.0, 1.0), (3.0, 0.2)]),
+    "LogNormal": Scalar(_dist("LogNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], POSITIVE),
+    "Logistic": Scalar(_dist("Logistic", "mu", "s"), [(0.0, 1.0), (3.0, 0.2)]),
+    "LogitNormal": Scalar(_dist("LogitNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], UNIT),
+    "Moyal": Scalar(_dist("Moyal", "mu", "sigma"), [(0.0, 1.0), (3.0, 0.5)], REAL[2:]),
+    "Normal": Scalar(NORMAL, [(0.0, 1.0), (3.0, 0.01)]),
+    "Normal of a precision": Scalar(_dist("Normal", "mu", "tau"), [(0.0, 1.0), (3.0, 20.0)]),
+    "Pareto": Scalar(_dist("Pareto", "alpha", "m"), [(2.0, 1.0), (0.5, 0.1)], POSITIVE),
+    "Rice": Scalar(_dist("Rice", "nu", "sigma"), [(1.0, 1.0), (4.0, 0.5), (0.0, 2.0)], POSITIVE[:-1]),
+    "SkewNormal": Scalar(_dist("SkewNormal", "mu", "sigma", "alpha"), [(0.0, 1.0, 2.0), (1.0, 3.0, -5.0)]),
+    "SkewStudentT": Scalar(
+        _dist("SkewStudentT", "mu", "sigma", "a", "b"), [(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 9.0, 1.5)]
+    ),
+    "StudentT": Scalar(_dist("StudentT", "nu", "mu", "sigma"), [(3.0, 0.0, 1.0), (0.7, 1.0, 5.0), (1e3, 0.0, 1.0)]),
+    "Triangular": Scalar(
+        _dist("Triangular", "lower", "c", "upper"),
+        [(0.0, 1.0, 4.0), (0.0, 0.0, 1.0), (-30.0, 1.0, 1.0)],
+        (-31.0, -30.0, -1.0, 0.0, 0.3, 1.0, 2.0, 4.0, 4.1),
+    ),
+    "TruncatedNormal": Scalar(
+        _dist("TruncatedNormal", "mu", "sigma", "lower", "upper"),
+        [(0.0, 1.0, -1.0, 2.0), (1.0, 2.0, -np.inf, 0.5), (0.0, 1.0, 8.0, np.inf), (30.0, 1.0, -1.0, 2.0)],
+        (-2.0, -1.0, -0.2, 0.3, 0.5, 2.0, 8.0, 8.3, 12.0),
+        rtol=1e-7,
+    ),
+    "Uniform": Scalar(_dist("Uniform", "lower", "upper"), [(0.0, 1.0), (-2.0, 30.0)]),
+    "VonMises": Scalar(
+        _dist("VonMises", "mu", "kappa"), [(0.0, 1.0), (1.0, 30.0)], (-4.0, -np.pi, -1.0, 0.0, 2.0, 3.2)
+    ),
+    "Wald": Scalar(_dist("Wald", "mu", "lam", "alpha"), [(1.0, 2.0, 0.0), (3.0, 0.5, 0.1)], POSITIVE),
+    "Weibull": Scalar(_dist("Weibull", "alpha", "beta"), [(2.0, 1.0), (0.5, 3.0)], POSITIVE),
+    # Of one whole number.
+    "Bernoulli": Scalar(_dist("Bernoulli", "p"), [(0.3,), (0.0,), (1.0,)], (-1, 0, 1, 2)),
+    "Bernoulli of log odds": Scalar(_dist("Bernoulli", "logit_p"), [(0.3,), (-20.0,)], (-1, 0, 1, 2)),
+    "BetaBinomial": Scalar(
+        _dist("BetaBinomial", "alpha", "beta", "n"), [(2.0, 3.0, 9), (0.5, 0.7, 30)], COUNTS, many=False
+    ),
+    "Binomial": Scalar(_dist("Binomial", "n", "p"), [(9, 0.3), (30, 0.9), (5, 0.0), (5, 1.0)], COUNTS),
+    "Categorical": Scalar(
+        lambda p, **options: pm.Categorical.dist(pt.stack([p, 0.7 - p, 0.3 + 0 * p], axis=-1), **options),
+        [(0.2,), (0.0,), (0.7,)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "DiracDelta": Scalar(lambda c, **options: pm.DiracDelta.dist(c, **options), [(2.0,), (0.0,)], (0.0, 1.0, 2.0)),
+    "DiscreteUniform": Scalar(
+        _dist("DiscreteUniform", "lower", "upper"), [(0, 5), (-3, -1), (2, 2)], (-4, -3, -1, 0, 2, 5, 6)
+    ),
+    "DiscreteWeibull": Scalar(_dist("DiscreteWeibull", "q", "beta"), [(0.5, 1.0), (0.9, 0.5)], COUNTS),
+    "Geometric": Scalar(_dist("Geometric", "p"), [(0.3,), (0.01,), (0.999,)], COUNTS),
+    "HyperGeometric": Scalar(_dist("HyperGeometric", "N", "k", "n"), [(20, 7, 12), (50, 30, 10)], COUNTS, many=False),
+    "NegativeBinomial": Scalar(_dist("NegativeBinomial", "mu", "alpha"), [(3.0, 2.0), (30.0, 0.5)], COUNTS),
+    "NegativeBinomial of chances": Scalar(_dist("NegativeBinomial", "n", "p"), [(3.0, 0.2), (0.5, 0.7)], COUNTS),
+    "OrderedLogistic": Scalar(
+        lambda *values, **options: pm.OrderedLogistic.dist(**_cut(*values), **options),
+        [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "OrderedProbit": Scalar(
+        lambda *values, **options: pm.OrderedProbit.dist(**_cut(*values), **options),
+        [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "Poisson": Scalar(_dist("Poisson", "mu"), [(2.0,), (0.0,), (60.0,)], COUNTS),
+    "ZeroInflatedBinomial": Scalar(
+        _dist("ZeroInflatedBinomial", "psi", "n", "p"), [(0.3, 9, 0.4), (0.9, 30, 0.9)], COUNTS
+    ),
+    "ZeroInflatedNegativeBinomial": Scalar(
+        _dist("ZeroInflatedNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
+    ),
+    "ZeroInflatedPoisson": Scalar(_dist("ZeroInflatedPoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    "HurdleGamma": Scalar(_dist("HurdleGamma", "psi", "alpha", "beta"), [(0.3, 2.0, 1.0), (0.9, 0.5, 3.0)], POSITIVE),
+    "HurdleLogNormal": Scalar(
+        _dist("HurdleLogNormal", "psi", "mu", "sigma"), [(0.3, 0.0, 1.0), (0.9, 1.0, 0.2)], POSITIVE
+    ),
+    "HurdleNegativeBinomial": Scalar(
+        _dist("HurdleNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
+    ),
+    "HurdlePoisson": Scalar(_dist("HurdlePoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    # Made of others.
+    "Censored": Scalar(_censored(NORMAL, lower=-1.0, upper=1.5), [(0.0, 1.0), (3.0, 0.5)], (-2.0, -1.0, 0.3, 1.5, 2.0)),
+    "Censored, discrete": Scalar(_censored(_dist("Poisson", "mu"), upper=6), [(3.0,), (20.0,)], COUNTS),
+    "CustomDist": Scalar(
+        lambda *values, **options: pm.CustomDist.dist(*values, dist=_custom, **options), [(0.0, 1.0)], POSITIVE
+    ),
+    "Mixture": Scalar(
+        lambda p, mu, **options: pm.Mixture.dist(
+            pt.stack([p, 1 - p], axis=-1),
+            [pm.Normal.dist(mu, ONE), pm.StudentT.dist(3 * ONE, mu=-mu, sigma=2 * ONE)],
+            **options,
+        ),
+        [(0.3, 1.0), (0.9, -3.0)],
+    ),
+    "Mixture, discrete": Scalar(
+        lambda p, mu, **options: pm.Mixture.dist(
+            pt.stack([p, 1 - p], axis=-1), [pm.Poisson.dist(mu), pm.Geometric.dist(0.2 + 0 * mu)], **options
+        ),
+        [(0.3, 1.0), (0.9, 8.0)],
+        COUNTS,
+    ),
+    "NormalMixture": Scalar(
+        lambda p, mu, **options: pm.NormalMixture.dist(
+            pt.stack([p, 1 - p], axis=-1), pt.stack([mu, -mu], axis=-1), np.array([1.0, 0.3]), **options
+        ),
+        [(0.3, 1.0), (0.9, -3.0)],
+    ),
+    "Truncated": Scalar(
+        _truncated(_dist("Gamma", "alpha", "beta"), lower=0.5, upper=3.0),
+        [(2.0, 1.0), (0.7, 0.2)],
+        (0.4, 0.5, 1.7, 3.0, 4.0),
+    ),
+    "Truncated, by rejection": Scalar(
+        _truncated(_dist("ExGaussian", "mu", "sigma", "nu"), lower=-1.0, upper=2.0),
+        [(0.0, 1.0, 1.0)],
+        (-2.0, -1.0, 0.4, 2.0, 3.0),
+    ),
+    "Truncated, discrete": Scalar(_truncated(_dist("Poisson", "mu"), lower=1, upper=6), [(3.0,), (9.0,)], COUNTS),
+    "Truncated, discrete, by inversion": Scalar(
+        _truncated(_dist("Geometric", "p"), lower=2), [(0.3,), (0.05,)], COUNTS
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Array:
+    """A distribution of arrays.
+
+    Attributes:
+        make: the distribution of a number (1, or a little more) and of the options of `dist`.
+        sized: whether it takes a `size`.
+        has_logp: whether it has a density.
+        law: another one with the same draws, where PyMC's own are of another law.
+        inside: what makes a value of the support of a draw that is moved a little.
+    """
+
+    make: Callable[..., Any]
+    sized: bool = True
+    has_logp: bool = True
+    law: Callable[..., Any] | None = None
+
+
+COVARIANCE = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]])
+FACTOR = np.linalg.cholesky(COVARIANCE)
+MEAN = np.array([1.0, -1.0, 0.5])
+NEIGHBOURS = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+SIMPLEX = np.array([0.2, 0.3, 0.5])
+
+
+def _start(*shape: int) -> Any:
+    return pm.Normal.dist(np.zeros(shape), np.ones(shape))
+
+
+def _car_law(s: Any, **options: Any) -> Any:
+    precision = 2 * s * (np.diag(NEIGHBOURS.sum(0)) - 0.5 * NEIGHBOURS)
+    return pm.MvNormal.dist(np.arange(4.0), cov=pt.linalg.inv(precision), **options)
+
+
+def _drift(x: Any, a: Any) -> tuple[Any, Any]:
+    return -a * x, 0.3 * ONE
+
+
+def _factor(s: Any, **options: Any) -> Any:
+    return pm.LKJCholeskyCov.dist(n=3, eta=2 * s, sd_dist=pm.Exponential.dist(s, size=3), compute_corr=False, **options)
+
+
+ARRAYS: dict[str, Array] = {
+    "MvNormal": Array(lambda s, **o: pm.MvNormal.dist(MEAN * s, COVARIANCE, **o)),
+    "MvNormal of a factor": Array(lambda s, **o: pm.MvNormal.dist(MEAN, chol=FACTOR * s, **o)),
+    "MvNormal of a precision": Array(lambda s, **o: pm.MvNormal.dist(MEAN, tau=np.linalg.inv(COVARIANCE) * s, **o)),
+    "MvNormal by svd": Array(lambda s, **o: pm.MvNormal.dist(MEAN, COVARIANCE * s, method="svd", **o)),
+    "MvNormal by eigh": Array(lambda s, **o: pm.MvNormal.dist(MEAN, COVARIANCE * s, method="eigh", **o)),
+    "MvStudentT": Array(lambda s, **o: pm.MvStudentT.dist(5 * s, mu=MEAN, scale=COVARIANCE, **o)),
+    "Dirichlet": Array(lambda s, **o: pm.Dirichlet.dist(np.array([0.7, 2.0, 3.0]) * s, **o)),
+    "Multinomial": Array(lambda s, **o: pm.Multinomial.dist(7, SIMPLEX + 0 * s, **o)),
+    "DirichletMultinomial": Array(lambda s, **o: pm.DirichletMultinomial.dist(7, np.array([1.0, 2, 3]) * s, **o)),
+    "OrderedMultinomial": Array(
+        lambda s, **o: pm.OrderedMultinomial.dist(eta=0.3 * s, cutpoints=np.array([-1.0, 1.0]), n=7, **o)
+    ),
+    "Wishart": Array(lambda s, **o: pm.Wishart.dist(5, COVARIANCE * s, **o)),
+    "LKJCholeskyCov": Array(_factor, sized=False),
+    "LKJCorr": Array(lambda s, **o: pm.LKJCorr.dist(n=3, eta=2 * s, **o), sized=False),
+    "LKJCorr of two": Array(lambda s, **o: pm.LKJCorr.dist(n=2, eta=2 * s, **o), sized=False),
+    "MatrixNormal": Array(
+        lambda s, **o: pm.MatrixNormal.dist(np.ones((3, 2)), rowchol=FACTOR * s, colcov=np.diag([1.0, 4.0]), **o)
+    ),
+    "KroneckerNormal": Array(
+        lambda s, **o: pm.KroneckerNormal.dist(np.zeros(6), covs=[COVARIANCE * s, np.diag([1.0, 3.0])], sigma=0.5, **o)
+    ),
+    "KroneckerNormal by svd": Array(
+        lambda s, **o: pm.KroneckerNormal.dist(np.zeros(6), covs=[COVARIANCE * s, np.eye(2)], method="svd", **o)
+    ),
+    "CAR": Array(lambda s, **o: pm.CAR.dist(np.arange(4.0), NEIGHBOURS, 0.5 * s / s, 2 * s, **o), law=_car_law),
+    "StickBreakingWeights": Array(lambda s, **o: pm.StickBreakingWeights.dist(2 * s, 3, **o)),
+    "ZeroSumNormal": Array(lambda s, **o: pm.ZeroSumNormal.dist(s, n_zerosum_axes=2, shape=(3, 4)), sized=False),
+    "AR": Array(lambda s, **o: pm.AR.dist(np.array([0.5, 0.2]), sigma=s, init_dist=_start(2), steps=4, **o)),
+    "AR with a constant": Array(
+        lambda s, **o: pm.AR.dist(np.array([0.1, 0.5]), sigma=s, init_dist=_start(1), steps=4, constant=True, **o)
+    ),
+    "GARCH11": Array(lambda s, **o: pm.GARCH11.dist(0.5 * s, 0.3 * ONE, 0.2 * ONE, ONE, steps=4, **o)),
+    "GaussianRandomWalk": Array(
+        lambda s, **o: pm.GaussianRandomWalk.dist(0.1 * s, s, init_dist=_start(), steps=4, **o)
+    ),
+    "RandomWalk": Array(
+        lambda s, **o: pm.RandomWalk.dist(_start(), pm.StudentT.dist(6 * ONE, mu=0 * ONE, sigma=s), steps=4, **o)
+    ),
+    "MvGaussianRandomWalk": Array(
+        lambda s, **o: pm.MvGaussianRandomWalk.dist(
+            MEAN, cov=COVARIANCE * s, init_dist=pm.MvNormal.dist(MEAN, COVARIANCE), steps=2, **o
+        ),
+        sized=False,
+    ),
+    "MvStudentTRandomWalk": Array(
+        lambda s, **o: pm.MvStudentTRandomWalk.dist(
+            nu=5 * s, mu=MEAN, scale=COVARIANCE, init_dist=pm.MvNormal.dist(MEAN, COVARIANCE), steps=2, **o
+        ),
+        sized=False,
+    ),
+    "EulerMaruyama": Array(lambda s, **o: pm.EulerMaruyama.dist(0.1, _drift, (s,), init_dist=_start(), steps=4, **o)),
+    "Mixture of vectors": Array(
+        lambda s, **o: pm.Mixture.dist(
+            np.array([0.3, 0.7]), pm.MvNormal.dist(np.array([[0.0, 0, 0], [3, 3, 3]]) * s, COVARIANCE), **o
+        )
+    ),
+}
+
+LAWLESS = "no law to draw from"
+IN_PYTHON = "draws run Python"
+
+# What is refused: a draw, and what the error says of it.
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "Flat": (lambda: pm.Flat.dist(), LAWLESS),
+    "HalfFlat": (lambda: pm.HalfFlat.dist(), LAWLESS),
+    "ICAR": (lambda: pm.ICAR.dist(NEIGHBOURS), LAWLESS),
+    "CustomDist": (lambda: pm.CustomDist.dist(0.0, random=lambda mu, rng, size: rng.normal(mu, size=size)), IN_PYTHON),
+    "DensityDist": (lambda: pm.DensityDist.dist(0.0, logp=lambda value, mu: -((value - mu) ** 2)), IN_PYTHON),
+    "Simulator": (
+        lambda: pm.Simulator.dist(lambda rng, mu, size: rng.normal(mu, size=size), 0.0, class_name="Simulator"),
+        "simulations run Python",
+    ),
+}
+
+# PyMC draws it with a package of its own, which evaluates its density too.
+PACKAGED = {"PolyaGamma": (lambda: pm.PolyaGamma.dist(1.0, 0.5), "the package polyagamma")}
+REFUSED |= PACKAGED
+
+# Names of `pymc.distributions` that are no case of their own.
+OTHERS = {
+    "Continuous": "a base class",
+    "Discrete": "a base class",
+    "Distribution": "a base class",
+    "SymbolicRandomVariable": "a base class",
+    "Lognormal": "LogNormal by another name",
+    "WishartBartlett": "deprecated: a Wishart inside a model",
+}
