@@ -14,6 +14,7 @@ from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.lowering import Undeclared
 from ..registry import lowers
+from .host import host
 from .linalg import factor_solve
 
 
@@ -194,12 +195,12 @@ def eig(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
 
 
 @lowers("Schur", batched=True)
-def schur(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
+def schur(ctx: Context, node: Any, a: Tensor) -> Sequence[Tensor]:
     """The Schur form and its vectors."""
-    if getattr(node.op, "sort", None) is not None:
-        raise UnsupportedGraphError(
-            f"Schur with sort={node.op.sort!r}: no library that JAX calls sorts eigenvalues; leave out `sort`"
-        )
+    if getattr(node.op, "sort", None) is not None:  # no library that JAX calls sorts eigenvalues: SciPy does, in Python
+        if getattr(node, "batch_ndim", 0):
+            raise UnsupportedGraphError(f"Schur with sort={node.op.sort!r} of a batch; apply it to one matrix at a time")
+        return host(ctx, node, a)
     return _where_finite(hlo.convert(a, ctx.out_dtype()), hlo.schur)
 
 

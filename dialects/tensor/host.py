@@ -1,9 +1,9 @@
 """Ops that are Python: the program calls it, and goes on with what it gives.
 
-In: a node whose op has no StableHLO: a print, a wrapped function, an op of the user's own; with `on_unsupported="host"`
-any that has no rule. Out: a host call. Decisions to know: XLA must know the shapes of what comes back before it does,
-so the op has to say them; what cannot come back (a sparse matrix, what has a size that nobody knows before) waits, and
-is computed in the call that needs it.
+In: a node whose op has no StableHLO: a print, a wrapped function, a decomposition that only SciPy has, an op of the
+user's own; with `on_unsupported="host"` any that has no rule. Out: a host call. Decisions to know: XLA must know the
+shapes of what comes back before it does, so the op has to say them; what cannot come back (a sparse matrix, what has a
+size that nobody knows before) waits, and is computed in the call that needs it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _refusal(node: Any, deferring: bool = False) -> str:
 
 @lowers(
     *("Print", "FromFunctionOp", "PdbBreakpoint"),
-    *("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp"),
+    *("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp", "QZ"),
     loops=True,
     refuses=_refusal,
 )
