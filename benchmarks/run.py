@@ -34,6 +34,7 @@ BENCHMARKS = (
     "dimensions",
     "overhead",
     "pytensor_mode",
+    "sparse",
     "steady",
     "nuts",
     "new_length",

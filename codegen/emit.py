@@ -169,6 +169,7 @@ class _Emitter:
             flags = [self._flags(checks)] if checks else []
             operation = builder.finish([*results, *flags])
         names = unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
+        parts = [graph.sparse.get(i, ()) for i in range(len(results))]
         canonical = builder.constraints.canonical
         used = builder.used_roots | {
             name for c in builder.constraints for dim in (c.lhs, c.rhs) for name in dimension.roots(dim)
@@ -181,8 +182,8 @@ class _Emitter:
                 for a, elements in zip(arguments, values, strict=True)
             ),
             tuple(
-                Result(n, x.dtype, tuple(canonical(d) if type(d) is not int else d for d in x.dims))
-                for n, x in zip(names, results, strict=True)
+                Result(n, x.dtype, tuple(canonical(d) if type(d) is not int else d for d in x.dims), sparse=part)
+                for n, x, part in zip(names, results, parts, strict=True)
             ),
             (),
             tuple(builder.constraints),

@@ -6,7 +6,7 @@ emission asks. Decision to know: nodes need `op`, `inputs`, `outputs`; nothing h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ class Graph:
         inner: the nodes of an op's inner graph, or None.
         transforms: makes derivatives and batches of such graphs; None where the reader knows none.
         rewrite: which of the library's rewrites were applied.
+        sparse: for results that are parts of a sparse matrix, by their number, which part of which.
         source: inputs and outputs to make derivatives and batches of; by default those of the graph.
     """
 
@@ -36,6 +37,7 @@ class Graph:
     transforms: Any = None
     rewrite: Any = False
     source: tuple[list[Any], list[Any]] | None = None
+    sparse: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def variables(self) -> list[Any]:

@@ -28,6 +28,7 @@ class Input:
     """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph.
 
     `key` names the implementation of a PRNG key. `axes` are names for sizes: the same name is the same size.
+    `sparse` says which part of which sparse matrix it is; see `signature.Argument`.
     """
 
     given: Any
@@ -38,6 +39,7 @@ class Input:
     container: Any = None
     key: str = ""
     axes: tuple[str | None, ...] = ()
+    sparse: tuple[str, ...] = ()
 
 
 def fresh(name: str, taken: set[str]) -> str:
@@ -107,7 +109,7 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
                 sizes.append(dimension.symbol(fresh(f"{root_base(name, len(arguments))}_{axis}", taken)))
             else:
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
-        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None, key=x.key))
+        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None, key=x.key, sparse=x.sparse))
     return arguments
 
 

@@ -4,16 +4,17 @@ In: a module's `@main` with its `hlograph.*` attributes (or without: a plain Sta
 Out: a `Signature`; and back, so that the module's text alone carries everything. The attributes are
 
     argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true,
-               hlograph.key = "threefry2x32"
-    result:    hlograph.name = "y", hlograph.dims = ["n"]
+               hlograph.key = "threefry2x32", hlograph.sparse = ["W", "csr", "data"]
+    result:    hlograph.name = "y", hlograph.dims = ["n"], hlograph.sparse = ["out0", "csr", "data"]
     function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]],
                hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
-are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers. A padded program
-has `hlograph.live = ["n", "8"]` on arguments and results, `hlograph.size = "n"` on the scalars that are live sizes, and
-`hlograph.live_values` in place of `hlograph.values`; its reductions and contractions have `hlograph.live` for the axes
-that they reduce. With checks, the function's last result is the vector of their flags: booleans, or, where one of them
-is in a loop, int32: 1 for what holds, and `-i` for what failed in step `i` first (0 for what is in no loop).
+are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers, `hlograph.sparse`
+that it is a part of a sparse matrix (docs/sparse.md). A padded program has `hlograph.live = ["n", "8"]` on arguments
+and results, `hlograph.size = "n"` on the scalars that are live sizes, and `hlograph.live_values` in place of
+`hlograph.values`; its reductions and contractions have `hlograph.live` for the axes that they reduce. With checks, the
+function's last result is the vector of their flags: booleans, or, where one of them is in a loop, int32: 1 for what
+holds, and `-i` for what failed in step `i` first (0 for what is in no loop).
 `hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
 give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
 `hlograph.local_counts`; nothing in the signature depends on them.
@@ -47,6 +48,9 @@ class Argument:
     `key` is set for a PRNG key, given as the integers that it consists of: the name of the implementation that the
     program was made for, such as "threefry2x32".
 
+    `sparse` is set for a part of a sparse matrix: the matrix's name, its format, and which part: "data", "indices",
+    "indptr", or its number of "rows" or "columns"; and of the data that number, where it is always the same.
+
     In a padded program (see the pass `pad`), `live` are the live sizes of the axes; a scalar that is the live size of
     an axis has that size's name as its `size`, and `live_values` are what `values` were.
     """
@@ -60,6 +64,7 @@ class Argument:
     size: str = ""
     live_values: tuple[str, ...] = ()
     key: str = ""
+    sparse: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -78,6 +83,7 @@ class Result:
     live: tuple[Dim, ...] = ()
     size: str = ""
     weak: bool = False
+    sparse: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -259,6 +265,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
                 entry["hlograph.values"] = _strings(argument.values)
             if argument.shared:
                 entry["hlograph.shared"] = ir.BoolAttr.get(True)
+            if argument.sparse:
+                entry["hlograph.sparse"] = _strings(argument.sparse)
             if argument.key:
                 entry["hlograph.key"] = ir.StringAttr.get(argument.key)
             if any(argument.live_values):
@@ -269,6 +277,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
                 {"hlograph.name": ir.StringAttr.get(result.name), "hlograph.dims": _strings(map(str, result.dims))}
                 | _live_entries(result)
                 | ({"hlograph.weak": ir.BoolAttr.get(True)} if result.weak else {})
+                | ({"hlograph.sparse": _strings(result.sparse)} if result.sparse else {})
             )
             for result in signature.results
         ]
@@ -353,6 +362,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
                 *_live(entry, dims, signed),
                 live_values=live_values,
                 key=ir.StringAttr(entry["hlograph.key"]).value if "hlograph.key" in entry else "",
+                sparse=_sparse(entry),
             )
         )
     checks = tuple(CheckSpec(*pair) for pair in _pairs(function, "hlograph.checks"))
@@ -363,7 +373,9 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"result{index}"
         dtype = numpy_dtype(ir.RankedTensorType(output).element_type)
         dims = _dims(output, entry, name, signed)
-        results.append(Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry))
+        results.append(
+            Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry, sparse=_sparse(entry))
+        )
     constraints = tuple(
         Constraint.parse(text, where=where, signed=signed) for text, where in _pairs(function, "hlograph.constraints")
     )
@@ -379,6 +391,10 @@ def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count,
 def _live(entry: Mapping[str, ir.Attribute], dims: tuple[Dim, ...], signed: set[str]) -> tuple[tuple[Dim, ...], str]:
     live = tuple(parse(text, signed=signed) for text in _texts(entry[LIVE])) if LIVE in entry else ()
     return live, ir.StringAttr(entry["hlograph.size"]).value if "hlograph.size" in entry else ""
+
+
+def _sparse(entry: Mapping[str, ir.Attribute]) -> tuple[str, ...]:
+    return tuple(_texts(entry["hlograph.sparse"])) if "hlograph.sparse" in entry else ()
 
 
 def _dims(type_: ir.Type, entry: Mapping[str, ir.Attribute], name: str, signed: set[str]) -> tuple[Dim, ...]:

@@ -38,7 +38,7 @@ _RULES = (
         "index",
     ),
     *("jax_ops", "linalg", "matrix_equations", "places", "random", "reduce", "scan", "shape"),
-    *("signal", "sort", "sparse", "spline"),
+    *("signal", "sort", "spline"),
 )
 
 

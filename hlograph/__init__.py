@@ -25,6 +25,7 @@ _WHERE = {
     "load": ".codegen.artifact",
     "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
+    "SparseParts": ".codegen.sparse_parts",
     "Stats": ".runtime.executables.stats",
     "Bucket": ".runtime.executables.policy",
     "CpuOptions": ".runtime.options",
@@ -47,6 +48,7 @@ __all__ = [
     "HlographError",
     "Mode",
     "Program",
+    "SparseParts",
     "Stats",
     "__version__",
     "builder",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from .codegen.emit import Context
     from .codegen.errors import HlographError
     from .codegen.program import Program
+    from .codegen.sparse_parts import SparseParts
     from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
     from .dialects.tensor.jax_ops import lowers_with_jax

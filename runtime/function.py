@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 
-from ..codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
+from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
+from ..codegen.sparse_parts import grouped, joined, split
 from .calls import short
 from .calls.arguments import (
     check_call,
@@ -102,7 +103,10 @@ class Function:
         signature = self._signature = program.signature
         self._shared = [program.bindings[i] for i in sorted(program.bindings)]
         self._key_arguments = [i for i, a in enumerate(signature.arguments) if a.key]
-        self._adapts = bool(self._shared or self._key_arguments)
+        given = len(signature.arguments) - len(self._shared)
+        self._given, self._returned = grouped(signature.arguments[:given]), grouped(signature.results)
+        self._sparse = any(group.sparse for group in (*self._given, *self._returned))
+        self._adapts = bool(self._shared or self._key_arguments or self._sparse)
         self._depth = 7 if self._adapts else 5  # from where a warning is given to the user's call
         self._single = len(signature.results) == 1
         self._policies = Policies(options.policy, signature)
@@ -144,10 +148,21 @@ class Function:
             CompileError: the device's compiler refuses the program.
             Exception: what a failed check in the graph asks for.
         """
+        if self._sparse:
+            return self._call_sparse(args)
         if self._adapts:  # shared variables and typed keys
             args = (*args, *[container.get_value(borrow=True) for container in self._shared])
             args = self._with_key_data(args)
         return self._run(args)
+
+    def _call_sparse(self, args: Sequence[Any]) -> Any:
+        """A call with sparse matrices among the arguments or results."""
+        if len(args) != len(self._given):
+            names = ", ".join(map(str, self._given)) or "none"
+            raise ArgumentTypeError(f"expected {len(self._given)} arguments ({names}), got {len(args)}")
+        args = (*split(self._given, args), *[container.get_value(borrow=True) for container in self._shared])
+        found = joined(self._returned, self.run(self._with_key_data(args)), _is_known)
+        return found[0] if len(found) == 1 else tuple(found)
 
     def _run(self, args: Sequence[Any]) -> Any:
         return self._written(self, *args)
@@ -398,7 +413,7 @@ class Function:
             args: arrays or `jax.ShapeDtypeStruct`, one per argument; or none, and all sizes by name.
             sizes: root name to size, for roots that the arguments do not tell.
         """
-        return AheadFunction(self.program, None, self.options).lower(*args, sizes=sizes)
+        return AheadFunction(self.program, None, self.options).lower(*split(self._given, args), sizes=sizes)
 
     @property
     def stats(self) -> Stats:
@@ -429,6 +444,10 @@ class Function:
 
 def _nobody() -> None:
     return None
+
+
+def _is_known(x: Any) -> bool:
+    return not isinstance(x, jax.core.Tracer)
 
 
 def _padded_check(prepared: PreparedProgram) -> Check:

@@ -27,6 +27,7 @@ from op_runs import COLUMNS
 
 import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
 from hlograph.dialects import registry
+from hlograph.dialects.sparse import expansions
 from hlograph.dialects.tensor.elemwise import TABLE
 
 # Classes that are only derived from.
@@ -35,7 +36,7 @@ BASES = """
     CAReduce COp CompositeOp ExternalCOp FixedLogicalComparison FixedOpCAReduce GemmRelated HasInnerGraph
     LogicalComparison MultivariateRandomVariable NonZeroDimsCAReduce Op OpWithCoreShape OpenMPOp Output RNGConsumerOp
     RandomVariable ScalarInnerGraphOp ScalarOp ScanMethodsMixin ScipyRandomVariable ScipyScalarWrapperOp
-    ScipyVectorWrapperOp ScipyWrapperOp SolveBase SymbolicOp SymbolicRandomVariable TensorSymbolicOp TypeCastingOp
+    ScipyVectorWrapperOp ScipyWrapperOp SolveBase Stack SymbolicOp SymbolicRandomVariable TensorSymbolicOp TypeCastingOp
     UnaryBitOp UnaryScalarOp XOp XTypeCastOp XViewOp
 """
 # Not ops of users' graphs: other backends' own, rewritten away before, or for graphs that are not of tensors.
@@ -178,7 +179,7 @@ def ours(class_: type) -> bool:
         return sampling.find(sampling.class_name(class_)) is not None
     if issubclass(class_, ScalarOp) and class_.__name__ not in ("Composite", "ScalarLoop", "Grad2F1Loop"):
         return any(base.__name__ in TABLE for base in class_.__mro__)
-    return registry.find_class(class_) is not None
+    return registry.find_class(class_) is not None or expansions.find_class(class_) is not None
 
 
 Marks = Mapping[str, tuple[str, ...]]

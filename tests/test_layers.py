@@ -30,7 +30,7 @@ FLOORS = (
     ("codegen.passes",),
     (
         *("codegen.program", "codegen.artifact", "codegen.recipe"),
-        *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.source"),
+        *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.source", "codegen.sparse_parts"),
     ),
     ("codegen.emit",),
     ("dialects",),

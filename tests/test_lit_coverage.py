@@ -1,6 +1,7 @@
 """Every lowering rule, scalar op and pass has a lit test with a static and a `?` case.
 
-A rule has cases `# CHECK-LABEL: module @Rule.static` (or `.dynamic`, with `.what` behind it); that a case is what its
+A rule has cases `# CHECK-LABEL: module @Rule.static` (or `.dynamic`, with `.what` behind it), and so has, with `Sparse`
+before its name, what an op on sparse matrices is expanded to; that a case is what its
 name says is checked where it is printed (lit_tests/ops/common.py). A scalar op's line `# CHECK-NEXT: Name: formula` is
 of both: it is printed only where they are the same. A padding rule has a line `# CHECK: op: ...`, or its op stands in a
 module with a label in one of lit_tests/passes/pad*. A pass of ours has lit_tests/passes/NAME.mlir (or .py, which prints
@@ -22,6 +23,7 @@ from hlograph.codegen.passes import available
 from hlograph.codegen.passes import registry as passes
 from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
+from hlograph.dialects.sparse import expansions
 from hlograph.dialects.tensor.scalar import TABLE
 
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"
@@ -98,6 +100,10 @@ def test_every_rule_has_a_static_and_a_symbolic_case():
     assert not without_case(registry.registered(), ops_text())
 
 
+def test_every_op_on_sparse_matrices_has_a_static_and_a_symbolic_case():
+    assert not without_case([f"Sparse{name}" for name in expansions.registered()], ops_text())
+
+
 def test_every_scalar_op_has_a_case():
     assert not TABLE.keys() - scalar_cases(ops_text("scalar_*.py"))
 
@@ -108,7 +114,7 @@ def test_every_pass_has_a_lit_test():
 
 def test_no_case_names_what_is_gone():
     names = {name for name, _ in RULE_CASE.findall(ops_text())}
-    assert names <= registry.registered().keys()
+    assert names <= registry.registered().keys() | {f"Sparse{name}" for name in expansions.registered()}
     assert scalar_cases(ops_text("scalar_*.py")) <= TABLE.keys()
 
 

@@ -20,6 +20,7 @@ from ..library import Library
 from ..random import keys
 from ..releases import inner_graphs
 from ..rewrites.selection import Rewrite
+from ..sparse import lower as sparse
 from ..transforms import static_shapes
 from ..transforms.derivatives import Transforms
 from . import xtensors
@@ -65,13 +66,20 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
     axes = {} if named is None else named.axes
     if named is not None:
         inputs, outputs = named.inputs, named.outputs
+    asked = outputs
+    parts = sparse.lower(library, inputs, outputs, names, containers)
+    if parts is not None:
+        inputs, named_outputs = parts.inputs, parts.outputs
+        outputs, names = [x for x, _ in named_outputs], [name for _, name in named_outputs]
+        given, axes = {**given, **parts.given}, {**axes, **parts.axes}
+        containers.update(parts.containers)
     key = None
     if not rng_inputs and library.generator is not None:
         key, inputs, outputs = keys.assign(library, inputs, outputs)
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
     shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
-    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], outputs)
+    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], asked)
     containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
     everything = [*inputs, *shared]
     described = [
@@ -80,6 +88,9 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
         else _input(library, variable, given.get(variable, variable), number, containers, axes.get(variable, ()))
         for number, variable in enumerate(everything)
     ]
+    if parts is not None:
+        for item, variable in zip(described, everything, strict=True):
+            item.sparse = parts.parts.get(variable, ())
     # What all of the library's rewrites leave need not have derivatives any more.
     source = (list(everything), list(outputs)) if rewrite == "full" else None
     if rewrite:
@@ -96,6 +107,7 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
         Transforms(library),
         rewrite,
         source,
+        {} if parts is None else parts.results,
     )
 
 
@@ -208,8 +220,8 @@ def _input(
     dense = type(variable.type).__name__ in ("TensorType", "ScalarType") or hasattr(variable.type, "broadcastable")
     if dtype is None or shape is None or not dense or "Sparse" in type(variable.type).__name__:
         raise UnsupportedGraphError(
-            f"input {name} is a {variable.type}; only dense tensors and scalars are supported so far (no random "
-            "generators, sparse tensors or lists): pass what it yields as an input"
+            f"input {name} is a {variable.type}; only tensors and scalars are supported so far (no random "
+            "generators or lists): pass what it yields as an input"
         )
     sizes = tuple(None if size is None else int(size) for size in shape)
     return Input(given, variable, name, np.dtype(dtype), sizes, containers.get(given), axes=axes)

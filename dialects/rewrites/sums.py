@@ -54,7 +54,7 @@ def one_rewriter(module: Module) -> Any:
 
     def local_sum_of_one(fgraph: Any, node: Any) -> list[Any] | None:
         (x,) = node.inputs
-        axes = range(x.type.ndim) if node.op.axis is None else node.op.axis
+        axes = range(x.type.ndim) if node.op.axis is None or x.type.ndim == 0 else node.op.axis
         if not all(x.type.broadcastable[axis] for axis in axes):
             return None
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]

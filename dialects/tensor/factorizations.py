@@ -199,7 +199,9 @@ def schur(ctx: Context, node: Any, a: Tensor) -> Sequence[Tensor]:
     """The Schur form and its vectors."""
     if getattr(node.op, "sort", None) is not None:  # no library that JAX calls sorts eigenvalues: SciPy does, in Python
         if getattr(node, "batch_ndim", 0):
-            raise UnsupportedGraphError(f"Schur with sort={node.op.sort!r} of a batch; apply it to one matrix at a time")
+            raise UnsupportedGraphError(
+                f"Schur with sort={node.op.sort!r} of a batch; apply it to one matrix at a time"
+            )
         return host(ctx, node, a)
     return _where_finite(hlo.convert(a, ctx.out_dtype()), hlo.schur)
 

@@ -22,6 +22,7 @@ from hlograph.codegen.ir.attributes import attributes_of
 from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.walk import main_function, symbol_of, walk
 from hlograph.dialects import registry
+from hlograph.dialects.sparse import expansions
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")
 # What only a symbolic size needs. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
@@ -32,7 +33,9 @@ def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **
     """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`; options are `emit_stablehlo`'s."""
     outputs = outputs if isinstance(outputs, list) else [outputs]
     rule, kind = name.split(".")[:2]
-    used = {lowering.name for op in ops_of(inputs, outputs) if (lowering := registry.find(op)) is not None}
+    ops = list(ops_of(inputs, outputs))
+    used = {lowering.name for op in ops if (lowering := registry.find(op)) is not None}
+    used |= {f"Sparse{base.__name__}" for op in ops for base in type(op).__mro__ if expansions.find_class(type(op))}
     if rule not in used:
         raise SystemExit(f"{name}: the graph has no op that the rule {rule} lowers; it has {', '.join(sorted(used))}")
     program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name, **options)

@@ -17,7 +17,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -38,10 +38,13 @@ from pytensor.tensor.type import TensorType
 from ...codegen.errors import ArgumentShapeError, BranchSizeError, DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
+from ...codegen.signature import Signature
+from ...codegen.sparse_parts import Group, grouped
 from ...dialects.frontend import OnUnsupported, emit_stablehlo
 from ...dialects.library import library
 from ...dialects.readers import xtensors
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
+from ...dialects.sparse.lower import is_sparse
 from ..calls.writer import not_an_array, write
 from ..executables.cpu_plan import choose_device
 from ..executables.devices import default_device, find_device
@@ -177,6 +180,7 @@ class Binding:
             self._device = choose_device(given.cpu, self._device, numpy=True)
         self.function: Any = _nothing
         self._runs_forked = False
+        self._sparse = any(map(is_sparse, (*inputs, *outputs)))
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
         generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if isinstance(v.type, RandomType)}
@@ -208,21 +212,21 @@ class Binding:
             program = emit_stablehlo((inputs, outputs), name=name, **options)
         except ArgumentShapeError as error:
             return Refusal(error)
-        cpu, numpy = (given.cpu, self._numpy()) if self._waits else (given.cpu.for_jax, None)
+        cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
         return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
 
-    def _numpy(self) -> Numpy:
+    def _numpy(self, signature: Signature) -> Numpy:
         """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
-        shared = [isinstance(argument, values.Shared) for argument in self.arguments.values()]
         targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
-        return Numpy(
-            frozenset(number for number, flag in enumerate(shared) if flag),
-            frozenset(number for number, target in enumerate(targets) if isinstance(target, values.Shared)),
-        )
+        given = zip(self.arguments.values(), grouped(signature.arguments), strict=True)
+        returned = zip(targets, grouped(signature.results), strict=True)
+        return Numpy(_places_of_shared(given), _places_of_shared(returned))
 
     def _argument(self, variable: Any, storage: list[Any]) -> values.Plain:
         if isinstance(variable.type, RandomType):
             return values.Key(storage)
+        if is_sparse(variable):
+            return values.Plain(storage)
         if isinstance(variable, SharedVariable):
             return (values.Shared if self.on_cpu else values.DeviceShared)(storage, self._device)
         return values.Plain(storage, np.dtype(variable.type.dtype))
@@ -231,6 +235,8 @@ class Binding:
         if isinstance(variable.type, RandomType):
             storage = _source(variable, generators)
             return lambda key: values.successor(storage and storage[0], key)
+        if is_sparse(variable):
+            return _unchanged
         target = self.arguments.get(self.updates.get(number, -1))
         if isinstance(target, values.Shared):
             return target.write
@@ -262,7 +268,7 @@ class Binding:
         except BranchSizeError:
             found = self._with_own_branch_sizes()(*given)
         outputs = found if isinstance(found, tuple) else (found,)
-        if self.results:
+        if self.results and not self._sparse:
             self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
 
@@ -455,6 +461,16 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def _places_of_shared(items: Iterable[tuple[Any, Group]]) -> frozenset[int]:
+    """The numbers of a program's arguments or results that are shared variables, which stay on the device."""
+    found, number = set(), 0
+    for item, group in items:
+        if isinstance(item, values.Shared):
+            found.add(number)
+        number += len(group.items)
+    return frozenset(found)
 
 
 def _nothing() -> tuple[()]:

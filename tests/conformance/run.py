@@ -25,6 +25,7 @@ SUITES = {
     "scan": ["tests/scan/test_basic.py"],
     "tensor": [f"tests/tensor/test_{name}.py" for name in ("elemwise", "shape", "basic", "subtensor")],
     "math": ["tests/tensor/test_math.py", "tests/tensor/linalg"],
+    "sparse": ["tests/sparse"],
     "more": [
         *(f"tests/tensor/test_{name}.py" for name in ("extra_ops", "pad", "reshape", "sort", "blockwise", "einsum")),
         *("tests/tensor/test_special.py", "tests/test_ifelse.py", "tests/test_gradient.py", "tests/test_raise_op.py"),

@@ -14,6 +14,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+import scipy.sparse
 from pytensor.compile.mode import Mode as PyTensorMode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
@@ -116,6 +117,34 @@ def walk():
     return model
 
 
+def neighbours():
+    flags = np.triu(np.random.default_rng(4).random((9, 9)) < 0.3, 1) | np.eye(9, k=1, dtype=bool)
+    return scipy.sparse.csr_matrix((flags | flags.T).astype("float64"))
+
+
+def areas(W):
+    with pm.Model() as model:
+        alpha, tau = pm.Beta("alpha", 2, 2), pm.Gamma("tau", 2, 2)
+        level = pm.CAR("level", mu=np.zeros(9), W=W, alpha=alpha, tau=tau, shape=9)
+        pm.Poisson("y", pm.math.exp(level), observed=np.arange(9))
+    return model
+
+
+def constant_areas():
+    return areas(neighbours())
+
+
+def shared_areas():
+    return areas(pytensor.shared(neighbours(), name="W"))
+
+
+def intrinsic_areas():
+    with pm.Model() as model:
+        level = pm.ICAR("level", W=neighbours().toarray())
+        pm.Poisson("y", pm.math.exp(pm.HalfNormal("scale") * level), observed=np.arange(9))
+    return model
+
+
 def points(model):
     start = model.initial_point(random_seed=1)
     r = np.random.default_rng(3)
@@ -126,6 +155,7 @@ def points(model):
 MODELS = [
     *(eight_schools, logistic, varying_intercepts, mixture, categories),
     *(bounded, covariance, horseshoe, walk),
+    *(constant_areas, shared_areas, intrinsic_areas),
 ]
 
 

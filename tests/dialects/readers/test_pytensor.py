@@ -106,10 +106,6 @@ def test_inputs_of_other_types_are_refused() -> None:
     key = pytensor.shared(np.random.default_rng(1), name="key")
     with pytest.raises(errors.UnsupportedGraphError, match="key"):
         hlograph.emit_stablehlo(([key], [pt.as_tensor(1.0)]))
-    scipy_sparse = pytest.importorskip("pytensor.sparse")
-    sparse = scipy_sparse.csr_matrix("sparse")
-    with pytest.raises(errors.UnsupportedGraphError, match="sparse"):
-        hlograph.emit_stablehlo(([sparse], [scipy_sparse.sp_sum(sparse)]))
 
 
 # ---- inputs and outputs ---------------------------------------------------------------------------------------------

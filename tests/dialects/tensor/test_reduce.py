@@ -88,6 +88,13 @@ def test_float32_is_accumulated_in_float64() -> None:
     check_lowering([x], [pt.sum(x, dtype="float64"), pt.prod(x, acc_dtype="float64")], np.array([0.1, 0.7], "float32"))
 
 
+def test_the_last_axis_of_a_number() -> None:
+    """NumPy and PyTensor let a number have one."""
+    x = pt.dscalar("x")
+    check_lowering([x], [x.sum(axis=-1), x.prod(axis=-1)], 3.0, expected=[3.0, 3.0])
+    np.testing.assert_allclose(hlograph.function([x], pt.log(x).sum(axis=-1))(3.0), np.log(3.0))
+
+
 def test_accumulators_of_integers() -> None:
     x, b = pt.vector("x", dtype="int8"), pt.vector("b", dtype="bool")
     outputs = [

@@ -1,0 +1,277 @@
+"""Graphs with sparse matrices as graphs of dense tensors.
+
+In: inputs and outputs of a graph, some of which are sparse. Out: the same graph without ops on sparse matrices. In the
+place of a sparse input stand its parts, and of a sparse output, too:
+
+    W: Sparse(float64, csr)  ->  W_data: float64[W_nnz], W_indices: int32[W_nnz], W_indptr: int32[rows + 1],
+                                 W_columns: int8[W_columns, 0]
+
+An array without elements tells a size that nothing else does, so that all sizes are those of axes.
+
+What comes out is differentiated, batched and rewritten as any other graph is, and needs time in proportion to the
+number of values. The library's sparse modules are imported only for a graph that holds something of theirs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...codegen.errors import UnsupportedGraphError
+from ...codegen.inputs import fresh, root_base
+from ...codegen.sparse_parts import COMPRESSED, OTHER_SIZE, compressed, part_of
+from ..library import Library
+from ..releases import inner_graph, inner_graphs, with_inner_graph
+from ..transforms import static_shapes
+from ..walk import order
+from .expansions import expand, of_sparse
+from .kit import Kit
+from .matrices import MAJOR, Matrix
+
+
+@dataclass
+class Lowered:
+    """A graph without sparse matrices.
+
+    Attributes:
+        inputs: the graph's.
+        outputs: the graph's, each with its name.
+        given: for each new root the variable that it stands for.
+        axes: for roots the names of their axes.
+        parts: for each part of a sparse input the matrix's name, its format, which part it is, and the other size
+            where the type says it.
+        results: the same for results, by their number.
+        containers: of parts of shared variables what gives their values.
+    """
+
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[tuple[Any, str | None]] = field(default_factory=list)
+    given: dict[Any, Any] = field(default_factory=dict)
+    axes: dict[Any, tuple[str | None, ...]] = field(default_factory=dict)
+    parts: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+    results: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    containers: dict[Any, Any] = field(default_factory=dict)
+
+
+def is_sparse(variable: Any) -> bool:
+    """Whether a variable is a sparse matrix."""
+    return type(variable.type).__name__ == "SparseTensorType"
+
+
+def lower(
+    library: Library,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    names: Sequence[str | None],
+    containers: Mapping[Any, Any],
+) -> Lowered | None:
+    """The graph without sparse matrices; None where it has none.
+
+    Args:
+        library: the graph library's classes.
+        inputs, outputs: the graph's.
+        names: those of the outputs.
+        containers: of inputs that are a compiled function's own variables.
+
+    Raises:
+        UnsupportedGraphError: an op without an expansion takes a sparse matrix.
+    """
+    if f"{library.package}.sparse" not in sys.modules:
+        return None
+    nodes = order(outputs, set(inputs))
+    if not any(map(is_sparse, (*inputs, *outputs))) and not any(_holds(node.op) for node in nodes):
+        return None
+    with static_shapes.looked_up(library.module):
+        return _Lowering(library, inputs, containers).run(nodes, outputs, names)
+
+
+def _holds(op: Any) -> bool:
+    """Whether an op is one on sparse matrices, or has an inner graph with such."""
+    if of_sparse(type(op)):
+        return True
+    return any(_holds(node.op) for fgraph in inner_graphs(getattr(op, "core_op", op)) for node in fgraph.apply_nodes)
+
+
+class Part:
+    """A part of a shared sparse matrix, read as a shared variable is."""
+
+    def __init__(self, container: Any, part: str) -> None:
+        self.container, self.part = container, part
+
+    def get_value(self, borrow: bool = True) -> Any:
+        """The current value."""
+        return part_of(compressed(self.container.get_value(borrow=True)), self.part)
+
+
+class _Lowering:
+    """The walk through a graph, operands first."""
+
+    def __init__(self, library: Library, inputs: Sequence[Any], containers: Mapping[Any, Any]) -> None:
+        self.library, self.kit = library, Kit(library)
+        self.found = Lowered()
+        self._new: dict[Any, Any] = {}
+        self._listed = list(inputs)
+        self._containers = containers
+        self._roots: set[str] = set()
+        self._names = {x.name for x in inputs if not is_sparse(x)}
+
+    def run(self, nodes: Sequence[Any], outputs: Sequence[Any], names: Sequence[str | None]) -> Lowered:
+        """The whole graph."""
+        found, kit = self.found, self.kit
+        self._shorten_shapes(nodes)
+        for number, x in enumerate(self._listed):
+            found.inputs += self._split(x, number) if is_sparse(x) else [self._new.get(x, x)]
+        shared = dict.fromkeys(x for node in nodes for x in node.inputs if isinstance(x, self.library.shared))
+        shared.update(dict.fromkeys(x for x in outputs if isinstance(x, self.library.shared)))
+        for x in shared:
+            if is_sparse(x) and x not in self._new:
+                found.inputs += self._split(x, len(found.inputs), x)
+        self.walk(nodes)
+        for number, (x, name) in enumerate(zip(outputs, names, strict=True)):
+            y = self._read(x)
+            if not isinstance(y, Matrix):
+                found.outputs.append((y, name))
+                continue
+            name = name or f"out{number}"
+            form = x.type.format
+            y = kit.in_form(y, COMPRESSED[form])
+            sizes = [kit.tensor.as_tensor_variable(y.minor_size, dtype="int64")]
+            values = [y.values, kit.cast(y.indices, "int32"), kit.cast(y.starts, "int32"), *sizes]
+            for part, value in zip(("data", "indices", "indptr", OTHER_SIZE[form]), values, strict=True):
+                found.results[len(found.outputs)] = (name, form, part)
+                found.outputs.append((value, f"{name}_{part}"))
+        return found
+
+    def walk(self, nodes: Sequence[Any]) -> None:
+        """All nodes."""
+        for node in nodes:
+            self._visit(node)
+
+    def value_of(self, variable: Any) -> Any:
+        """What stands for a variable now: a variable or a matrix."""
+        return self._read(variable)
+
+    # ---- inputs -----------------------------------------------------------------------------------------------------
+
+    def _split(self, x: Any, number: int, shared: Any = None) -> list[Any]:
+        """The parts of a sparse input, which stand for it from now on."""
+        form = x.type.format
+        stored = COMPRESSED[form]
+        name = fresh(root_base(x.name or "", number), self._names)
+        major, minor = (x.type.shape[axis] for axis in (MAJOR[stored], 1 - MAJOR[stored]))
+        vector, other = self.kit.tensor.vector, OTHER_SIZE[form]
+        data = vector(f"{name}_data", dtype=x.type.dtype)
+        indices = vector(f"{name}_indices", dtype="int32")
+        starts = vector(f"{name}_indptr", shape=(None if major is None else major + 1,), dtype="int32")
+        parts = {"data": data, "indices": indices, "indptr": starts}
+        if minor is None:
+            parts[other] = self.kit.tensor.matrix(f"{name}_{other}", shape=(None, 0), dtype="int8")
+            self.found.axes[parts[other]] = (fresh(f"{name}_{other}", self._roots), None)
+        count = fresh(f"{name}_nnz", self._roots)
+        self.found.axes.update({data: (count,), indices: (count,)})
+        for part, variable in parts.items():
+            self.found.parts[variable] = (
+                name,
+                form,
+                part,
+                *([str(minor)] if part == "data" and minor is not None else []),
+            )
+            self.found.given[variable] = variable
+            container = shared if shared is not None else self._containers.get(x)
+            if container is not None:
+                self.found.containers[variable] = Part(container, part)
+        sizes = (starts.shape[0] - 1 if major is None else major, parts[other].shape[0] if minor is None else minor)
+        shape = sizes if stored == "csr" else sizes[::-1]
+        self._new[x] = Matrix(self.kit, stored, data, shape, indices, starts=starts)
+        return list(parts.values())
+
+    def _shorten_shapes(self, nodes: Sequence[Any]) -> None:
+        """Inputs that are the shape of a matrix have two elements."""
+        listed = set(self._listed)
+        for node in nodes:
+            if of_sparse(type(node.op)) and type(node.op).__name__ == "CSM":
+                x = node.inputs[3]
+                if x in listed and x.type.shape == (None,):
+                    y = self._new[x] = x.type.clone(shape=(2,))(name=x.name)
+                    self.found.given[y] = x
+
+    # ---- nodes ------------------------------------------------------------------------------------------------------
+
+    def _read(self, x: Any) -> Any:
+        if x in self._new:
+            return self._new[x]
+        if is_sparse(x) and isinstance(x, self.library.constant):
+            self._new[x] = self._constant(x.data)
+            return self._new[x]
+        return x
+
+    def _constant(self, value: Any) -> Matrix:
+        kit, value = self.kit, compressed(value)
+        count = int(value.indptr[-1])
+        parts = (kit.constant(value.data[:count]), kit.constant(value.indices[:count]), kit.constant(value.indptr))
+        shape = (int(value.shape[0]), int(value.shape[1]))
+        return Matrix(kit, value.format, parts[0], shape, parts[1], starts=parts[2])
+
+    def _visit(self, node: Any) -> None:
+        operands = [self._read(x) for x in node.inputs]
+        sparse = any(isinstance(x, Matrix) for x in operands)
+        self.kit.where = str(node.outputs[0].name or node.op)
+        results: Sequence[Any] | None
+        if of_sparse(type(node.op)):
+            results = expand(self.kit, node, operands)
+        else:
+            results = self._expand_other(node, operands) if sparse else self._copied(node, operands)
+        if results is None:
+            raise UnsupportedGraphError(
+                f"{node.op} takes or gives sparse matrices and cannot be lowered; pass their parts "
+                "(pytensor.sparse.csm_properties), and make the matrix of them (CSR, CSC) where it is used"
+            )
+        for old, new in zip(node.outputs, results, strict=True):
+            self._new[old] = new if new is old else self._as_declared(new, old)
+
+    def _copied(self, node: Any, operands: Sequence[Any]) -> Sequence[Any]:
+        """A node on the new operands, with expansions in its inner graph."""
+        op = node.op
+        if _holds(op):
+            op = self._inner(op)
+        if op is node.op and all(x is y for x, y in zip(operands, node.inputs, strict=True)):
+            outputs: Sequence[Any] = node.outputs
+        else:
+            outputs = (node.clone_with_new_inputs(operands) if op is node.op else op.make_node(*operands)).outputs
+        return outputs
+
+    def _inner(self, op: Any) -> Any:
+        """An op like another, with expansions in its inner graph."""
+        inputs, outputs = inner_graph(op)
+        if any(map(is_sparse, (*inputs, *outputs))):
+            raise UnsupportedGraphError(f"{op} takes or gives sparse matrices; its inner graph may hold constants only")
+        walk = _Lowering(self.library, inputs, {})
+        walk.walk(order(outputs, set(inputs)))
+        return with_inner_graph(op, inputs, [walk.value_of(x) for x in outputs])
+
+    def _expand_other(self, node: Any, operands: Sequence[Any]) -> list[Any] | None:
+        """An op of tensors that takes a sparse matrix."""
+        kind, kit, x = type(node.op).__name__, self.kit, operands[0]
+        if kind in ("DeepCopyOp", "ViewOp"):
+            return [x]
+        if kind == "Shape_i":
+            return [kit.tensor.as_tensor_variable(x.shape[node.op.i], dtype="int64")]
+        if kind == "Shape":
+            return [kit.tensor.stack([kit.tensor.as_tensor_variable(size, dtype="int64") for size in x.shape])]
+        return None
+
+    def _as_declared(self, new: Any, old: Any) -> Any:
+        """A result in the type that the graph says."""
+        if isinstance(new, Matrix):
+            values = self.kit.cast(new.values, old.type.dtype)
+            return new if values is new.values else new.with_values(values)
+        if not hasattr(old.type, "shape") or new.type.ndim != old.type.ndim:
+            return new
+        new = self.kit.cast(new, old.type.dtype)
+        missing = [s if n is None else None for s, n in zip(old.type.shape, new.type.shape, strict=True)]
+        new = new if all(size is None for size in missing) else self.kit.tensor.specify_shape(new, missing)
+        if old.name and new.owner is not None and new.name is None:
+            new.name = old.name
+        return new
