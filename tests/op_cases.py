@@ -7,6 +7,7 @@ free, the graph ends in what does not depend on them.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -217,6 +218,7 @@ LINALG = {
     "MatrixInverse": Case(pt.linalg.inv, ("square",)),
     "MatrixPinv": Case(pt.linalg.pinv, ("tall",)),
     "PivotToPermutations": Case(lambda x: pt.linalg.pivot_to_permutation(pt.linalg.lu_factor(x)[1]), ("square",)),
+    "QZ": Case(lambda x, y: pt.linalg.qz(x, y), ("general", "stable")),
     "QR": Case(lambda x: pt.linalg.qr(x, mode="economic"), ("tall",)),
     "SLogDet": Case(_op("pytensor.tensor.linalg.summary", "SLogDet"), ("square",)),
     "SVD": Case(lambda x: pt.linalg.svd(x, compute_uv=False), ("tall",)),
@@ -328,7 +330,33 @@ def _scanned(x: Any) -> Any:
     return pytensor.scan(lambda a, b: a + 0.5 * b, sequences=[x], outputs_info=[pt.zeros(())], return_updates=False)
 
 
+def _python(x: Any) -> Any:
+    from pytensor.compile.ops import FromFunctionOp
+
+    op = FromFunctionOp(np.cos, [pt.dvector], [pt.dvector], infer_shape=lambda node, shapes: [shapes[0]])
+    return op(x) * 2
+
+
+def _optimized(name: str, start: Any, *others: Any) -> Any:
+    """The place where a function has its least value, or a root, which depends on the others."""
+    import pytensor.tensor.optimize as optimize
+
+    x = start.type("x")
+    [shift] = others
+    loss = (x - shift) ** 2
+    if name.startswith("root"):
+        equation = pt.exp(x) - 1 - shift
+        found = getattr(optimize, name)(equation, x)
+    else:
+        found = getattr(optimize, name)(loss if x.type.ndim == 0 else loss.sum(), x)
+    from pytensor.graph.replace import graph_replace
+
+    return graph_replace([found[0]], {x: start}, strict=False)[0]
+
+
 CONTROL = {
+    "FromFunctionOp": Case(_python, ("vector",)),
+    "Print": Case(lambda x: pytensor.printing.Print("x", global_fn=lambda op, value: None)(x) * 2, ("vector",)),
     "Assert": Case(lambda x: pytensor.raise_op.Assert("positive")(x, pt.all(x > 0)), ("vector",)),
     "CheckAndRaise": Case(
         lambda x: pytensor.raise_op.CheckAndRaise(ValueError, "positive")(x, pt.all(x > 0)), ("vector",)
@@ -422,9 +450,17 @@ WITHOUT: dict[str, str] = {
         ("GetItem2ListsGrad", "GetItemListGrad", "StructuredDotGradCSC", "StructuredDotGradCSR"), "made by gradients"
     ),
     "OutputGuard": "of the debug mode",
+    "PdbBreakpoint": "opens a debugger",
     "SpecifyAssumptions": "says something of its argument",
+}
+
+OPTIMIZATION = {
+    "MinimizeOp": Case(functools.partial(_optimized, "minimize"), ("vector", "vector"), rtol=1e-5),
+    "MinimizeScalarOp": Case(functools.partial(_optimized, "minimize_scalar"), ("scalar", "scalar"), rtol=1e-5),
+    "RootOp": Case(functools.partial(_optimized, "root"), ("vector", "vector"), rtol=1e-5),
+    "RootScalarOp": Case(functools.partial(_optimized, "root_scalar"), ("scalar", "scalar"), rtol=1e-5),
 }
 
 SPARSE = {name: Case(graph, arguments) for name, (graph, arguments) in sparse_cases.GRAPHS.items()}
 
-CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **DRAWS, **SPARSE}
+CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **OPTIMIZATION, **DRAWS, **SPARSE}

@@ -29,13 +29,17 @@ Build = Callable[..., "Tensor | Sequence[Tensor]"]
 
 
 @functools.cache
-def rules() -> tuple[tuple[Any, Any], ...]:
-    """(primitive, lowering rule), as `jax.export.export` takes them."""
+def rules(*, within: bool = False) -> tuple[tuple[Any, Any], ...]:
+    """(primitive, lowering rule), as `jax.export.export` takes them.
+
+    Args:
+        within: for a function within a graph, which is inlined, and has no library's call of open size.
+    """
     linalg = jax.lax.linalg
     return (
         (linalg.cholesky_p, _rule("cholesky", _cholesky)),
         (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
-        (linalg.eigh_p, _rule("eigh", _eigh)),
+        *([(linalg.eigh_p, _rule("eigh", _eigh))] if within else []),
         (size_primitive(), lower_size),
     )
 

@@ -52,7 +52,7 @@ def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
     from ..random import sampling
 
     function = sampling.FoldIn(key.ndim - 1)
-    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
+    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules(within=True))
 
 
 def draw(
@@ -108,7 +108,7 @@ def draw(
         tuple(dim for dim in sizes if type(dim) is int) if fixed else None,
         tuple(mapped),
     )
-    return hlo.import_function(name, function, operands, rules.rules())
+    return hlo.import_function(name, function, operands, rules.rules(within=True))
 
 
 def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:

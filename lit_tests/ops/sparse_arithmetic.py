@@ -23,7 +23,7 @@ places = pt.constant(known.indices), pt.constant(known.indptr)
 show([], dense(constant + constant.T.T), name="SparseAddSparseSparse.static")
 
 # CHECK-LABEL: module @SparseAddSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<6xf64>
 # CHECK-NEXT: b = add(a, a) : tensor<6xf64>
@@ -50,7 +50,7 @@ show([values], dense(csr + csr.T.T), name="SparseAddSparseSparse.dynamic")
 show([values], dense(math.add_s_s_data(csr, constant)), name="SparseAddSparseSparseData.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseAddSparseSparseData.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), add(reshape<3xf64>(values), [2, 3, 5])) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return a : tensor<3x2xf64>
 show([values], dense(math.add_s_s_data(csr, constant)), name="SparseAddSparseSparseData.dynamic")
@@ -61,8 +61,8 @@ show([values], dense(math.add_s_s_data(csr, constant)), name="SparseAddSparseSpa
 show([x], ps.add(constant, x), name="SparseAddSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseAddSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of AddSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of AddSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of AddSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of AddSparseDense'
 # CHECK-NEXT: a = scatter(reshape<3x2xf64>(x), concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return a : tensor<3x2xf64>
 show([x], ps.add(constant, x), name="SparseAddSparseDense.dynamic")
@@ -81,8 +81,8 @@ show(
 )
 
 # CHECK-LABEL: module @SparseStructuredAddSparseDenseVector.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape, axis 0 at node 'operand of StructuredAddSparseDenseVector'
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape: axis 0 at node 'operand of StructuredAddSparseDenseVector'
 # CHECK-NEXT: a = reshape<3xf64>(values) : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], a) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
 # CHECK-NEXT: c = gather(b, [0, 1, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
@@ -97,7 +97,7 @@ show([values, row], dense(math.structured_add_s_v(csr, row)), name="SparseStruct
 show([], dense(constant * constant.T.T), name="SparseMultiplySparseSparse.static")
 
 # CHECK-LABEL: module @SparseMultiplySparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<6xf64>
 # CHECK-NEXT: b = multiply(a, a) : tensor<6xf64>
@@ -126,8 +126,8 @@ show([values], dense(csr * csr.T.T), name="SparseMultiplySparseSparse.dynamic")
 show([x], dense(ps.multiply(constant, x)), name="SparseMultiplySparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseMultiplySparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of MultiplySparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of MultiplySparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of MultiplySparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of MultiplySparseDense'
 # CHECK-NEXT: a = concatenate<1>([0, 1, 2], [1, 0, 1]) : tensor<3x2xi32>
 # CHECK-NEXT: b = gather(reshape<3x2xf64>(x), a) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<3xf64>
 # CHECK-NEXT: c = scatter(0, a, multiply([2, 3, 5], b)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
@@ -141,7 +141,7 @@ show([x], dense(ps.multiply(constant, x)), name="SparseMultiplySparseDense.dynam
 show([row], dense(math.mul_s_v(constant, row)), name="SparseMultiplySparseDenseVector.static", dims={"row": (2,)})
 
 # CHECK-LABEL: module @SparseMultiplySparseDenseVector.dynamic
-# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape, axis 0 at node 'operand of MultiplySparseDenseVector'
+# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape: axis 0 at node 'operand of MultiplySparseDenseVector'
 # CHECK-NEXT: a = gather(reshape<2xf64>(row), [1, 0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, concatenate<1>([0, 1, 2], reshape<3x1xi32>([1, 0, 1])), multiply([2, 3, 5], a)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return b : tensor<3x2xf64>
@@ -153,8 +153,8 @@ show([row], dense(math.mul_s_v(constant, row)), name="SparseMultiplySparseDenseV
 show([x], math.eq(constant, x), name="SparseEqualSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseEqualSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of EqualSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of EqualSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of EqualSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of EqualSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(EQ(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.eq(constant, x), name="SparseEqualSparseDense.dynamic")
@@ -165,8 +165,8 @@ show([x], math.eq(constant, x), name="SparseEqualSparseDense.dynamic")
 show([x], math.neq(constant, x), name="SparseNotEqualSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseNotEqualSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of NotEqualSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of NotEqualSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of NotEqualSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of NotEqualSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(NE(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.neq(constant, x), name="SparseNotEqualSparseDense.dynamic")
@@ -177,8 +177,8 @@ show([x], math.neq(constant, x), name="SparseNotEqualSparseDense.dynamic")
 show([x], math.lt(constant, x), name="SparseLessThanSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseLessThanSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of LessThanSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of LessThanSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of LessThanSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of LessThanSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(LT(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.lt(constant, x), name="SparseLessThanSparseDense.dynamic")
@@ -189,8 +189,8 @@ show([x], math.lt(constant, x), name="SparseLessThanSparseDense.dynamic")
 show([x], math.gt(constant, x), name="SparseGreaterThanSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseGreaterThanSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of GreaterThanSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of GreaterThanSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of GreaterThanSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of GreaterThanSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(GT(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.gt(constant, x), name="SparseGreaterThanSparseDense.dynamic")
@@ -201,8 +201,8 @@ show([x], math.gt(constant, x), name="SparseGreaterThanSparseDense.dynamic")
 show([x], math.le(constant, x), name="SparseLessEqualSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseLessEqualSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of LessEqualSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of LessEqualSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of LessEqualSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of LessEqualSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(LE(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.le(constant, x), name="SparseLessEqualSparseDense.dynamic")
@@ -213,8 +213,8 @@ show([x], math.le(constant, x), name="SparseLessEqualSparseDense.dynamic")
 show([x], math.ge(constant, x), name="SparseGreaterEqualSparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseGreaterEqualSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of GreaterEqualSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape, axis 1 at node 'operand of GreaterEqualSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of GreaterEqualSparseDense'
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of GreaterEqualSparseDense'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(GE(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.ge(constant, x), name="SparseGreaterEqualSparseDense.dynamic")
@@ -225,7 +225,7 @@ show([x], math.ge(constant, x), name="SparseGreaterEqualSparseDense.dynamic")
 show([], math.eq(constant, constant.T.T), name="SparseEqualSparseSparse.static")
 
 # CHECK-LABEL: module @SparseEqualSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: b = not(NE(a, a)) : tensor<3x2xi1>
@@ -248,7 +248,7 @@ show([values], dense(math.eq(csr, csr.T.T).astype("float64")), name="SparseEqual
 show([], math.neq(constant, constant.T.T), name="SparseNotEqualSparseSparse.static")
 
 # CHECK-LABEL: module @SparseNotEqualSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<6xf64>
 # CHECK-NEXT: b = NE(a, a) : tensor<6xi1>
@@ -273,7 +273,7 @@ show([values], dense(math.neq(csr, csr.T.T).astype("float64")), name="SparseNotE
 show([], math.lt(constant, constant.T.T), name="SparseLessThanSparseSparse.static")
 
 # CHECK-LABEL: module @SparseLessThanSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<6xf64>
 # CHECK-NEXT: b = LT(a, a) : tensor<6xi1>
@@ -298,7 +298,7 @@ show([values], dense(math.lt(csr, csr.T.T).astype("float64")), name="SparseLessT
 show([], math.gt(constant, constant.T.T), name="SparseGreaterThanSparseSparse.static")
 
 # CHECK-LABEL: module @SparseGreaterThanSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<6xf64>
 # CHECK-NEXT: b = GT(a, a) : tensor<6xi1>
@@ -324,7 +324,7 @@ show([values], dense(math.gt(csr, csr.T.T).astype("float64")), name="SparseGreat
 show([], math.le(constant, constant.T.T), name="SparseLessEqualSparseSparse.static")
 
 # CHECK-LABEL: module @SparseLessEqualSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: b = not(GT(a, a)) : tensor<3x2xi1>
@@ -348,7 +348,7 @@ show([values], dense(math.le(csr, csr.T.T).astype("float64")), name="SparseLessE
 show([], math.ge(constant, constant.T.T), name="SparseGreaterEqualSparseSparse.static")
 
 # CHECK-LABEL: module @SparseGreaterEqualSparseSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 6
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: b = not(LT(a, a)) : tensor<3x2xi1>
@@ -373,7 +373,7 @@ show([values], dense(math.ge(csr, csr.T.T).astype("float64")), name="SparseGreat
 show([row], dense(ps.col_scale(csc_constant, row)), name="SparseColScaleCSC.static", dims={"row": (2,)})
 
 # CHECK-LABEL: module @SparseColScaleCSC.dynamic
-# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape, axis 0 at node 'operand of ColScaleCSC'
+# CHECK-NEXT: constraints: 2 == row_0, SpecifyShape: axis 0 at node 'operand of ColScaleCSC'
 # CHECK-NEXT: a = gather(reshape<2xf64>(row), [0, 1, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, concatenate<1>([1, 0, 2], reshape<3x1xi32>([0, 1, 1])), multiply([3, 2, 5], a)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return b : tensor<3x2xf64>
@@ -386,7 +386,7 @@ show([row], dense(ps.col_scale(csc_constant, row)), name="SparseColScaleCSC.dyna
 show([column], dense(ps.row_scale(csc_constant, column)), name="SparseRowScaleCSC.static", dims={"column": (3,)})
 
 # CHECK-LABEL: module @SparseRowScaleCSC.dynamic
-# CHECK-NEXT: constraints: 3 == column_0, SpecifyShape, axis 0 at node 'operand of RowScaleCSC'
+# CHECK-NEXT: constraints: 3 == column_0, SpecifyShape: axis 0 at node 'operand of RowScaleCSC'
 # CHECK-NEXT: a = gather(reshape<3xf64>(column), [1, 0, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, concatenate<1>(reshape<3x1xi32>([1, 0, 2]), [0, 1, 1]), multiply([3, 2, 5], a)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return b : tensor<3x2xf64>
@@ -398,7 +398,7 @@ show([column], dense(ps.row_scale(csc_constant, column)), name="SparseRowScaleCS
 show([values], ps.sp_sum(csr, axis=0), name="SparseSpSum.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseSpSum.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, [1, 0, 1], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2xf64>
 # CHECK-NEXT: return a : tensor<2xf64>
 show([values], ps.sp_sum(csr, axis=0), name="SparseSpSum.dynamic")
@@ -409,7 +409,7 @@ show([values], ps.sp_sum(csr, axis=0), name="SparseSpSum.dynamic")
 show([values], ps.diag(ps.CSR(values, [1, 1, 0], [0, 1, 3], (2, 2))), name="SparseDiag.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseDiag.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, [0, 1, 1], select([false, true, false], reshape<3xf64>(values), 0)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2xf64>
 # CHECK-NEXT: return a : tensor<2xf64>
 show([values], ps.diag(ps.CSR(values, [1, 1, 0], [0, 1, 3], (2, 2))), name="SparseDiag.dynamic")

@@ -25,7 +25,7 @@ places = pt.constant(known.indices), pt.constant(known.indptr)
 show([values], dense(csr), name="SparseCSM.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseCSM.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return a : tensor<3x2xf64>
 show([values], dense(csr), name="SparseCSM.dynamic")
@@ -35,7 +35,7 @@ show([values], dense(csr), name="SparseCSM.dynamic")
 show([values], csr, name="SparseCSM.static.result", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseCSM.dynamic.result
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: return reshape<3xf64>(values), [1, 0, 1], [0, 1, 2, 3], 2 : tensor<3xf64>, tensor<3xi32>, tensor<4xi32>, tensor<i64>
 show([values], csr, name="SparseCSM.dynamic.result")
 
@@ -44,7 +44,7 @@ show([values], csr, name="SparseCSM.dynamic.result")
 show([values], list(ps.csm_properties(csr * 2.0)), name="SparseCSMProperties.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseCSMProperties.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: return multiply(reshape<3xf64>(values), 2), [1, 0, 1], [0, 1, 2, 3], [3, 2] : tensor<3xf64>, tensor<3xi32>, tensor<4xi32>, tensor<2xi32>
 show([values], list(ps.csm_properties(csr * 2.0)), name="SparseCSMProperties.dynamic")
 
@@ -58,7 +58,7 @@ show(
 )
 
 # CHECK-LABEL: module @SparseCSMGrad.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: return reshape<3xf64>(values) : tensor<3xf64>
 show(
     [values], CSMGrad()(values, *ps.csm_properties(csr)[1:], *ps.csm_properties(csr.T.T)), name="SparseCSMGrad.dynamic"
@@ -70,7 +70,7 @@ show(
 show([values], dense(csr.astype("float32")), name="SparseCast.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseCast.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), convert<f32>(reshape<3xf64>(values))) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf32>
 # CHECK-NEXT: return a : tensor<3x2xf32>
 show([values], dense(csr.astype("float32")), name="SparseCast.dynamic")
@@ -81,7 +81,7 @@ show([values], dense(csr.astype("float32")), name="SparseCast.dynamic")
 show([values], dense(csc), name="SparseDenseFromSparse.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseDenseFromSparse.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csc'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csc'}"
 # CHECK-NEXT: a = scatter(0, concatenate<1>([1, 0, 2], [0, 1, 1]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return a : tensor<3x2xf64>
 show([values], dense(csc), name="SparseDenseFromSparse.dynamic")
@@ -125,7 +125,7 @@ show([x], ps.csr_from_dense(x), name="SparseSparseFromDense.dynamic")
 show([values], dense(csr.T), name="SparseTranspose.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseTranspose.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
 # CHECK-NEXT: return a : tensor<2x3xf64>
 show([values], dense(csr.T), name="SparseTranspose.dynamic")
@@ -179,7 +179,7 @@ show(
 )
 
 # CHECK-LABEL: module @SparseEnsureSortedIndices.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = gather(reshape<3xf64>(values), [1, 0, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: return a, [0, 1, 1], [0, 2, 3], 2 : tensor<3xf64>, tensor<3xi32>, tensor<3xi32>, tensor<i64>
 show(
@@ -193,7 +193,7 @@ show(
 show([], basic.remove0(constant), name="SparseRemove0.static")
 
 # CHECK-LABEL: module @SparseRemove0.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 3
 # CHECK-NEXT: a = reshape<3xf64>(values) : tensor<3xf64>
 # CHECK-NEXT: b = NE(a, 0) : tensor<3xi1>
@@ -225,7 +225,7 @@ show([values], basic.remove0(csr), name="SparseRemove0.dynamic")
 show([values], dense(ps.hstack([csr, constant])), name="SparseHStack.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseHStack.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = gather(concatenate<0>(reshape<3xf64>(values), [2, 3, 5]), [1, 0, 2, 4, 3, 5]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<6xf64>
 # CHECK-NEXT: b = scatter(0, concatenate<1>([1, 0, 2, 1, 0, 2], [0, 1, 1, 2, 3, 3]), a) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x4xf64>
 # CHECK-NEXT: return b : tensor<3x4xf64>
@@ -238,7 +238,7 @@ show([values], dense(ps.hstack([csr, constant])), name="SparseHStack.dynamic")
 show([values], dense(ps.vstack([csr, constant])), name="SparseVStack.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseVStack.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = gather(concatenate<0>(reshape<3xf64>(values), [2, 3, 5]), [1, 4, 0, 2, 3, 5]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<6xf64>
 # CHECK-NEXT: b = scatter(0, concatenate<1>([1, 4, 0, 2, 3, 5], [0, 0, 1, 1, 1, 1]), a) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<6x2xf64>
 # CHECK-NEXT: return b : tensor<6x2xf64>
@@ -262,7 +262,7 @@ show(
 )
 
 # CHECK-LABEL: module @SparseSparseBlockDiagonal.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: a = multiply(size<0>(x), size<1>(x)) : tensor<i64>
 # CHECK-NEXT: b = concatenate<0>(add(a, 3), 1) : tensor<2xi64>
 # CHECK-NEXT: c = dynamic_iota<0, ?xi64>(a) : tensor<?xi64>

@@ -27,7 +27,7 @@ W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 show([x], ps.dot(constant, x), name="SparseDot.static", dims={"x": (2, 4)})
 
 # CHECK-LABEL: module @SparseDot.dynamic
-# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape, axis 0 at node 'operand of SparseDot'
+# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape: axis 0 at node 'operand of SparseDot'
 # CHECK-NEXT: a = dynamic_gather(dynamic_reshape<2x?xf64>(x, concatenate<0>(2, size<1>(x))), [1, 0, 1], concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([2, 3, 5], concatenate<0>(3, size<1>(x))), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x?xf64>
 # CHECK-NEXT: return b : tensor<3x?xf64>
@@ -40,7 +40,7 @@ show([x], ps.dot(constant, x), name="SparseDot.dynamic")
 show([x], ps.dot(x, csc_constant), name="SparseDot.static.left", dims={"x": (4, 3)})
 
 # CHECK-LABEL: module @SparseDot.dynamic.left
-# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape, axis 0 at node 'operand of SparseDot'
+# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape: axis 0 at node 'operand of SparseDot'
 # CHECK-NEXT: a = concatenate<0>(3, size<0>(x)) : tensor<2xi64>
 # CHECK-NEXT: b = dynamic_gather(dynamic_reshape<3x?xf64>(transpose<[1, 0]>(x), a), [1, 0, 2], concatenate<0>(1, size<0>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
 # CHECK-NEXT: c = scatter(0, [0, 1, 1], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([3, 2, 5], a), b)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x?xf64>
@@ -54,8 +54,8 @@ show([x], ps.dot(x, csc_constant), name="SparseDot.dynamic.left")
 show([values, v], ps.dot(csr, v), name="SparseDot.static.vector", dims={"values": (3,), "v": (2,)})
 
 # CHECK-LABEL: module @SparseDot.dynamic.vector
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: constraints: 2 == v_0, SpecifyShape, axis 0 at node 'operand of SparseDot'
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 2 == v_0, SpecifyShape: axis 0 at node 'operand of SparseDot'
 # CHECK-NEXT: a = gather(reshape<2xf64>(v), [1, 0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(reshape<3xf64>(values), a)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
 # CHECK-NEXT: return b : tensor<3xf64>
@@ -65,7 +65,7 @@ show([values, v], ps.dot(csr, v), name="SparseDot.dynamic.vector")
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
 # CHECK-NEXT: constraints: W_indptr_0 - 1 >= 0, size 0 of Alloc at an unnamed Alloc node
-# CHECK-NEXT: constraints: W_columns == v_0, SpecifyShape, axis 0 at node 'operand of SparseDot'
+# CHECK-NEXT: constraints: W_columns == v_0, SpecifyShape: axis 0 at node 'operand of SparseDot'
 # CHECK-NEXT: a = add(size<0>(W_indptr), -1) : tensor<i64>
 # CHECK-NEXT: b = real_dynamic_slice(W_indptr, 1, size<0>(W_indptr), 1) : tensor<?xi32>
 # CHECK-NEXT: c = and(GE(W_indices, 0), LT(W_indices, convert<i32>(size<0>(W_columns)))) : tensor<?xi1>
@@ -85,7 +85,7 @@ show([W, v], ps.dot(W, v), name="SparseDot.dynamic.argument")
 show([x], ps.structured_dot(constant, x), name="SparseStructuredDot.static", dims={"x": (2, 4)})
 
 # CHECK-LABEL: module @SparseStructuredDot.dynamic
-# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape, axis 0 at node 'operand of StructuredDot'
+# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape: axis 0 at node 'operand of StructuredDot'
 # CHECK-NEXT: a = dynamic_gather(dynamic_reshape<2x?xf64>(x, concatenate<0>(2, size<1>(x))), [1, 0, 1], concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([2, 3, 5], concatenate<0>(3, size<1>(x))), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x?xf64>
 # CHECK-NEXT: return b : tensor<3x?xf64>
@@ -97,7 +97,7 @@ show([x], ps.structured_dot(constant, x), name="SparseStructuredDot.dynamic")
 show([], dense(ps.true_dot(constant, constant.T)), name="SparseTrueDot.static")
 
 # CHECK-LABEL: module @SparseTrueDot.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
 # CHECK-NEXT: counts: nonzero_0, 5
 # CHECK-NEXT: a = reshape<3xf64>(values) : tensor<3xf64>
 # CHECK-NEXT: b = gather(a, [0, 0, 1, 2, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
@@ -135,9 +135,9 @@ show(
 )
 
 # CHECK-LABEL: module @SparseUsmm.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape, axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of Usmm{no_inplace}'
-# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape, axis 1 at node 'operand of Usmm{no_inplace}'
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of Usmm{no_inplace}'
+# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape: axis 1 at node 'operand of Usmm{no_inplace}'
 # CHECK-NEXT: a = scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
 # CHECK-NEXT: b = gather(a, [1, 0, 1]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 3]} : tensor<3x3xf64>
 # CHECK-NEXT: c = scatter(0, [0, 1, 2], multiply(broadcast_in_dim<[0], 3x3xf64>(reshape<3xf64>(values)), b)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x3xf64>
@@ -152,7 +152,7 @@ show([values, x], math.usmm(pt.constant(2.0).reshape((1, 1)), csr, constant.T.to
 show([x], dense(ps.sampling_dot(x, x[:2], constant)), name="SparseSamplingDot.static", dims={"x": (3, 4)})
 
 # CHECK-LABEL: module @SparseSamplingDot.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape, axis 0 at node 'operand of SamplingDot'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of SamplingDot'
 # CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
 # CHECK-NEXT: b = concatenate<0>(2, size<1>(x)) : tensor<2xi64>
 # CHECK-NEXT: c = dynamic_gather(dynamic_reshape<3x?xf64>(x, concatenate<0>(3, size<1>(x))), [0, 1, 2], a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
@@ -175,7 +175,7 @@ show([x], sdg_csr(*places, x, x[:3]), name="SparseStructuredDotGradCSR.static", 
 # CHECK-LABEL: module @SparseStructuredDotGradCSR.dynamic
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: min(x_0, 3) + 1 == 4, SpecifyShape, axis 0 at node 'operand of StructuredDotGradCSR'
+# CHECK-NEXT: constraints: min(x_0, 3) + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotGradCSR'
 # CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
 # CHECK-NEXT: b = and(GE([1, 0, 1], 0), LT([1, 0, 1], convert<i32>(size<0>(x)))) : tensor<3xi1>
 # CHECK-NEXT: c = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
@@ -199,7 +199,7 @@ show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.static", 
 # CHECK-LABEL: module @SparseStructuredDotGradCSC.dynamic
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape, axis 0 at node 'operand of StructuredDotGradCSC'
+# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotGradCSC'
 # CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
 # CHECK-NEXT: b = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
 # CHECK-NEXT: c = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
@@ -251,7 +251,7 @@ show(
 # CHECK-LABEL: module @SparseStructuredDotCSC.dynamic
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape, axis 0 at node 'operand of StructuredDotCSC'
+# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotCSC'
 # CHECK-NEXT: constraints: values_0 == 3, axis 0 of the elementwise operation at an unnamed Elemwise node
 # CHECK-NEXT: a = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
 # CHECK-NEXT: b = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
