@@ -74,7 +74,7 @@ class Runs:
         by = [x for i, x in enumerate(self.inputs) if x.type.dtype.startswith("float") and i in (self.case.by or [i])]
         if self.case.draws or self.case.by == () or not smooth or not by:
             return NOTHING
-        loss = sum((pt.cos(pt.arange(x.size)).reshape(x.shape) * x).sum() for x in smooth)
+        loss = sum((pt.cos(pt.arange(x.size)).reshape(x.shape) * x).sum() if x.type.ndim else x for x in smooth)
         try:
             gradients = pytensor.grad(loss, by, disconnected_inputs="ignore")
             wanted = reference(self.inputs, gradients, self.arrays)
