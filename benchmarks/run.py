@@ -55,8 +55,9 @@ BENCHMARKS = (
     "small_model_remedies",
     "small_loops",
     "fixed_functions",
+    "ops",
 )
-LONG = ("stability",)  # only where it is asked for
+LONG = ("stability", "ops")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

@@ -461,6 +461,11 @@ OPTIMIZATION = {
     "RootScalarOp": Case(functools.partial(_optimized, "root_scalar"), ("scalar", "scalar"), rtol=1e-5),
 }
 
-SPARSE = {name: Case(graph, arguments) for name, (graph, arguments) in sparse_cases.GRAPHS.items()}
+# Class names that tensors have too.
+SPARSE_TOO = ("Cast", "Dot")
+SPARSE = {
+    f"sparse.{name}" if name in SPARSE_TOO else name: Case(graph, arguments)
+    for name, (graph, arguments) in sparse_cases.GRAPHS.items()
+}
 
 CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **OPTIMIZATION, **DRAWS, **SPARSE}

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from op_cases import CASES, WITHOUT
+from op_cases import CASES, SPARSE_TOO, WITHOUT
 from op_runs import COLUMNS
 
 import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
@@ -245,9 +245,15 @@ def page(marks: Marks) -> str:
     return "\n".join(lines) + "\n"
 
 
+def name_of(class_: type) -> str:
+    """What a class is called on the page."""
+    sparse = class_.__module__.startswith("pytensor.sparse") and class_.__name__ in SPARSE_TOO
+    return f"sparse.{class_.__name__}" if sparse else class_.__name__
+
+
 def row(class_: type, marks: Marks) -> tuple[str, ...]:
     """The cells of an op."""
-    name = class_.__name__
+    name = name_of(class_)
     theirs = [of_backend(class_, "JAX"), of_backend(class_, "Numba"), in_c(class_)]
     remark = REMARKS.get(name, WITHOUT.get(name, ""))
     runs = marks.get(name, ("x" if ours(class_) else "", *[""] * (len(COLUMNS) - 1)))
@@ -256,7 +262,7 @@ def row(class_: type, marks: Marks) -> tuple[str, ...]:
 
 def unnamed() -> list[str]:
     """Ops that have a rule, but neither a graph nor a reason for none."""
-    return [class_.__name__ for class_ in ops() if ours(class_) and class_.__name__ not in {**CASES, **WITHOUT}]
+    return [name_of(class_) for class_ in ops() if ours(class_) and name_of(class_) not in {**CASES, **WITHOUT}]
 
 
 def main() -> None:
