@@ -33,7 +33,8 @@ from hlograph.dialects.tensor.elemwise import TABLE
 # Classes that are only derived from.
 BASES = """
     AbstractRNGConstructor AllocOp BaseBLAS BaseBlockDiagonal BaseSparseOp BaseSubtensor BinaryBitOp BinaryScalarOp
-    CAReduce COp CompositeOp ExternalCOp FixedLogicalComparison FixedOpCAReduce GemmRelated HasInnerGraph
+    CAReduce COp CompositeOp ExternalCOp FixedLogicalComparison FixedOpCAReduce FusibleSymbolicOp
+    FusibleSymbolicOpDerivative GemmRelated HasInnerGraph
     LogicalComparison MultivariateRandomVariable NonZeroDimsCAReduce Op OpWithCoreShape OpenMPOp Output RNGConsumerOp
     RandomVariable ScalarInnerGraphOp ScalarOp ScanMethodsMixin ScipyRandomVariable ScipyScalarWrapperOp
     ScipyVectorWrapperOp ScipyWrapperOp SolveBase Stack SymbolicOp SymbolicRandomVariable TensorSymbolicOp TypeCastingOp

@@ -6,6 +6,7 @@ from common import show
 from pytensor.breakpoint import PdbBreakpoint
 from pytensor.compile.ops import FromFunctionOp
 from pytensor.printing import Print
+from pytensor.tensor.linalg import qz
 from pytensor.tensor.optimize import minimize, minimize_scalar, root, root_scalar
 
 x, y, k, p = pt.dvector("x"), pt.dmatrix("y"), pt.dscalar("k"), pt.tensor("p", dtype="float64", shape=(3,))
@@ -84,3 +85,13 @@ show([p], list(root(p**2 - 2, p)), name="RootOp.static")
 # CHECK-NEXT: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<?xf64>, tensor<i1>
 show([x], list(root(x**2 - 2, x)), name="RootOp.dynamic")
+
+# CHECK-LABEL: module @QZ.static
+# CHECK-NEXT: a:5 = @hlograph.host(0, y, y) : tensor<i32>, tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>
+# CHECK-NEXT: return a#1, a#2, a#3, a#4 : tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>
+show([y], list(qz(y, y)), name="QZ.static", dims={"y": (3, 3)})
+
+# CHECK-LABEL: module @QZ.dynamic
+# CHECK-NEXT: a = concatenate<0>(size<0>(y), size<1>(y)) : tensor<2xi64>
+# CHECK-NEXT: b:5 = @hlograph.host(0, y, y, [], a, a, a, a) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+show([y], list(qz(y, y)), name="QZ.dynamic")

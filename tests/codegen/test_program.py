@@ -298,13 +298,13 @@ def test_interpret_complex():
 
 def test_interpret_refuses_what_would_end_the_process():
     text = """
-    func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-      %r = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
-      return %r : tensor<4xcomplex<f32>>
+    func.func @main(%x: tensor<2xui64>) -> tensor<4xui64> {
+      %state, %r = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui64>)
+      return %r : tensor<4xui64>
     }
     """
-    with pytest.raises(UnsupportedGraphError, match=r"stablehlo\.fft"):
-        hlograph.Program.parse(text).interpret(np.ones(4, np.complex64))
+    with pytest.raises(UnsupportedGraphError, match=r"stablehlo\.rng_bit_generator"):
+        hlograph.Program.parse(text).interpret(np.ones(2, np.uint64))
 
 
 def test_versions():

@@ -97,7 +97,7 @@ def columns(case):
     return inputs, values
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", SCALARS)
 def test_functions_of_a_number(name, policy):
@@ -122,7 +122,7 @@ def test_functions_of_a_number(name, policy):
 
 
 @pytest.mark.parametrize("name", [name for name, case in SCALARS.items() if not case.many])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_distribution_functions_of_one_number_alone(name):
     case = SCALARS[name]
     value = pt.lscalar("value")
@@ -155,7 +155,7 @@ def check_same(draws, what):
         np.testing.assert_allclose(other, first, rtol=1e-8, atol=1e-9, err_msg=what)
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("name", [name for name, case in SCALARS.items() if case.drawn])
 def test_draws_of_a_number(name):
     case, count = SCALARS[name], pt.lscalar("count")
@@ -184,7 +184,7 @@ def projections(draws, rng):
     return [*flat.T, *mixed.T, *np.square(mixed).T, np.sum(flat * np.roll(flat, 1, axis=1), axis=1)]
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_draws_of_arrays(name):
     case, count = ARRAYS[name], pt.lscalar("count")
@@ -205,7 +205,7 @@ def test_draws_of_arrays(name):
         agree(ours, theirs, f"{name}, projection {number}")
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", [name for name, case in ARRAYS.items() if case.has_logp])
 def test_functions_of_arrays(name):
     """At draws, and at what is moved away from them, where a constraint may be broken."""

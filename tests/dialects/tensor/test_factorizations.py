@@ -13,7 +13,7 @@ import scipy.linalg
 from matrices import normal, positive, weighted, well
 from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
-from support import assert_same, check_lowering
+from support import assert_same, check_lowering, reference
 
 import hlograph
 from hlograph import errors
@@ -445,9 +445,18 @@ def test_what_has_no_portable_form_is_refused(graph: pt.TensorVariable) -> None:
         program.compile(policy="padded")(normal(3, 3))
 
 
-def test_a_sorted_schur_form_is_refused() -> None:
-    with pytest.raises(errors.UnsupportedGraphError, match="Schur with sort='lhp'"):
-        hlograph.emit_stablehlo(([A], list(ptl.schur(A, sort="lhp"))))
+def test_what_only_scipy_has() -> None:
+    """QZ decompositions and sorted Schur forms, called in Python."""
+    values = {A: normal(4, 4), B: normal(4, 4)}
+    outputs = [*ptl.qz(A, B), *ptl.schur(A, output="real", sort="lhp")]
+    expected = reference([A, B], outputs, list(values.values()))
+    for policy in ("exact", "padded"):
+        found = hlograph.function([A, B], outputs, policy=policy)(*values.values())
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    batch = pt.dtensor3("batch")
+    with pytest.raises(errors.UnsupportedGraphError, match="Schur with sort='lhp' of a batch"):
+        hlograph.emit_stablehlo(([batch], list(ptl.schur(batch, sort="lhp"))))
 
 
 def test_tensor_inverse() -> None:
