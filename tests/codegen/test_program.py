@@ -299,8 +299,8 @@ def test_interpret_complex():
 def test_interpret_refuses_what_would_end_the_process():
     text = """
     func.func @main(%x: tensor<2xui64>) -> tensor<4xui64> {
-      %s, %r = "stablehlo.rng_bit_generator"(%x) <{rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}> : (tensor<2xui64>)
-        -> (tensor<2xui64>, tensor<4xui64>)
+      %s, %r = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY
+        : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui64>)
       return %r : tensor<4xui64>
     }
     """
