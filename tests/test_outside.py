@@ -1,11 +1,11 @@
-"""JAX's own primitive harnesses with named sizes: one in twenty, all of them every night (`make outside`)."""
+"""JAX's own primitive harnesses with named sizes: one in thirty, all of them every night (`make outside`)."""
 
 import os
 
 import outside
 import pytest
 
-EVERY = 1 if "HLOGRAPH_NIGHTLY" in os.environ else 20
+EVERY = 1 if "HLOGRAPH_NIGHTLY" in os.environ else 30
 PARTS = 12
 
 
