@@ -44,6 +44,8 @@ class Ratios:
 
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """All families; `--quick` one of five ops."""
+    import hlograph.pytensor  # noqa: F401  registers the mode
+
     report = Report(
         TITLE, ("family", "ops", "refused by JAX", "calls", "slowest", "first result", "latest", "ops", "most")
     )
