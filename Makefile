@@ -100,13 +100,17 @@ nightly: setup
 	echo '==> and Scans, beside the library'"'"'s own loop' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
 		$(NIGHTLY_PYTEST) tests/property/test_scans.py
+	@seed=$${HLOGRAPH_SEED:-$$($(PY) -c 'import random; print(random.randrange(10**8))')}; \
+	echo "==> rows of different lengths, HLOGRAPH_SEED=$$seed" && \
+	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( $${HLOGRAPH_PROGRAMS:-10000} / 20 + 1 )) \
+		$(NIGHTLY_PYTEST) tests/property/test_rows.py
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 
 # One in thirty of them is in `make test`, all are in `make nightly`.
 outside: setup
 	@for policy in padded exact; do echo "==> $$policy"; $(PY) tests/outside.py --policy $$policy || exit 1; done
-	@for under in vmap grad; do echo "==> $$under"; $(PY) tests/outside.py --every 4 --under $$under || exit 1; done
+	@for under in vmap grad rows; do echo "==> $$under"; $(PY) tests/outside.py --every 4 --under $$under || exit 1; done
 
 # Their text is fetched from PyTensor's repository, or from the clone of it that PYTENSOR_GIT names.
 CONFORMANCE ?=

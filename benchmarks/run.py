@@ -46,6 +46,7 @@ BENCHMARKS = (
     "simplify",
     "loops",
     "live_loops",
+    "rows",
     "scans",
     "rounding",
     "unrolled",

@@ -20,7 +20,7 @@ from .dims_text import parse as parse_dim
 from .errors import GraphError
 from .signature import Argument
 
-DimsArgument = Mapping[Any, Sequence[str | int | None]]
+DimsArgument = Mapping[Any, Sequence[Any]]  # of names, sizes, None, and one `...`
 
 
 @dataclass
@@ -63,6 +63,22 @@ def root_base(name: str, number: int) -> str:
     return name if name.isascii() and name.isidentifier() else f"arg{number}"
 
 
+def unfolded(axes: Sequence[Any], rank: int) -> tuple[Any, ...]:
+    """Axes in which `...` stands for any number of axes that nothing is said of, as those of an array of this rank.
+
+    Raises:
+        ValueError: it is there twice, or the array has fewer axes than the rest needs.
+    """
+    if ... not in axes:
+        return tuple(axes)
+    place, rest = list(axes).index(...), len(axes) - 1
+    if ... in axes[place + 1 :]:
+        raise ValueError("`...` may stand once")
+    if rest > rank:
+        raise ValueError(f"{rest} entries beside `...`, but there are {rank} axes")
+    return (*axes[:place], *[None] * (rank - rest), *axes[place + 1 :])
+
+
 def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:
     """Names for arguments and their open axes; `dims` may be keyed by name or by variable."""
     names = unique([x.name for x in inputs])
@@ -74,7 +90,11 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
             raise GraphError(f"dims names {key!r}, which is not an input (inputs: {', '.join(names)})")
         if isinstance(value, str | int):
             value = (value,)
-        wanted[name] = tuple(value)
+        rank = len(next(x for x, own in zip(inputs, names, strict=True) if own == name).shape)
+        try:
+            wanted[name] = unfolded(value, rank)
+        except ValueError as error:
+            raise GraphError(f"dims of {name!r}: {error}") from None
     taken = {
         root
         for entries in wanted.values()

@@ -29,9 +29,10 @@ _WHERE = {
     "Stats": ".runtime.executables.stats",
     "Bucket": ".runtime.executables.policy",
     "CpuOptions": ".runtime.options",
-    "function": ".runtime.function",
+    "function": ".runtime.graphs",
     "jit": ".runtime.jit",
     "Mode": ".pytensor",
+    "Ragged": ".runtime.ragged.values",
     "lowers": ".dialects.registry",
     "lowers_with_jax": ".dialects.tensor.jax_ops",
     "HlographError": ".codegen.errors",
@@ -48,6 +49,7 @@ __all__ = [
     "HlographError",
     "Mode",
     "Program",
+    "Ragged",
     "SparseParts",
     "Stats",
     "__version__",
@@ -80,9 +82,11 @@ if TYPE_CHECKING:
     from .pytensor import Mode
     from .runtime.executables.policy import Bucket
     from .runtime.executables.stats import Stats
-    from .runtime.function import Function, function
+    from .runtime.function import Function
+    from .runtime.graphs import function
     from .runtime.jit import jit
     from .runtime.lowered.ahead import deserialize_and_load
+    from .runtime.ragged.values import Ragged
     from .tools.explanation import explain
 
 

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import jax
 
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
-from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
@@ -45,19 +44,16 @@ from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded
 from .executables.executable import Account, Check, Executable
 from .executables.padding import Adapter
-from .executables.policy import Plan, Policies, PolicyArgument, warn_of_recompilation, warn_of_refusal
+from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_refusal
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
 from .host import is_from_python
 from .lowered.ahead import AheadFunction
 from .lowered.stages import Lowered
-from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
+from .options import CompileOptions
 from .transforms.derived import Derived
 from .transforms.function_call import FunctionCall
 from .transforms.primitive import call, report
-
-if TYPE_CHECKING:
-    from ..dialects.frontend import OnUnsupported
 
 
 class Function:
@@ -462,62 +458,4 @@ def _padded_check(prepared: PreparedProgram) -> Check:
     return check
 
 
-def function(
-    inputs: Any,
-    results: Any,
-    /,
-    *,
-    dims: Any = None,
-    device: Any = None,
-    name: str = "main",
-    rewrite: bool | Literal["full"] = True,
-    cache_size: int = DEFAULT_CACHE_SIZE,
-    policy: PolicyArgument = "auto",
-    optimize: Optimize = "default",
-    reassociate: bool = True,
-    cpu: CpuArgument = "auto",
-    outputs: Literal["jax", "numpy"] = "jax",
-    on_unsupported: OnUnsupported = "refuse",
-) -> Function:
-    """Emits and compiles in one.
-
-    Args:
-        inputs: the graph's inputs, in call order.
-        results: one output variable, or several.
-        dims: names or sizes for the axes of inputs, see `emit_stablehlo`.
-        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
-        name: the program's name, seen in profiles.
-        rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
-            stabilization), "full" for those of its own compiled modes, False for none; see docs/rewriting.md.
-        cache_size: how many executables are kept.
-        policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
-            size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
-            name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
-        optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
-            `["sink_reductions"]`; see docs/passes.md.
-        reassociate: False keeps every bit of the results of what `optimize` does.
-        cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
-            of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
-            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/cpu.md.
-        outputs: "jax" or "numpy", the arrays that calls return.
-        on_unsupported: "host" has ops without a lowering rule run by the graph library, in Python; see docs/host.md.
-
-    Returns:
-        The callable. A single output comes back as one array, several as a tuple.
-    """
-    from ..dialects.frontend import emit_stablehlo
-
-    options = CompileOptions.of(
-        device=device,
-        cache_size=cache_size,
-        policy=policy,
-        optimize=optimize,
-        reassociate=reassociate,
-        cpu=cpu,
-        outputs=outputs,
-    )
-    program = emit_stablehlo((inputs, results), dims=dims, name=name, rewrite=rewrite, on_unsupported=on_unsupported)
-    return Function(program, options)
-
-
-__all__ = ["Function", "Stats", "function"]
+__all__ = ["Function", "Stats"]

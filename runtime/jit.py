@@ -26,7 +26,7 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
-from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state
+from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
@@ -45,6 +45,8 @@ from .lowered.jit_lower import lower
 from .lowered.recorder import Stages
 from .lowered.stages import Lowered
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
+from .ragged.arguments import is_ragged
+from .ragged.jitted import RaggedJit
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
@@ -429,4 +431,28 @@ def jit(
         outputs=outputs,
     )
     given = {name: value for name, value in options.items() if value is not None}
+    if is_ragged(dims or {}):
+        return _of_rows(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
     return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
+
+
+def _of_rows(
+    function: Any,
+    dims: Mapping[str, Any],
+    static_argnames: Any,
+    static_argnums: Any,
+    constraints: Sequence[str],
+    how: CompileOptions,
+    options: Mapping[str, Any],
+) -> RaggedJit:
+    """A function of rows of different lengths."""
+    found = vmapped(function)
+    if found is None:
+        raise OptionError(
+            "hlograph.jit: sizes of rows (`n[b]` in dims) are for what jax.vmap returns: hlograph.jit(jax.vmap(f, "
+            "in_axes), dims=...), where f is a function of one row. Call what comes back from a function that does "
+            "more, such as a loss, and take its gradient with jax.grad"
+        )
+    if options:
+        raise OptionError(f"hlograph.jit: rows of different lengths do not go with {next(iter(options))}")
+    return RaggedJit(found, dims, static_argnames, static_argnums, constraints, how)

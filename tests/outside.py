@@ -25,6 +25,8 @@ import numpy as np
 
 import hlograph
 from hlograph.codegen.dtypes import kind_of
+from hlograph.codegen.passes.batch import batch as batch_pass
+from hlograph.codegen.program import Program
 from hlograph.errors import HlographError
 
 # Relative to the largest magnitude: sums of another length are added in another order.
@@ -71,8 +73,51 @@ def gradient(function: Any) -> Any:
 TRANSFORMATIONS: dict[str, Any] = {"call": lambda f: f, "jit": jax.jit, "vmap": batch, "grad": gradient}
 
 
+def judge_rows(harness: Any) -> Verdict:
+    """Compares the batch pass with `jax.jit` of each row; some arguments are the same for all rows."""
+    name = harness.fullname
+    args = harness.dyn_args_maker(np.random.RandomState(0))
+    keys = [jax.dtypes.issubdtype(getattr(x, "dtype", None), jax.dtypes.prng_key) for x in args if hasattr(x, "dtype")]
+    if not args or any(keys) or "isstable_False" in name:
+        return Verdict(name, "silent", "no arguments, keys, or the order of equal keys is open")
+    seed = crc32(name.encode())
+    shuffle = np.random.RandomState(seed % 2**31)
+    call = function_of(harness, len(args))
+    shared = {i for i in range(len(args)) if len(args) > 1 and (seed >> i) % 4 == 0}
+    shared = set() if len(shared) == len(args) else shared
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        args = [np.array(jax.numpy.asarray(x)) for x in args]
+        rows = [args] + [
+            [x if i in shared else shuffle.permutation(x.ravel()).reshape(x.shape) for i, x in enumerate(args)]
+            for _ in range(2)
+        ]
+        try:
+            expected = [jax.tree.leaves(jax.jit(call)(*row)) for row in rows]
+        except Exception as error:
+            return Verdict(name, "silent", f"jax.jit: {_line(error)}")
+        try:
+            module, _ = batch_pass(hlograph.jit(call).program(*args).copy_module(), len(rows), shared=shared)
+            given = [x if i in shared else np.stack([row[i] for row in rows]) for i, x in enumerate(args)]
+            found = Program(module).compile(optimize="none").run(given)
+        except HlographError as error:
+            return Verdict(name, "refused", _line(error))
+        except Exception as error:
+            return Verdict(name, "broken", f"{type(error).__name__}: {_line(error)}")
+    said = np.tril if harness.group_name == "cholesky" else np.asarray
+    for number, own in enumerate(expected):
+        for x, y in zip(found, own, strict=True):
+            y = jax.random.key_data(y) if jax.dtypes.issubdtype(y.dtype, jax.dtypes.prng_key) else y
+            why = difference(said(np.asarray(x)[number]), said(np.asarray(y)))
+            if why:
+                return Verdict(name, "wrong", f"row {number}: {why}")
+    return Verdict(name, "right")
+
+
 def judge(harness: Any, policy: str, under: str = "call") -> Verdict:
     """Compares `hlograph.jit` of a harness with `jax.jit` of it, called or under a transformation."""
+    if under == "rows":
+        return judge_rows(harness)
     transformed = TRANSFORMATIONS[under]
     name = harness.fullname
     args = harness.dyn_args_maker(np.random.RandomState(0))  # what the harnesses take
@@ -147,7 +192,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--turn", type=int, default=0, help="which of them")
     parser.add_argument("--only", default="", help="those with this in their names")
     parser.add_argument("--policy", default="padded", choices=("padded", "exact", "auto"))
-    parser.add_argument("--under", default="call", choices=TRANSFORMATIONS)
+    parser.add_argument("--under", default="call", choices=[*TRANSFORMATIONS, "rows"])
     parser.add_argument("--verbose", action="store_true", help="also what is refused")
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()

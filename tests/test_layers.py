@@ -30,7 +30,8 @@ FLOORS = (
     ("codegen.passes",),
     (
         *("codegen.program", "codegen.artifact", "codegen.recipe"),
-        *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.source", "codegen.sparse_parts"),
+        *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.rows", "codegen.source"),
+        "codegen.sparse_parts",
     ),
     ("codegen.emit",),
     ("dialects",),

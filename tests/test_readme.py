@@ -115,6 +115,19 @@ def test_random_variables():
     assert found["again"].shape == (3,)
 
 
+def test_rows_of_different_lengths():
+    import jax
+
+    found = run("docs/ragged.md", 0)
+    rnn, w, rows = found["rnn"], found["w"], found["rows"]
+    for own, x in zip(found["found"], rows, strict=True):
+        np.testing.assert_allclose(own, rnn(w, x), rtol=1e-5)
+    expected = jax.grad(lambda w: sum((rnn(w, x) ** 2).sum() for x in rows))(w)
+    np.testing.assert_allclose(found["gradient"], expected, rtol=1e-4)
+    logp = run("docs/ragged.md", 1, **found)["logp"]
+    np.testing.assert_allclose(logp([np.ones(3), np.zeros(0), np.ones(5)], 0.5), [-0.375, 0, -0.625])
+
+
 def test_small_models(capsys):
     found = run("docs/cpu.md", 0)
     assert "'client: synchronous'" in capsys.readouterr().out

@@ -458,3 +458,24 @@ def host_callback(lowering: Any, function: Callable[..., Any]) -> tuple[str, int
         raise ValueError("each of several devices would call it")
     module.add_host_callback(function)
     return f"xla_ffi_python_{kinds[platforms[0]]}_callback", len(module.host_callbacks) - 1
+
+
+class Vmapped(NamedTuple):
+    """What `jax.vmap` was given."""
+
+    function: Callable[..., Any]
+    in_axes: Any
+    out_axes: Any
+    axis_name: Any
+
+
+def vmapped(function: Any) -> Vmapped | None:
+    """What `jax.vmap` made a function of; None for any other function. Read from its closure: JAX does not tell."""
+    if not inspect.isfunction(function) and hasattr(function, "trace"):  # what `jax.jit` returns
+        function = getattr(function, "__wrapped__", None)
+    while inspect.isfunction(function):
+        names = inspect.getclosurevars(function).nonlocals
+        if function.__code__.co_name == "vmap_f" and {"in_axes", "out_axes", "fun"} <= names.keys():
+            return Vmapped(names["fun"], names["in_axes"], names["out_axes"], names.get("axis_name"))
+        function = names.get("fun") if function.__code__.co_name == "reraise_with_filtered_traceback" else None
+    return None

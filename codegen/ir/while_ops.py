@@ -19,6 +19,14 @@ from .walk import terminator
 Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
 
 
+def loop(inits: Sequence[ir.Value], condition: ops.Body, body: ops.Body) -> list[ir.Value]:
+    """A loop: while `condition` of the carries holds, they become what `body` makes of them."""
+    made, types = _make(inits), [value.type for value in inits]
+    ops.fill(made.regions[0], types, condition)
+    ops.fill(made.regions[1], types, body)
+    return list(made.results)
+
+
 def _make(inits: Sequence[ir.Value]) -> ir.Operation:
     types = [value.type for value in inits]
     return ir.Operation.create("stablehlo.while", results=types, operands=list(inits), regions=2)

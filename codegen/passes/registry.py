@@ -144,6 +144,7 @@ def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
 _TABLE = (
     _ours("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
     _ours("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
+    _ours("batch", "a leading axis on all arguments and results, batch{size=64}"),
     _ours("inline", "inline calls, drop functions without a use"),
     _ours("roll_loops", "straight-line code that repeats a block becomes a loop"),
     _ours("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),

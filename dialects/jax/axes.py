@@ -22,7 +22,7 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.dims_text import parse
 from ...codegen.errors import GraphError
-from ...codegen.inputs import fresh, root_base
+from ...codegen.inputs import fresh, root_base, unfolded
 from ...codegen.signature import Argument, Signature
 from .scope import Scope, read_size
 
@@ -36,7 +36,8 @@ def name_axes(arguments: Mapping[str, Any], dims: Mapping[str, Any]) -> dict[str
 
     Args:
         arguments: name to a pytree of arrays or specs.
-        dims: name to the axes of a leaf (`("n", None, 4)`: named, left as it is, of this size), or to a container of
+        dims: name to the axes of a leaf (`("n", None, 4)`: named, left as it is, of this size; `...` stands for any
+            number of axes that are left as they are), or to a container of
             such that matches the argument's down to some depth; the axes of an inner node count for all leaves below
             it that have as many.
 
@@ -59,7 +60,8 @@ def name_axes(arguments: Mapping[str, Any], dims: Mapping[str, Any]) -> dict[str
 
 def _is_axes(entry: Any) -> bool:
     return isinstance(entry, str | int) or (
-        type(entry) in (tuple, list) and all(axis is None or isinstance(axis, str | int | np.integer) for axis in entry)
+        type(entry) in (tuple, list)
+        and all(axis in (None, ...) or isinstance(axis, str | int | np.integer) for axis in entry)
     )
 
 
@@ -68,6 +70,9 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
     if entry is None or _is_axes(entry):
         axes = (entry,) if isinstance(entry, str | int) else entry
         leaves = [(path + path_text(keys), leaf) for keys, leaf in tree_util.tree_flatten_with_path(value)[0]]
+        if axes is not None and ... in axes:
+            yield from ((where, leaf, _unfolded(axes, len(_shape(leaf)), where)) for where, leaf in leaves)
+            return
         if axes is not None and leaves and all(len(axes) != len(_shape(leaf)) for _, leaf in leaves):
             ranks = ", ".join(sorted({str(len(_shape(leaf))) for _, leaf in leaves}))
             raise GraphError(f"dims of {path!r} has {len(axes)} entries, but the argument has {ranks} axes")
@@ -84,6 +89,14 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
     for keys, child in children:
         text = path_text(keys)
         yield from _spread(entries.get(text), child, path + text)
+
+
+def _unfolded(axes: Sequence[Any], rank: int, path: str) -> Sequence[Any]:
+    """Axes with `...`, which stands for any number of axes that stay as they are, as those of an array."""
+    try:
+        return unfolded(axes, rank)
+    except ValueError as error:
+        raise GraphError(f"dims of {path!r}: {error}") from None
 
 
 def path_text(path: Path) -> str:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ... import builder as hlo
 from ... import dims as dimension
 from ... import signature as signatures
@@ -58,7 +60,9 @@ def run(module: ir.Module, _report: Report, /, *, poison: bool = False, **bounds
     replace_body(module, padded)
 
 
-def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False) -> tuple[ir.Module, list[Action]]:
+def pad(
+    module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False, zeros: bool = False
+) -> tuple[ir.Module, list[Action]]:
     """The padded module, in the context of `module`, and what was done where.
 
     Args:
@@ -67,6 +71,7 @@ def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False)
             Of the sizes from data, those that have no bound of their own need one; where it is missing, the result is
             the program that computes this size: its only result is the size.
         poisoned: take the padding of arguments for unknown, not zero.
+        zeros: the padding of results is zero.
 
     Raises:
         PassError: unknown root, missing or negative bound.
@@ -78,6 +83,8 @@ def pad(module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False)
         checks = signature.checks
         try:
             outputs = walk.outputs(handles, poisoned=poisoned)
+            if zeros:
+                outputs = [padder.fill(x, range(x.ndim), np.zeros((), x.dtype)) for x in outputs]
             results = _results(padder, signature, outputs)
         except Pending as pending:
             checks = ()

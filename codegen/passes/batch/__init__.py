@@ -1,0 +1,160 @@
+"""batch: a static module becomes one for many rows, with a leading axis on its arguments and results.
+
+    before  func.func @main(%w: tensor<4xf64>, %x: tensor<16x4xf64>, %n: tensor<i32>) -> tensor<f64>
+    after   func.func @main(%w: tensor<4xf64>, %x: tensor<64x16x4xf64>, %n: tensor<64xi32>, %rows: tensor<64xi1>)
+                -> tensor<64xf64>                                       batch{size=64} with `w` shared
+
+Meaning: row j of each result is the module's result for row j of the arguments; of shared arguments there is one for
+all. `%rows` says which rows count: the others run along, raise no flags and are in no sum. Results can be summed over
+the rows instead, as cotangents of shared arguments are. A loop turns as often as its longest row needs, and rows that
+are finished keep their carries.
+
+Preconditions: static shapes; no calls of Python. Rounding: dots and reductions may associate in another order, sums
+over rows too; nothing else changes. An op without a rule runs row by row, in a loop; the report says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ... import signature as signatures
+from ...errors import PassError
+from ...ir import ops
+from ...ir.bindings import ir, run_pipeline
+from ...ir.functions import add_function
+from ...ir.host_calls import host_calls
+from ...ir.modules import replace_body
+from ...ir.values import dtype_of
+from ...ir.walk import main_function, module_name
+from ...signature import Argument, Signature
+from ..report import Report
+from . import combining, control, elements, indexed, sums
+from .batcher import RULES, Batcher, Row
+
+
+def run(module: ir.Module, report: Report, /, *, size: int = 2) -> None:
+    """The pass by name: all arguments get the axis."""
+    batched, looped = batch(module, size)
+    for name, count in looped.items():
+        report.refused(name, f"{count} of them run row by row")
+    report.applied(module.operation)
+    replace_body(module, batched)
+
+
+def batch(
+    module: ir.Module,
+    size: int,
+    *,
+    shared: Collection[int] = (),
+    summed: Collection[int] = (),
+    order: Sequence[int] | None = None,
+    rows: str = "",
+    zeros: bool = False,
+) -> tuple[ir.Module, dict[str, int]]:
+    """The batched module, in the context of `module`, and how often each op runs row by row.
+
+    Args:
+        module: a static module; not changed.
+        size: of the new axis, at least 1.
+        shared: the arguments that have no new axis.
+        summed: the results that are sums over the rows, without the new axis.
+        order: the batched module's arguments, as numbers of the module's (and the number behind them for `rows`).
+        rows: the name of a further argument, a vector of booleans, that says which rows count; "" where all do.
+        zeros: rows that do not count give zeros.
+
+    Raises:
+        PassError: the module is not static, or calls Python.
+    """
+    signature = signatures.read(module)
+    if not signature.is_static:
+        raise PassError("batch needs static shapes: specialize or pad the program first")
+    if host_calls(module):
+        raise PassError("batch: the program calls Python functions, which take one row each")
+    if size < 1:
+        raise PassError(f"batch: size must be at least 1, got {size}")
+    source = main_function(module)
+    block = source.regions[0].blocks[0]
+    count = len(block.arguments)
+    placed = list(range(count + bool(rows)) if order is None else order)
+    with module.context, source.location:
+        made = ir.Module.create()
+        made.operation.attributes["sym_name"] = ir.StringAttr.get(module_name(module))
+        batcher = Batcher(made, size, sums.demanded(block, summed))
+
+        def body(*values: ir.Value) -> list[ir.Value]:
+            given = dict(zip(placed, values, strict=True))
+            if rows:
+                batcher.active = given[count]
+            found = batcher.block(block, [Row(given[number], number not in shared) for number in range(count)])
+            return _returned(batcher, signature, found, summed, zeros)
+
+        types = [x.type if number in shared else batcher.type_of(x) for number, x in enumerate(block.arguments)]
+        types += [ops.tensor_type(np.dtype(bool), [size])] if rows else []
+        with ir.InsertionPoint(made.body):
+            for operation in module.body.operations:
+                if operation.operation.name == "func.func" and operation.operation != source:
+                    operation.operation.clone(ip=ir.InsertionPoint.current)
+            main = add_function("main", [types[number] for number in placed], body)
+        signatures.write(main, _signature(signature, size, shared, summed, placed, rows))
+    run_pipeline(made, "canonicalize,cse,symbol-dce", name="batch")
+    return made, dict(batcher.looped)
+
+
+def _returned(
+    batcher: Batcher, signature: Signature, found: list[Row], summed: Collection[int], zeros: bool
+) -> list[ir.Value]:
+    flags = found[len(signature.results) :]
+    values = [
+        sums.total(batcher, row) if number in summed else _or_zero(batcher, batcher.full(row), zeros)
+        for number, row in enumerate(found[: len(signature.results)])
+    ]
+    return values + [_worst(batcher, row) for row in flags]
+
+
+def _or_zero(batcher: Batcher, value: ir.Value, zeros: bool) -> ir.Value:
+    return value if batcher.active is None or not zeros else batcher.where_active(value, ops.filled(value, 0))
+
+
+def _worst(batcher: Batcher, flags: Row) -> ir.Value:
+    """The flags of checks: of each the least, which says that it failed (false, or minus the step) if it did."""
+    if not flags.each:
+        return flags.value
+    value = flags.value
+    if batcher.active is not None:
+        value = batcher.where_active(value, ops.full_like(value, 1))
+    combine = "stablehlo.and" if dtype_of(value).kind == "b" else "stablehlo.minimum"
+    return ops.reduce(combine, value, ops.scalar(1, value), [0])
+
+
+def _signature(
+    signature: Signature,
+    size: int,
+    shared: Collection[int],
+    summed: Collection[int],
+    placed: Sequence[int],
+    rows: str,
+) -> Signature:
+    arguments = [
+        replace(
+            argument,
+            dims=argument.dims if number in shared else (size, *argument.dims),
+            values=(),
+            live=(),
+            size="",
+            live_values=(),
+        )
+        for number, argument in enumerate(signature.arguments)
+    ]
+    if rows:
+        arguments.append(Argument(rows, np.dtype(bool), (size,)))
+    results = [
+        replace(result, dims=result.dims if number in summed else (size, *result.dims), live=(), size="")
+        for number, result in enumerate(signature.results)
+    ]
+    return Signature(tuple(arguments[number] for number in placed), tuple(results), (), (), signature.checks)
+
+
+__all__ = ["RULES", "batch", "combining", "control", "elements", "indexed", "run", "sums"]

@@ -1,0 +1,264 @@
+"""`Batcher`: walks a static module op by op and makes its batched version.
+
+In: blocks of the module, and what stands for their arguments. Out: the same ops at the current place, with the batch
+axis in front where something depends on it. A rule is a function of the batcher and an op, registered by the op's name;
+it is asked only where an operand has the axis. Decision to know: a rule may return `NotImplemented`; the op then runs
+row by row, in a loop, and is counted in `looped`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import PassError
+from ...ir import ops
+from ...ir.attributes import flag_of
+from ...ir.bindings import ir, stablehlo
+from ...ir.clone import replace_operands
+from ...ir.kinds import EFFECTS, is_elementwise
+from ...ir.values import sizes_of
+from ...ir.walk import terminator
+from ...ir.while_ops import counted
+
+
+@dataclass(frozen=True)
+class Row:
+    """What stands for a value of the module.
+
+    Attributes:
+        value: of the batched module.
+        each: whether it has the batch axis in front; else it is the same for all rows.
+        total: it is the sum over the rows that count, and nothing else of it is needed.
+    """
+
+    value: ir.Value
+    each: bool
+    total: bool = False
+
+
+Rule = Callable[["Batcher", ir.Operation], Any]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Registers a rule for ops of StableHLO, or for ops by their full names."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES[name if "." in name else f"stablehlo.{name}"] = function
+        return function
+
+    return register
+
+
+class Batcher:
+    """The walk.
+
+    Attributes:
+        module: the batched one.
+        size: of the batch axis.
+        active: which rows count at the current place, a vector of booleans; None for all. What the others hold is
+            never seen, but must not keep a loop running.
+        summed: the values of which only the sum over the rows is needed.
+        looped: how often ops of a name run row by row.
+        rows: what stands for the values so far.
+    """
+
+    def __init__(self, module: ir.Module, size: int, summed: Collection[ir.Value] = ()) -> None:
+        self.module = module
+        self.size = size
+        self.active: ir.Value | None = None
+        self.summed = frozenset(summed)
+        self.looped: Counter[str] = Counter()
+        self.rows: dict[ir.Value, Row] = {}
+        self._given: dict[ir.Value, Row] = {}
+
+    # ---- values -----------------------------------------------------------------------------------------------------
+
+    def type_of(self, value: ir.Value) -> ir.RankedTensorType:
+        """The type with the batch axis."""
+        return ops.tensor_type(value, [self.size, *sizes_of(value)])
+
+    def row(self, value: ir.Value) -> Row:
+        """What stands for a value."""
+        return self.rows[value]
+
+    def is_each(self, values: Iterable[ir.Value]) -> bool:
+        """Whether one of the values has the batch axis."""
+        return any(self.rows[value].each for value in values)
+
+    def full(self, row: Row) -> ir.Value:
+        """A value with the batch axis."""
+        assert not row.total
+        if row.each:
+            return row.value
+        shape = sizes_of(row.value)
+        return ops.broadcast_in_dim(row.value, [self.size, *shape], range(1, len(shape) + 1))
+
+    def each(self, values: Iterable[ir.Value]) -> list[ir.Value]:
+        """What stands for values, all with the batch axis."""
+        return [self.full(self.rows[value]) for value in values]
+
+    def where(self, mask: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
+        """`value` in the rows of a mask, `other` in the rest."""
+        return stablehlo.select(ops.broadcast_in_dim(mask, sizes_of(value), [0]), value, other)
+
+    def where_active(self, value: ir.Value, other: ir.Value) -> ir.Value:
+        """`value` in the rows that count, `other` in the rest."""
+        return value if self.active is None else self.where(self.active, value, other)
+
+    # ---- the walk ---------------------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, arguments: Sequence[Row]) -> list[Row]:
+        """Makes a block's ops at the current place; what its terminator returns."""
+        self.rows.update(zip(block.arguments, arguments, strict=True))
+        last = terminator(block)
+        for opened in block.operations:
+            operation = opened.operation
+            if operation == last:
+                break
+            with operation.location:
+                found = self._operation(operation)
+            self.rows.update(zip(operation.results, found, strict=True))
+        return [self.rows[value] for value in last.operands]
+
+    @contextmanager
+    def given(self, known: Mapping[ir.Value, Row]) -> Iterator[None]:
+        """Meanwhile values that are known stand for results of ops."""
+        outer, self._given = self._given, {**self._given, **known}
+        yield
+        self._given = outer
+
+    def _operation(self, operation: ir.Operation) -> list[Row]:
+        if self._given and len(operation.results) == 1 and operation.results[0] in self._given:
+            return [self._given[operation.results[0]]]
+        special = CONTROL.get(operation.name)
+        if special is not None:
+            found: list[Row] = special(self, operation)
+            return found
+        read = [*operation.operands, *captured(operation)]
+        if any(self.rows[value].total for value in read):
+            return SUMS[operation.name](self, operation)
+        if not self.is_each(read):
+            return self.same(operation)
+        if operation.name in EFFECTS and not _is_pure_call(operation):
+            raise PassError(f"batch: {operation.name} does more than to give a result, and cannot run for many rows")
+        name = "elementwise" if is_elementwise(operation) else operation.name
+        made = NotImplemented if self.is_each(captured(operation)) else RULES.get(name, _none)(self, operation)
+        if made is NotImplemented:
+            made = self._row_by_row(operation)
+        return [Row(value, True) for value in made]
+
+    def same(self, operation: ir.Operation) -> list[Row]:
+        """An op none of whose operands has the batch axis, as it is."""
+        copy = operation.clone(ip=ir.InsertionPoint.current)
+        replace_operands(copy, _Values(self.rows))
+        return [Row(result, False) for result in copy.results]
+
+    def like(
+        self,
+        operation: ir.Operation,
+        operands: Sequence[ir.Value],
+        shapes: Sequence[Sequence[int]] | None = None,
+        **attributes: ir.Attribute,
+    ) -> list[ir.Value]:
+        """A copy of an op with other operands and attributes; results have the batch axis in front unless told."""
+        copy = operation.clone(ip=ir.InsertionPoint.current)
+        replace_operands(copy, _Values(self.rows))
+        for place, value in enumerate(operands):
+            copy.operands[place] = value
+        for name, attribute in attributes.items():
+            copy.attributes[name] = attribute
+        for number, (old, new) in enumerate(zip(operation.results, copy.results, strict=True)):
+            new.set_type(self.type_of(old) if shapes is None else ops.tensor_type(old, shapes[number]))
+        return list(copy.results)
+
+    def _row_by_row(self, operation: ir.Operation) -> list[ir.Value]:
+        """An op without a rule, in a loop over the rows."""
+        self.looped[operation.name] += 1
+        outside = dict(self.rows)
+        read = [value for value in {*operation.operands, *captured(operation)} if outside[value].each]
+        buffers = [ops.filled(result, 0, [self.size, *sizes_of(result)]) for result in operation.results]
+
+        def turn(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
+            for value in read:
+                self.rows[value] = Row(_row(outside[value].value, index), False)
+            copy = operation.clone(ip=ir.InsertionPoint.current)
+            replace_operands(copy, _Values(self.rows))
+            return [_with_row(carry, x, index) for carry, x in zip(carries, copy.results, strict=True)]
+
+        made = counted(0, self.size, 1, buffers, turn)
+        self.rows.update({value: outside[value] for value in read})
+        return made
+
+
+# Rules of ops with blocks that are run, which may leave results without the axis; and of sums, see `sums.py`.
+CONTROL: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
+SUMS: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
+
+
+class _Values(Mapping[ir.Value, ir.Value]):
+    """`Batcher.rows` as what stands for values in `replace_operands`."""
+
+    def __init__(self, rows: dict[ir.Value, Row]) -> None:
+        self._rows = rows
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._rows
+
+    def __getitem__(self, value: ir.Value) -> ir.Value:
+        return self._rows[value].value
+
+    def __iter__(self) -> Iterator[ir.Value]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _none(_batcher: Batcher, _operation: ir.Operation) -> Any:
+    return NotImplemented
+
+
+def _row(value: ir.Value, index: ir.Value) -> ir.Value:
+    """Row `index` of an array."""
+    shape = sizes_of(value)[1:]
+    starts = [index, *[ops.scalar(0, index)] * len(shape)]
+    return ops.reshape(ops.dynamic_slice(value, starts, [1, *shape]), shape)
+
+
+def _with_row(array: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
+    """An array with another row `index`."""
+    shape = sizes_of(row)
+    return ops.dynamic_update_slice(array, ops.reshape(row, [1, *shape]), [index, *[ops.scalar(0, index)] * len(shape)])
+
+
+def captured(operation: ir.Operation) -> list[ir.Value]:
+    """Values from outside that an op's regions read."""
+    if not operation.regions:
+        return []
+    inside: set[ir.Value] = set()
+    read: dict[ir.Value, None] = {}
+    stack = [block for region in operation.regions for block in region.blocks]
+    while stack:
+        block = stack.pop(0)
+        inside.update(block.arguments)
+        for opened in block.operations:
+            inner = opened.operation
+            inside.update(inner.results)
+            read.update(dict.fromkeys(inner.operands))
+            stack.extend(each for region in inner.regions for each in region.blocks)
+    return [value for value in read if value not in inside]
+
+
+def _is_pure_call(operation: ir.Operation) -> bool:
+    """Whether an op whose name says nothing of it says itself that it does no more than to give a result."""
+    if operation.name == "stablehlo.rng":
+        return True
+    if operation.name != "stablehlo.custom_call":
+        return False
+    return not flag_of(operation, "has_side_effect", False)

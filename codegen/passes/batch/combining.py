@@ -1,0 +1,143 @@
+"""Batching rules of ops whose elements come from many: dots, reductions, sorts, windows, convolutions, solutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir import ops
+from ...ir.attributes import convolution_numbers, dense_attr, dot_numbers, flag_of, integers
+from ...ir.axes import dot_axes
+from ...ir.bindings import current_context, ir
+from ...ir.kinds import identity, monoid_of
+from ...ir.values import dtype_of, sizes_of
+from .batcher import Batcher, rule
+from .elements import number, shifted
+
+
+@rule("dot_general")
+def dot(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
+    """One side with the axis: it is one that the dot keeps. Both: one of its batches."""
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
+    sides = [batcher.row(value) for value in op.operands]
+    contracting = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+    batching = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
+    both = all(side.each for side in sides)
+    for place, side in enumerate(sides):
+        if side.each:
+            contracting[place] = shifted(contracting[place])
+            batching[place] = ([0] if both else []) + shifted(batching[place])
+    shapes = [sizes_of(side.value) for side in sides]
+    found = dot_axes((contracting[0], contracting[1]), (batching[0], batching[1]), [len(shape) for shape in shapes])
+    sizes: dict[int | None, int] = {}
+    for axes, shape in zip(found, shapes, strict=True):
+        sizes.update(zip(axes, shape, strict=True))
+    sizes.pop(None, None)
+    shape = [sizes[axis] for axis in range(len(sizes))]
+    attribute = ops.dot_numbers((contracting[0], contracting[1]), (batching[0], batching[1]))
+    values = [side.value for side in sides]
+    made = batcher.like(op, values, [shape], dot_dimension_numbers=attribute)[0]
+    first = next(axes[0] for axes, side in zip(found, sides, strict=True) if side.each)
+    assert first is not None
+    return [ops.transpose(made, [first, *[axis for axis in range(len(shape)) if axis != first]])]
+
+
+@rule("reduce")
+def reduce(batcher: Batcher, op: ir.Operation) -> Any:
+    count = len(op.operands) // 2
+    values, starts = list(op.operands)[:count], list(op.operands)[count:]
+    dimensions = ops.integer_list(shifted(integers(op, "dimensions")))
+    return _from_starts(batcher, op, values, starts, dimensions=dimensions)
+
+
+@rule("reduce_window")
+def reduce_window(batcher: Batcher, op: ir.Operation) -> Any:
+    count = len(op.operands) // 2
+    values, starts = list(op.operands)[:count], list(op.operands)[count:]
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    windows: dict[str, ir.Attribute] = {
+        name: ops.integer_list([1, *integers(op, name)]) for name in names if name in op.attributes
+    }
+    if "padding" in op.attributes:
+        rows = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(-1, 2)
+        windows["padding"] = dense_attr(np.concatenate([np.zeros((1, 2), np.int64), rows]), current_context())
+    return _from_starts(batcher, op, values, starts, **windows)
+
+
+def _from_starts(batcher: Batcher, op: ir.Operation, values: Any, starts: Any, **attributes: ir.Attribute) -> Any:
+    """An op that begins with initial values; those with the axis are taken in at the end, where that is the same."""
+    if not batcher.is_each(starts):
+        operands = [*batcher.each(values), *[batcher.row(start).value for start in starts]]
+        return batcher.like(op, operands, None, **attributes)
+    monoid = monoid_of(op.regions[0].blocks[0])
+    if monoid is None or len(values) != 1 or op.name != "stablehlo.reduce":
+        return NotImplemented
+    neutral = ops.constant(identity(monoid, dtype_of(values[0])))
+    made = batcher.like(op, [*batcher.each(values), neutral], None, **attributes)[0]
+    start = ops.broadcast_in_dim(batcher.row(starts[0]).value, sizes_of(made), [0])
+    return [ops.elementwise(f"stablehlo.{monoid}", start, made)]
+
+
+@rule("sort")
+def sort(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
+    axis = ir.IntegerAttr(op.attributes["dimension"]).value if "dimension" in op.attributes else -1
+    axis += len(sizes_of(op.operands[0])) if axis < 0 else 0
+    return batcher.like(op, batcher.each(op.operands), dimension=number(axis + 1))
+
+
+@rule("map")
+def map_(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
+    axes = range(len(sizes_of(op.operands[0])) + 1)
+    return batcher.like(op, batcher.each(op.operands), dimensions=ops.integer_list(axes))
+
+
+@rule("triangular_solve")
+def triangular_solve(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
+    """A matrix for all rows takes their right-hand sides as columns of one."""
+    matrix, sides = (batcher.row(value) for value in op.operands)
+    if matrix.each or len(sizes_of(op.operands[1])) != 2 or not flag_of(op, "left_side", True):
+        return batcher.like(op, batcher.each(op.operands))
+    length, count = sizes_of(op.operands[1])
+    columns = ops.reshape(ops.transpose(sides.value, [1, 0, 2]), [length, batcher.size * count])
+    made = batcher.like(op, [matrix.value, columns], [[length, batcher.size * count]])[0]
+    return [ops.transpose(ops.reshape(made, [length, batcher.size, count]), [1, 0, 2])]
+
+
+@rule("convolution")
+def convolution(batcher: Batcher, op: ir.Operation) -> Any:
+    """Rows of inputs are further images; rows of kernels are further features, in groups where inputs have rows too."""
+    if _integer(op, "batch_group_count") != 1:
+        return NotImplemented
+    numbers = convolution_numbers(op.attributes["dimension_numbers"])
+    groups = _integer(op, "feature_group_count")
+    inputs, kernels = (batcher.row(value) for value in op.operands)
+    shape = sizes_of(op.results[0])
+    images, features = numbers.output_batch_dimension, numbers.output_feature_dimension
+    attributes: dict[str, ir.Attribute] = {}
+    if not kernels.each:
+        operands = [_merged(inputs.value, numbers.input_batch_dimension), kernels.value]
+        into = images
+    else:
+        if groups > 1 or inputs.each:
+            whole = _merged(batcher.full(inputs), numbers.input_feature_dimension)
+            attributes["feature_group_count"] = number(groups * batcher.size)
+        else:
+            whole = inputs.value
+        operands = [whole, _merged(kernels.value, numbers.kernel_output_feature_dimension)]
+        into = features
+    merged = [size * batcher.size if axis == into else size for axis, size in enumerate(shape)]
+    made = batcher.like(op, operands, [merged], **attributes)[0]
+    split = ops.reshape(made, [*shape[:into], batcher.size, *shape[into:]])
+    return [ops.transpose(split, [into, *[axis for axis in range(len(shape) + 1) if axis != into]])]
+
+
+def _integer(op: ir.Operation, name: str) -> int:
+    return int(ir.IntegerAttr(op.attributes[name]).value) if name in op.attributes else 1
+
+
+def _merged(value: ir.Value, axis: int) -> ir.Value:
+    """The batch axis as the major part of another one."""
+    size, *shape = sizes_of(value)
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
+    return ops.reshape(ops.transpose(value, order), [n * size if i == axis else n for i, n in enumerate(shape)])

@@ -1,0 +1,433 @@
+"""Batching rules of loops, branches and calls.
+
+A loop whose condition is the same for all rows stays one. Otherwise it turns until its last row is finished; carries
+of finished rows are kept by a mask. Where the condition is `i < n` with an `i` that is the same for all rows, the mask
+is that comparison and the loop ends at the greatest `n`; a loop that reads backwards, by `n - i`, has its rows end
+together instead, so that `n - i` is the same for all of them.
+
+    while i < n[row]:  c = step(c, x[i])          while i < max(n):    c = where(i < n, step(c, x[i]), c)
+    while i < n[row]:  c = step(c, x[n - i - 1])  while i < m=max(n):  c = where(m - i <= n, step(c, x[m - i - 1]), c)
+
+A branch that rows do not agree on is a selection between both, and loops in it turn for the rows that take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ir import ops, while_ops
+from ...ir.bindings import ir, stablehlo
+from ...ir.functions import add_function, call
+from ...ir.kinds import direction_of, identity
+from ...ir.values import constant, dtype_of, owner, sizes_of, users
+from ...ir.walk import free_symbol, symbol_of, terminator
+from .batcher import CONTROL, Batcher, Row, captured
+from .sums import amounts
+
+Flags = list[bool]
+
+
+# ---- which values have the axis --------------------------------------------------------------------------------
+
+
+def _spread(batcher: Batcher, block: ir.Block, known: Mapping[ir.Value, bool]) -> Flags:
+    """For each value that a block returns whether it has the batch axis, if those of `known` have it."""
+    each = dict(known)
+
+    def has(value: ir.Value) -> bool:
+        return each[value] if value in each else batcher.row(value).each
+
+    for opened in block.operations:
+        op = opened.operation
+        if op == terminator(block):
+            break
+        if op.name == "stablehlo.while":
+            found = _of_loop(batcher, op, [has(value) for value in op.operands], each)
+        elif op.name in ("stablehlo.if", "stablehlo.case"):
+            found = _of_branches(batcher, op, has(op.operands[0]), each)
+        else:
+            found = [any(map(has, [*op.operands, *captured(op)]))] * len(op.results)
+        each.update(zip(op.results, found, strict=True))
+    return [has(value) for value in terminator(block).operands]
+
+
+def _carried(batcher: Batcher, op: ir.Operation, starts: Flags, outside: Mapping[ir.Value, bool]) -> tuple[Flags, bool]:
+    """For each carry whether it has the axis in a loop's body, and whether the condition has it."""
+    condition, body = (region.blocks[0] for region in op.regions)
+    each = list(starts)
+    while True:
+        found = _spread(batcher, body, _known(outside, body, each))
+        joined = [old or new for old, new in zip(each, found, strict=True)]
+        if joined == each:
+            break
+        each = joined
+    return each, _spread(batcher, condition, _known(outside, condition, each))[0]
+
+
+def _known(outside: Mapping[ir.Value, bool], block: ir.Block, each: Flags) -> dict[ir.Value, bool]:
+    """What is known outside of a block, and of its arguments."""
+    found = dict(outside)
+    found.update(zip(block.arguments, each, strict=True))
+    return found
+
+
+def _of_loop(batcher: Batcher, op: ir.Operation, starts: Flags, outside: Mapping[ir.Value, bool]) -> Flags:
+    each, apart = _carried(batcher, op, starts, outside)
+    return [flag or (apart and not same) for flag, same in zip(each, _passed_on(op), strict=True)]
+
+
+def _of_branches(batcher: Batcher, op: ir.Operation, apart: bool, outside: Mapping[ir.Value, bool]) -> Flags:
+    found = [_spread(batcher, region.blocks[0], outside) for region in op.regions]
+    return [apart or any(flags) for flags in zip(*found, strict=True)]
+
+
+def _passed_on(op: ir.Operation) -> Flags:
+    """For each carry whether every step passes it on as it is."""
+    body = op.regions[1].blocks[0]
+    return [x == y for x, y in zip(terminator(body).operands, body.arguments, strict=True)]
+
+
+# ---- loops -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Loop:
+    """A loop of the module that is batched.
+
+    Attributes:
+        op: it.
+        each: whether a carry has the axis in the body.
+        same: whether a carry is passed on as it is.
+        totals: the carries that are sums over the rows.
+    """
+
+    op: ir.Operation
+    each: Flags
+    same: Flags
+    totals: frozenset[int]
+
+    @property
+    def condition(self) -> ir.Block:
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def body(self) -> ir.Block:
+        return self.op.regions[1].blocks[0]
+
+    def rows(self, values: Sequence[ir.Value]) -> list[Row]:
+        """Carries as rows."""
+        return [
+            Row(value, self.each[place], total=place in self.totals)
+            for place, value in enumerate(values[: len(self.each)])
+        ]
+
+    def values(self, batcher: Batcher, rows: Sequence[Row]) -> list[ir.Value]:
+        """Rows as carries."""
+        return [batcher.full(row) if each else row.value for row, each in zip(rows, self.each, strict=True)]
+
+
+def while_(batcher: Batcher, op: ir.Operation) -> list[Row]:
+    """See above."""
+    starts = [batcher.row(value) for value in op.operands]
+    each, apart = _carried(batcher, op, [row.each for row in starts], {})
+    totals = frozenset(
+        place
+        for place, result in enumerate(op.results)
+        if result in batcher.summed and amounts(op, place) is not None and each[place] and not starts[place].each
+    )
+    loop = _Loop(op, [flag and place not in totals for place, flag in enumerate(each)], _passed_on(op), totals)
+    carries = loop.values(batcher, starts)
+    if not apart:
+        return _together(batcher, loop, carries)
+    counter = _counter(batcher, loop)
+    if counter is None:
+        return _until_all(batcher, loop, starts, carries)
+    return counter.run(batcher, loop, carries)
+
+
+def _together(batcher: Batcher, loop: _Loop, carries: Sequence[ir.Value]) -> list[Row]:
+    def condition(*values: ir.Value) -> list[ir.Value]:
+        return [batcher.block(loop.condition, loop.rows(values))[0].value]
+
+    def body(*values: ir.Value) -> list[ir.Value]:
+        return loop.values(batcher, batcher.block(loop.body, loop.rows(values)))
+
+    return loop.rows(while_ops.loop(carries, condition, body))
+
+
+class _Masked:
+    """A loop of which some rows are finished before others, or begin later.
+
+    What is the same for all rows goes on in all of them; where it is wanted after the loop there is a copy with the
+    axis, which is kept.
+    """
+
+    def __init__(self, batcher: Batcher, loop: _Loop) -> None:
+        self.batcher, self.loop = batcher, loop
+        self.copied = [
+            place
+            for place, result in enumerate(loop.op.results)
+            if not (loop.each[place] or loop.same[place] or place in loop.totals) and users(result)
+        ]
+
+    def carries(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """With the copies."""
+        return [*values, *[self.batcher.full(Row(values[place], False)) for place in self.copied]]
+
+    def step(self, mask: ir.Value, values: Sequence[ir.Value]) -> tuple[list[Row], list[ir.Value]]:
+        """A step of the rows of a mask: the new rows, and the new carries with the copies."""
+        batcher, loop, count = self.batcher, self.loop, len(self.loop.each)
+        outer, batcher.active = batcher.active, mask
+        found = batcher.block(loop.body, loop.rows(values))
+        batcher.active = outer
+        new = loop.values(batcher, found)
+        for place, (old, value) in enumerate(zip(values, new, strict=False)):
+            if loop.each[place] and not loop.same[place]:
+                new[place] = _kept(batcher, mask, old, value)
+        for place, old in zip(self.copied, values[count:], strict=False):
+            new.append(batcher.where(mask, batcher.full(Row(new[place], False)), old))
+        return loop.rows(new[:count]), new
+
+    def results(self, made: Sequence[ir.Value]) -> list[Row]:
+        """The loop's results."""
+        count = len(self.loop.each)
+        rows = self.loop.rows(made)
+        for place, value in zip(self.copied, made[count:], strict=False):
+            rows[place] = Row(value, True)
+        return rows
+
+
+def _until_all(batcher: Batcher, loop: _Loop, starts: Sequence[Row], carries: Sequence[ir.Value]) -> list[Row]:
+    """A loop until the condition holds of no row; a row for which it did not hold stays finished."""
+    masked = _Masked(batcher, loop)
+    first = batcher.full(batcher.block(loop.condition, loop.rows(carries))[0])
+    if batcher.active is not None:
+        first = stablehlo.and_(first, batcher.active)
+
+    def condition(*values: ir.Value) -> list[ir.Value]:
+        return [ops.reduce("stablehlo.or", values[-1], ops.constant(np.array(False)), [0])]
+
+    def body(*values: ir.Value) -> list[ir.Value]:
+        *old, mask = values
+        rows, new = masked.step(mask, old)
+        again = batcher.full(batcher.block(loop.condition, rows)[0])
+        return [*new, stablehlo.and_(mask, again)]
+
+    return masked.results(while_ops.loop([*masked.carries(carries), first], condition, body)[:-1])
+
+
+@dataclass
+class _Counter:
+    """A loop `while i < n` with an `i` that is the same for all rows and grows by a constant.
+
+    Attributes:
+        place: of `i` among the carries.
+        limit: `n`, from outside of the loop.
+        differences: the ops `n - i` of the body, where nothing else reads `i`.
+    """
+
+    place: int
+    limit: ir.Value
+    differences: list[ir.Operation]
+
+    def run(self, batcher: Batcher, loop: _Loop, carries: Sequence[ir.Value]) -> list[Row]:
+        """The loop, up to the greatest limit of the rows that count."""
+        masked = _Masked(batcher, loop)
+        limit, start = batcher.row(self.limit).value, carries[self.place]
+        least = ops.constant(identity("maximum", dtype_of(limit)))
+        limit = batcher.where_active(limit, ops.broadcast_in_dim(least, [batcher.size]))
+        greatest = ops.reduce("stablehlo.maximum", limit, least, [0])
+
+        def condition(*values: ir.Value) -> list[ir.Value]:
+            return [ops.compare("LT", values[self.place], greatest)]
+
+        def body(*values: ir.Value) -> list[ir.Value]:
+            index = values[self.place]
+            if not self.differences:
+                return masked.step(ops.compare("LT", self._all(batcher, index), limit), values)[1]
+            left = stablehlo.subtract(greatest, index)
+            mask = ops.compare("GE", limit, self._all(batcher, stablehlo.add(left, start)))
+            known = {op.results[0]: Row(left, False) for op in self.differences}
+            with batcher.given(known):
+                return masked.step(mask, values)[1]
+
+        return masked.results(while_ops.loop(masked.carries(carries), condition, body))
+
+    @staticmethod
+    def _all(batcher: Batcher, scalar: ir.Value) -> ir.Value:
+        return ops.broadcast_in_dim(scalar, [batcher.size])
+
+
+def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
+    """The loop as a counted one, if it is that."""
+    condition, body = loop.condition, loop.body
+    compare = owner(terminator(condition).operands[0])
+    if compare is None or compare.name != "stablehlo.compare" or compare.block != condition:
+        return None
+    index, limit = compare.operands
+    direction = direction_of(compare)
+    if direction == "GT":
+        index, limit = limit, index
+    places: dict[ir.Value, int] = {value: place for place, value in enumerate(condition.arguments)}
+    if direction not in ("LT", "GT") or index not in places or loop.each[places[index]]:
+        return None
+    place = places[index]
+    step = _increment(body, place)
+    if step is None or step < 1:
+        return None
+    inside: ir.Value | None = None
+    if limit in places:
+        if not loop.same[places[limit]]:
+            return None
+        inside = body.arguments[places[limit]]
+        limit = loop.op.operands[places[limit]]
+    elif owner(limit) is not None and owner(limit).block == condition:  # type: ignore[union-attr]
+        return None
+    if not batcher.row(limit).each:
+        return None
+    names = [value for value in (inside, limit) if value is not None]
+    return _Counter(place, limit, _differences(loop, place, names) if step == 1 else [])
+
+
+def _increment(body: ir.Block, place: int) -> int | None:
+    """By what a carry grows in each step; None where it does something else."""
+    op = owner(terminator(body).operands[place])
+    if op is None or op.name != "stablehlo.add" or op.block != body:
+        return None
+    left, right = op.operands
+    if right == body.arguments[place]:
+        left, right = right, left
+    found = constant(right) if left == body.arguments[place] else None
+    return None if found is None or found.ndim or found.dtype.kind not in "iu" else int(found)
+
+
+def _differences(loop: _Loop, place: int, limits: Sequence[ir.Value]) -> list[ir.Operation]:
+    """The ops `n - i` of the body, if nothing reads `i` but these and the next `i`."""
+    argument = loop.body.arguments[place]
+    following = owner(terminator(loop.body).operands[place])
+    if users(loop.op.results[place]) or len(users(loop.condition.arguments[place])) != 1:
+        return []
+    found = []
+    for user in users(argument):
+        if user == following:
+            continue
+        is_difference = user.name == "stablehlo.subtract" and user.operands[1] == argument
+        if not is_difference or user.operands[0] not in limits or user.block != loop.body:
+            return []
+        found.append(user)
+    return found if following is not None and len(users(following.results[0])) == 1 else []
+
+
+def _kept(batcher: Batcher, mask: ir.Value, old: ir.Value, new: ir.Value) -> ir.Value:
+    """A carry's next value in the rows of a mask, the old one in the rest (of an update, in the part it writes)."""
+    writes: list[ir.Operation] = []
+    value = new
+    while value != old and (made := owner(value)) is not None and made.name == "stablehlo.dynamic_update_slice":
+        writes.append(made)
+        value = made.operands[0]
+    if not writes or value != old:
+        return batcher.where(mask, new, old)
+    for write in writes:
+        array, part, *starts = write.operands
+        with ir.InsertionPoint(write):
+            before = ops.dynamic_slice(array, starts, sizes_of(part))
+            write.operands[1] = batcher.where(mask, part, before)
+    return new
+
+
+# ---- branches and calls ----------------------------------------------------------------------------------------
+
+
+def branches(batcher: Batcher, op: ir.Operation) -> list[Row]:
+    """`if` and `case`."""
+    selector = batcher.row(op.operands[0])
+    blocks = [region.blocks[0] for region in op.regions]
+    if selector.each:
+        return _selected(batcher, op, selector.value, blocks)
+    each = _of_branches(batcher, op, False, {})
+    types = [batcher.type_of(result) if flag else result.type for result, flag in zip(op.results, each, strict=True)]
+    made = ir.Operation.create(op.name, results=types, operands=[selector.value], regions=len(blocks))
+
+    def branch(block: ir.Block) -> Callable[[], list[ir.Value]]:
+        def returned() -> list[ir.Value]:
+            found = batcher.block(block, [])
+            return [batcher.full(row) if flag else row.value for row, flag in zip(found, each, strict=True)]
+
+        return returned
+
+    for region, block in zip(made.regions, blocks, strict=True):
+        ops.fill(region, [], branch(block))
+    return [Row(value, flag) for value, flag in zip(made.results, each, strict=True)]
+
+
+def _selected(batcher: Batcher, op: ir.Operation, selector: ir.Value, blocks: Sequence[ir.Block]) -> list[Row]:
+    """All branches, and of each row the results of its own."""
+    outer = batcher.active
+    found: list[ir.Value] = []
+    for number in reversed(range(len(blocks))):
+        mask = _chosen(op, selector, number, len(blocks))
+        batcher.active = mask if outer is None else stablehlo.and_(mask, outer)
+        values = [batcher.full(row) for row in batcher.block(blocks[number], [])]
+        found = [batcher.where(mask, x, y) for x, y in zip(values, found, strict=True)] if found else values
+    batcher.active = outer
+    return [Row(value, True) for value in found]
+
+
+def _chosen(op: ir.Operation, selector: ir.Value, number: int, count: int) -> ir.Value:
+    """The rows that take a branch; a number that no branch has means the last one."""
+    if op.name == "stablehlo.if":
+        return selector if number == 0 else stablehlo.not_(selector)
+    if number < count - 1:
+        return ops.compare("EQ", selector, ops.filled(selector, number))
+    below = ops.compare("LT", selector, ops.filled(selector, 0))
+    return stablehlo.or_(below, ops.compare("GE", selector, ops.filled(selector, number)))
+
+
+def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
+    """A call's ops stand where it stood; what a library does for many matrices stays a function of its own."""
+    symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    function = _function(op, symbol)
+    rows = [batcher.row(value) for value in op.operands]
+    block = function.regions[0].blocks[0]
+    if not any(row.each for row in rows):
+        return batcher.same(op)
+    if "hlograph.implements" not in function.attributes:
+        return batcher.block(block, rows)
+    types = [batcher.type_of(argument) for argument in block.arguments]
+    name = free_symbol(batcher.module, f"{symbol}_batch")
+    outer, batcher.active = batcher.active, None
+    with ir.InsertionPoint(batcher.module.body):
+        add_function(
+            name,
+            types,
+            lambda *values: [batcher.full(row) for row in batcher.block(block, [Row(x, True) for x in values])],
+            sym_visibility=ir.StringAttr.get("private"),
+            **{"hlograph.implements": function.attributes["hlograph.implements"]},
+        )
+    batcher.active = outer
+    results = [batcher.type_of(result) for result in op.results]
+    return [Row(value, True) for value in call(name, results, [batcher.full(row) for row in rows])]
+
+
+def _function(op: ir.Operation, symbol: str) -> ir.Operation:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "builtin.module":
+        parent = parent.operation.parent
+    assert parent is not None, "an op in a module"
+    for found in parent.operation.regions[0].blocks[0].operations:
+        if found.operation.name == "func.func" and symbol_of(found.operation) == symbol:
+            return found.operation
+    raise AssertionError(f"no function {symbol}")
+
+
+CONTROL.update(
+    {
+        "stablehlo.while": while_,
+        "stablehlo.if": branches,
+        "stablehlo.case": branches,
+        "func.call": call_,
+    }
+)

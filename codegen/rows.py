@@ -1,0 +1,157 @@
+"""Programs for many rows, made of a program for one: padded to bounds, then batched.
+
+    element   (w[4], x[n, 4]) -> y[n]                     sizes: n of each row, d of all
+    rows      (w[4], x[64, 40, 4], n[64], rows[64]) -> y[64, 40]       `Rows(size=64, ragged={"n"}, bounds={"n": 40})`
+
+In: a `?` program of one row, and which of its sizes each row has for itself. Out: a static program whose further
+arguments are the rows' sizes, and which rows count. Padding on the way in may hold anything; on the way out it holds
+zeros, so that cotangents of it go nowhere. Derivatives are rows of the element's derivatives: what many rows share has
+the sum of their cotangents. Decision to know: passes run on the padded element, whose loops they know; of the batched
+module only what is left over is simplified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .errors import BatchingError, UnsupportedGraphError
+from .passes.batch import batch
+from .passes.driver import run_all
+from .passes.pad import pad
+from .program import Made, Program
+
+ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How a program of one row becomes one of many.
+
+    Attributes:
+        size: how many rows there can be.
+        shared: the arguments that are the same for all rows.
+        ragged: the sizes that each row has for itself.
+        bounds: the greatest value of each size, those that all rows share included.
+        passes: what the padded element goes through.
+        partial: some rows do not count, and give zeros; otherwise only those behind the last one do not.
+    """
+
+    size: int
+    shared: frozenset[int]
+    ragged: frozenset[str]
+    bounds: Mapping[str, int]
+    passes: tuple[str, ...] = ()
+    partial: bool = False
+
+    def of(self, element: Program, after: Sequence[int | str] = (), summed: frozenset[int] = frozenset()) -> Program:
+        """The program of many rows; its source makes derivatives.
+
+        Args:
+            element: the program of one row.
+            after: arguments that come first, in their order: numbers of the element's, or names of sizes (`ROWS` for
+                which rows count); by default the element's and then the sizes.
+            summed: results that are summed over the rows.
+
+        Raises:
+            PaddingError: an op that cannot be padded.
+        """
+        padded, _ = pad(element.copy_module(), self.bounds, poisoned=True, zeros=True)
+        program = Program(padded)
+        signature = program.signature
+        if signature.results and signature.results[0].size:
+            raise UnsupportedGraphError(
+                f"the size {signature.results[0].size} depends on data and has no bound, which rows need"
+            )
+        if self.passes:
+            program.optimize_own(self.passes)
+        count = len(element.signature.arguments)
+        sizes = {argument.size: number for number, argument in enumerate(signature.arguments) if argument.size}
+        places = {**sizes, ROWS: len(signature.arguments)}
+        order = _order(after, places, count)
+        shared = {number for name, number in sizes.items() if name not in self.ragged} | self.shared
+        batched, _ = batch(
+            program._module, self.size, shared=shared, summed=summed, order=order, rows=ROWS, zeros=self.partial
+        )
+        run_all(batched, ["simplify"])
+        made = Program(batched, filename=element.filename)
+        names = {number: name for name, number in places.items()}
+        made.source = RowsSource(element, self, tuple(names.get(number, number) for number in order))
+        return made
+
+
+def _order(after: Sequence[int | str], places: Mapping[str, int], count: int) -> list[int]:
+    """Numbers of arguments of the padded element, in the order of the program for rows."""
+    if not after:
+        return list(range(max(places.values()) + 1))
+    missing = [entry for entry in after if isinstance(entry, str) and entry not in places]
+    if missing or set(places) - set(after):
+        raise BatchingError(f"a derivative has other sizes than its function: {', '.join(map(str, missing or places))}")
+    first = [entry if isinstance(entry, int) else places[entry] for entry in after]
+    return [*first, *[number for number in range(count) if number not in first]]
+
+
+@dataclass(frozen=True)
+class RowsSource:
+    """Makes derivatives of a program of many rows, from those of its element.
+
+    Attributes:
+        element: the program of one row.
+        rows: how the program was made.
+        order: its arguments: numbers of the element's, and names of sizes.
+    """
+
+    element: Program
+    rows: Rows
+    order: tuple[int | str, ...]
+    inline = None
+    shares = False
+    scales = False
+
+    @property
+    def repeats(self) -> bool:
+        """As the element's."""
+        return self.element.source is not None and self.element.source.repeats
+
+    def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
+        """Rows of the element's."""
+        own = self._own(active)
+        made = self._source.pushforward(self.element, own)
+        return self._made(made, [i in self.rows.shared for i in own])
+
+    def pullback(self, program: Program, active: tuple[int, ...], seeded: tuple[int, ...]) -> Made | None:
+        """Rows of the element's; of shared arguments their sum."""
+        own = self._own(active)
+        made = self._source.pullback(self.element, own, seeded)
+        if made is None:
+            return None
+        summed = frozenset(number for number, i in enumerate(made.places) if i in self.rows.shared)
+        found = self._made(made, [False] * len(seeded), summed)
+        return None if found is None else replace(found, places=tuple(self.order.index(i) for i in made.places))
+
+    def gradient(self, program: Program, active: tuple[int, ...], of: int) -> Made | None:
+        """Of a number; rows give none."""
+        raise UnsupportedGraphError("the results of rows are arrays")
+
+    def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
+        """None: a batch of batches is a loop."""
+        raise BatchingError("a batch of rows of different lengths is a loop over its entries")
+
+    @property
+    def _source(self) -> RowsSource:
+        source = self.element.source
+        if source is None:
+            raise UnsupportedGraphError("the program of one row has no source")
+        return source  # type: ignore[return-value]
+
+    def _own(self, active: Sequence[int]) -> tuple[int, ...]:
+        """Numbers of arguments as the element has them."""
+        return tuple(entry for i in active if isinstance(entry := self.order[i], int))
+
+    def _made(self, made: Made | None, further: Sequence[bool], summed: frozenset[int] = frozenset()) -> Made | None:
+        """Rows of a program with further arguments behind the element's; those may be shared."""
+        if made is None:
+            return None
+        count = len(self.element.signature.arguments)
+        shared = self.rows.shared | {count + number for number, flag in enumerate(further) if flag}
+        return Made(replace(self.rows, shared=shared).of(made.program, self.order, summed), made.places)

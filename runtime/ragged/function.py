@@ -1,0 +1,296 @@
+"""`RowsFunction`: a program of one row, called for many rows of different lengths.
+
+In: the values of many rows, padded, and their lengths. Out: the results of all rows, padded likewise. A call's number
+of rows and greatest lengths are met at bounds, as the policy says; for each set of bounds there is one static program
+(`codegen/rows.py`), which is a `Function` like any other: JAX differentiates it.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+
+from ...codegen import dims as dimension
+from ...codegen import signature as signatures
+from ...codegen.constraints import Constraint
+from ...codegen.dims import Dim
+from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
+from ...codegen.program import Program
+from ...codegen.rows import Rows
+from ...codegen.signature import Argument, Signature
+from ..executables.padding import cut, pad
+from ..executables.policy import Bucket, Policies, PolicyArgument
+from ..executables.stats import Stats
+from ..function import Function
+from ..options import CompileOptions
+from .values import Ragged
+
+# Calls with so many different sizes are recognized; then recognition starts again.
+_KNOWN_SIZES = 1 << 12
+# Rows cost what they compute: their number grows in larger steps than a length, which multiplies with it.
+ROW_BUCKET = Bucket(factor=1.5, start=8)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What runs calls within some bounds.
+
+    Attributes:
+        rows: how many there can be.
+        function: the compiled program.
+        shapes: those of its first arguments, which are the element's.
+        sizes: the names of the sizes that come then.
+        counts: the names of the sizes from data that come behind the element's results.
+    """
+
+    rows: int
+    function: Function
+    shapes: Sequence[Any]
+    sizes: Sequence[str]
+    counts: Sequence[str]
+
+
+class RowsFunction:
+    """A program of one row, for many.
+
+    Args:
+        element: the program.
+        shared: the arguments that are the same for all rows.
+        ragged: the sizes that each row has for itself.
+        rows: the name of their number.
+        options: how programs are compiled; the policy is one of `rows` and all sizes.
+    """
+
+    def __init__(
+        self, element: Program, shared: frozenset[int], ragged: frozenset[str], rows: str, options: CompileOptions
+    ) -> None:
+        names = [root.name for root in element.signature.roots]
+        self.element, self.shared, self.ragged, self.rows = element, shared, ragged & set(names), rows
+        self.options = options
+        self._others = [name for name in names if name not in ragged]
+        self._names = [rows, *names]
+        self._plain = all(type(dim) is int for result in element.signature.results for dim in result.dims)
+        self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
+        self._least, self._open = _demands(element.signature.constraints, ragged)
+        self._programs: dict[Any, _Made] = {}
+        self._recent: dict[Any, _Made] = {}
+        self._lock = threading.Lock()
+
+    def __call__(
+        self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int], counted: Any = None
+    ) -> list[Any]:
+        """The results of all rows.
+
+        Args:
+            arrays: for each argument of the element its value, or its values in all rows; ragged axes are as long as
+                the longest row, or longer.
+            lengths: of each ragged size the rows' values.
+            sizes: the number of rows, the other sizes, and of the ragged ones what holds all rows.
+            counted: which rows count, a vector of booleans; the others give zeros. By default all.
+
+        Returns:
+            The results: arrays with the rows in front, or `Ragged` where axes have a length of their own in each row.
+        """
+        self._check(lengths, sizes)
+        traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *lengths.values()))
+        key = (traced, counted is None, *map(sizes.__getitem__, self._names))
+        made = self._recent.get(key)
+        if made is None:
+            if len(self._recent) >= _KNOWN_SIZES:
+                self._recent.clear()
+            made = self._recent[key] = self._within_bounds(sizes, traced, counted is not None)
+        rows, bound = sizes[self.rows], made.rows
+        given = [_fitted(x, shape) for x, shape in zip(arrays, made.shapes, strict=True)]
+        for name in made.sizes:
+            given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
+        given.append(np.arange(bound) < rows if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
+        results = made.function.run(given)
+        if self._plain:
+            return [x if bound == rows else cut(x, (rows, *x.shape[1:])) for x in results]
+        count = len(self.element.signature.results)
+        known: dict[str, Any] = {**sizes, **lengths}
+        known.update({name: x[:rows] for name, x in zip(made.counts, results[count:], strict=True)})
+        return [
+            _result(x, result.dims, known, rows)
+            for x, result in zip(results, self.element.signature.results, strict=False)
+        ]
+
+    def _within_bounds(self, sizes: Mapping[str, int], traced: bool, partial: bool) -> _Made:
+        """What runs a call with these sizes."""
+        try:
+            plan = self._policies.plan(sizes, exact=traced)
+        except PolicyError as error:
+            raise ArgumentShapeError(str(error)) from None
+        bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
+        return self._made(bounds, {name: plan.exact[name] for name in self._others if name in plan.exact}, partial)
+
+    def _check(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        """Each row is one that the program is for; of traced lengths nothing is known.
+
+        Raises:
+            ArgumentShapeError: one is not.
+        """
+        for name, (least, constraint) in self._least.items():
+            own = lengths[name]
+            if isinstance(own, np.ndarray) and own.size and own.min() < least:
+                _refuse_row(constraint, {name: own}, int(own.argmin()), sizes)
+        if not self._open or any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
+            return
+        for constraint in self._open:
+            names = dimension.roots(constraint.lhs - constraint.rhs)
+            if not names <= {*lengths, *sizes}:
+                continue  # it is about a size from data
+            own = {name: np.asarray(x) for name, x in lengths.items() if name in names}
+            rows = np.stack(list(own.values()), 1) if own else np.zeros((1, 0), int)
+            kinds, first = np.unique(rows, axis=0, return_index=True)
+            for kind, row in zip(kinds, first, strict=True):
+                if not constraint.holds({**sizes, **dict(zip(own, map(int, kind), strict=True))}):
+                    _refuse_row(constraint, own, int(row), sizes)
+
+    def _made(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> _Made:
+        key = (tuple(bounds.items()), tuple(exact.items()), partial)
+        found = self._programs.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._programs:
+                if len(self._programs) >= self.options.cache_size:
+                    self._programs.pop(next(iter(self._programs)))
+                    self._recent.clear()
+                self._programs[key] = self._make(bounds, exact, partial)
+            return self._programs[key]
+
+    def _make(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> _Made:
+        element = self.element.specialize(exact) if exact else self.element
+        open_ = {name: bound for name, bound in bounds.items() if name != self.rows and name not in exact}
+        rows = Rows(bounds[self.rows], self.shared, self.ragged, open_, self.options.passes, partial)
+        try:
+            program = rows.of(element)
+        except PaddingError as error:
+            raise PaddingError(f"rows of different lengths need padding, and {error}") from None
+        count, signature = len(self.element.signature.arguments), program.signature
+        return _Made(
+            bounds[self.rows],
+            # Loops have been seen to before there were rows.
+            Function(program, replace(self.options, policy="exact", passes=())),
+            [argument.dims for argument in signature.arguments[:count]],
+            [argument.name for argument in signature.arguments[count:-1]],
+            [result.name for result in signature.results[len(self.element.signature.results) :]],
+        )
+
+    @property
+    def functions(self) -> list[Function]:
+        """The compiled functions held now, one for each set of bounds."""
+        return [made.function for made in list(self._programs.values())]
+
+    def clear(self) -> None:
+        """Drops all programs."""
+        with self._lock:
+            self._programs.clear()
+            self._recent.clear()
+
+    @property
+    def stats(self) -> Stats:
+        """Calls and compiles of all of them."""
+        return Stats.total([function.stats for function in self.functions])
+
+
+def _fitted(x: Any, shape: Sequence[int]) -> Any:
+    """An array of this shape: with zeros behind it, or without padding that no row needs."""
+    if x.shape == shape:
+        return x
+    kept = tuple(map(min, x.shape, shape))
+    return pad(cut(x, kept), tuple(shape))
+
+
+def _lengths(values: Any, count: int) -> Any:
+    """Lengths of rows, with zeros behind them."""
+    if isinstance(values, jax.core.Tracer):
+        return jax.numpy.pad(values.astype(np.int32), (0, count - values.shape[0]))
+    found = np.zeros(count, np.int32)
+    found[: len(values)] = values
+    return found
+
+
+def _demands(
+    constraints: Sequence[Constraint], ragged: frozenset[str]
+) -> tuple[dict[str, tuple[int, Constraint]], list[Constraint]]:
+    """Of lengths of rows what they are at least; and what else is demanded."""
+    least: dict[str, tuple[int, Constraint]] = {}
+    open_ = []
+    for constraint in constraints:
+        name, bound = str(constraint.lhs), constraint.rhs
+        if constraint.relation == ">=" and name in ragged and isinstance(bound, int):
+            if bound > least.get(name, (-1, constraint))[0]:
+                least[name] = bound, constraint
+        else:
+            open_.append(constraint)
+    return least, open_
+
+
+def _refuse_row(
+    constraint: Constraint, lengths: Mapping[str, np.ndarray[Any, Any]], row: int, sizes: Mapping[str, int]
+) -> NoReturn:
+    found = {**sizes, **{name: int(x[row]) for name, x in lengths.items()}}
+    names = sorted(dimension.roots(constraint.lhs - constraint.rhs))
+    said = ", ".join(f"{name} = {found[name]}" for name in names)
+    raise ArgumentShapeError(f"row {row}: {constraint} does not hold for {said} ({constraint.where})")
+
+
+def _result(x: Any, dims: Sequence[Dim], known: Mapping[str, Any], rows: int) -> Any:
+    """A result of all rows, cut to the longest of them; `known` has the sizes, those of each row as vectors."""
+    sizes = [_size_of(dim, known) for dim in dims]
+    shape = [rows]
+    axes, lengths = [], []
+    for axis, size in enumerate(sizes, start=1):
+        if isinstance(size, int):
+            shape.append(size)
+            continue
+        axes.append(axis)
+        lengths.append(size)
+        is_open = isinstance(size, jax.core.Tracer)
+        shape.append(x.shape[axis] if is_open else int(np.asarray(size).max()) if rows else 0)
+    found = cut(x, tuple(shape))
+    return Ragged(found, tuple(lengths), tuple(axes)) if axes else found
+
+
+def _size_of(dim: Dim, known: Mapping[str, Any]) -> Any:
+    """A dimension's value in each row: an int where it is the same in all."""
+    values = [known[name] for name in dimension.roots(dim)]
+    if all(isinstance(x, int) for x in values):
+        return dimension.evaluate(dim, known)
+    module: Any = jax.numpy if any(isinstance(x, jax.core.Tracer) for x in values) else np
+    found = dimension.rebuild(
+        dim,
+        lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name]),
+        const=int,
+        add=operator.add,
+        mul=operator.mul,
+        floordiv=operator.floordiv,
+        mod=operator.mod,
+        minimum=module.minimum,
+        maximum=module.maximum,
+    )
+    return found.astype(np.int32)
+
+
+def _of_sizes(names: Sequence[str]) -> Signature:
+    """A signature with these sizes and no more."""
+    argument = Argument("rows", np.dtype(bool), tuple(map(dimension.symbol, names)))
+    return Signature((argument,), (), signatures.find_roots([argument]))
+
+
+def _choices(policy: PolicyArgument, rows: str, names: Sequence[str], ragged: frozenset[str]) -> dict[str, Any]:
+    """The policy of each size: where "auto" leaves it open, rows and ragged sizes are padded from the first call on."""
+    given = dict(policy) if isinstance(policy, Mapping) else dict.fromkeys([rows, *names], policy)
+    found = {**dict.fromkeys([rows, *names], "auto"), **given}
+    for name in (rows, *[name for name in names if name in ragged]):
+        if found[name] == "auto" or (name == rows and found[name] == "padded"):
+            found[name] = ROW_BUCKET if name == rows else "padded"
+    return found

@@ -1,0 +1,208 @@
+"""`RaggedFunction`: a graph of one row, for many rows of different lengths.
+
+    x = pt.vector("x")
+    fn = hlograph.function([x, mu], [logp], dims={"x": ("b", "n[b]")})     # dims has the rows' axis, x has not
+    fn([x0, x1, x2], 0.5)
+
+In: a graph of a single row, and names of axes, the rows' in front for inputs that rows have for themselves. Out: a
+callable. Inputs that `dims` does not give the rows' axis, and shared variables, are the same for all rows; of a random
+key each row gets a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.errors import ArgumentShapeError, GraphError
+from ...codegen.inputs import unfolded
+from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.program import Program
+from ...codegen.signature import Argument
+from ..calls.arguments import check_count, check_type, key_data, narrowed
+from ..executables.stats import Stats
+from ..function import Function
+from ..options import CompileOptions
+from .arguments import OF_ROWS, sizes_named, with_rows
+from .function import RowsFunction
+from .values import Ragged
+
+
+class RaggedFunction:
+    """A graph of one row, for many; see `hlograph.function`.
+
+    Args:
+        emit: makes the program of one row, with dims of that.
+        inputs: the graph's inputs.
+        dims: names of axes, with the rows' in front.
+        options: how programs are compiled.
+
+    Attributes:
+        program: of one row.
+    """
+
+    def __init__(
+        self, emit: Callable[..., Program], inputs: Sequence[Any], dims: Mapping[Any, Any], options: CompileOptions
+    ) -> None:
+        self._rows, self._ragged = sizes_named(dims)
+        self.program = emit(dims={key: _of_one(key, entry, self._rows, inputs) for key, entry in dims.items()})
+        signature = self.program.signature
+        self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
+        names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
+        self._axes = [_axes_of(names.get(a.name), self._rows, len(a.dims) + 1) for a in signature.arguments]
+        self._entries = [names.get(a.name) for a in signature.arguments]
+        shared = frozenset(i for i, axes in enumerate(self._axes) if axes is None and not signature.arguments[i].key)
+        self._of_rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
+        dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
+        self._is_wide = any(narrowed(dtype) != dtype for dtype in dtypes)
+        self.__name__ = self.program.name
+
+    def __call__(self, *args: Any) -> Any:
+        """The results of all rows.
+
+        Raises:
+            ArgumentTypeError, ArgumentShapeError: before anything runs.
+            Exception: what a failed check in the graph asks for.
+        """
+        check_count(self.program.signature, len(args), len(self._bindings))
+        traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(args))
+        with enable_x64(True) if self._is_wide and not traced else nullcontext():
+            return self._run(args, narrow=traced)
+
+    def _run(self, args: Sequence[Any], narrow: bool) -> Any:
+        signature = self.program.signature
+        args = (*args, *[container.get_value(borrow=True) for container in self._bindings])
+        listed: list[bool] = []
+        lengths: dict[str, Any] = {}
+        sizes: dict[str, int] = {}
+        values = []
+        given = [with_rows(x, entry, listed) for x, entry in zip(args, self._entries, strict=True)]
+        for argument, axes, value in zip(signature.arguments, self._axes, given, strict=True):
+            values.append(value if argument.key else self._taken(argument, axes, value, lengths, sizes, narrow))
+        for number, argument in enumerate(signature.arguments):
+            if argument.key:
+                keys = jax.random.split(jax.random.wrap_key_data(key_data(argument, values[number])), sizes[self._rows])
+                values[number] = jax.random.key_data(keys)
+        found = self._of_rows(values, lengths, sizes)
+        cut = [x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in found]
+        return cut[0] if len(cut) == 1 else tuple(cut)
+
+    def _taken(
+        self,
+        argument: Argument,
+        axes: dict[int, str] | None,
+        value: Any,
+        lengths: dict[str, Any],
+        sizes: dict[str, int],
+        narrow: bool,
+    ) -> Any:
+        """An argument's values; its lengths and sizes are taken note of."""
+        own = value.lengths if isinstance(value, Ragged) else None
+        array = value.values if isinstance(value, Ragged) else value
+        if not hasattr(array, "dtype"):
+            array = np.asarray(array, argument.dtype)
+        check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
+        rank = len(argument.dims) + (axes is not None)
+        if array.ndim != rank:
+            said = f"the rows' axis {self._rows!r} and those of {argument}" if axes is not None else str(argument)
+            raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
+        if axes is None:
+            _note_sizes(argument, array.shape, {}, sizes)
+            return array
+        _agree(sizes, self._rows, array.shape[0], argument)
+        _note_sizes(argument, array.shape[1:], axes, sizes)
+        if own is not None and tuple(axes) != value.axes:
+            raise ArgumentShapeError(
+                f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
+            )
+        for place, (axis, name) in enumerate(axes.items()):
+            count = array.shape[axis]
+            found = np.full(array.shape[0], count, np.int32) if own is None else own[place]
+            found = found if isinstance(found, jax.core.Tracer) else np.asarray(found)
+            known = lengths.setdefault(name, found)
+            traced = isinstance(found, jax.core.Tracer) or isinstance(known, jax.core.Tracer)
+            if known is not found and not traced and not np.array_equal(known, found):
+                row = int(np.argmax(known != found))
+                raise ArgumentShapeError(
+                    f"argument {argument.name!r}, row {row}: {name} = {found[row]}, but another has {known[row]}"
+                )
+            sizes[name] = count if traced else int(found.max()) if found.size else 0
+        return array
+
+    @property
+    def functions(self) -> list[Function]:
+        """The compiled functions held now, one for each set of bounds."""
+        return self._of_rows.functions
+
+    @property
+    def stats(self) -> Stats:
+        """Calls, compiles and cache hits of all programs so far."""
+        return self._of_rows.stats
+
+    def clear_cache(self) -> None:
+        """Drops all executables."""
+        self._of_rows.clear()
+
+    def __repr__(self) -> str:
+        return f"<RaggedFunction {self.program.name}{self.program.signature}, rows {self._rows}>"
+
+
+def _note_sizes(argument: Argument, shape: Sequence[int], axes: Mapping[int, str], sizes: dict[str, int]) -> None:
+    for axis, (dim, size) in enumerate(zip(argument.dims, shape, strict=True), start=1):
+        if axis in axes:
+            continue
+        if isinstance(dim, int):
+            if dim != size:
+                raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
+        elif str(dim).isidentifier():
+            _agree(sizes, str(dim), size, argument)
+
+
+def _agree(sizes: dict[str, int], name: str, size: int, argument: Argument) -> None:
+    if sizes.setdefault(name, size) != size:
+        raise ArgumentShapeError(f"argument {argument.name!r} has {name} = {size}, but another has {sizes[name]}")
+
+
+def _of_one(key: Any, entry: Any, rows: str, inputs: Sequence[Any]) -> Any:
+    """Names of axes without the rows' one.
+
+    Raises:
+        GraphError: the variable has that axis itself.
+    """
+    if isinstance(entry, str | int) or not entry or entry[0] != rows:
+        if any(isinstance(size, str) and OF_ROWS.search(size) for size in (entry if entry is not None else ())):
+            raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
+        return entry
+    variable = next((x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key)), None)
+    if variable is not None and getattr(variable, "ndim", None) == len(entry) and ... not in entry:
+        raise GraphError(
+            f"dims of {key!r} names the axis of the rows, {rows!r}, and the graph has it too: for rows of different "
+            f"lengths write the graph of one row, whose {key!r} has {len(entry) - 1} axes; hlograph makes the batch"
+        )
+    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry[1:])
+
+
+def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Names of axes by the names of arguments."""
+    found = {}
+    for key, entry in dims.items():
+        if isinstance(key, str):
+            found[key] = entry
+        else:
+            found[names[next(i for i, x in enumerate(inputs) if x is key)]] = entry
+    return found
+
+
+def _axes_of(entry: Any, rows: str, rank: int) -> dict[int, str] | None:
+    """The ragged axes of an input by number, the rows' counted; None where it is the same for all rows."""
+    if entry is None or isinstance(entry, str | int) or not entry or entry[0] != rows:
+        return None
+    return {
+        axis: match[1]
+        for axis, size in enumerate(unfolded(entry, rank))
+        if isinstance(size, str) and (match := OF_ROWS.fullmatch(size)) is not None
+    }

@@ -1,0 +1,516 @@
+"""`RaggedJit`: `jax.vmap` of a function over rows of different lengths, compiled once for each bucket.
+
+    fn = hlograph.jit(jax.vmap(f, in_axes=(None, 0)), dims={"xs": ("b", "n[b]", 4)})
+    fn(w, [x0, x1, x2])                       # rows as a list, as `Ragged`, or as an array whose rows are all full
+
+In: the function of one row (what `jax.vmap` was given), and names for axes, of which `n[b]` is a size that each row has
+for itself. Out: a callable. The function is traced once with symbolic sizes, as `hlograph.jit` does. Rows of which
+Python decides otherwise, and rows without elements, which JAX's symbolic sizes exclude, are of another trace: they are
+run apart from the rest, and put together.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jax import tree_util
+
+from ...codegen.constraints import Constraint
+from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, HlographError, OptionError
+from ...codegen.ir.jax_compat import Vmapped
+from ...codegen.program import Program
+from ...dialects.jax.axes import path_text
+from ...dialects.jax.trace import Traced, is_key, trace
+from ..executables.devices import platform_of
+from ..executables.stats import Stats
+from ..function import Function
+from ..jitted.calls import X64, Call, Key, Parameters, Static, kind_of, leaves_of
+from ..jitted.plans import restoration
+from ..jitted.programs import JitStats
+from ..options import CompileOptions
+from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
+from .function import RowsFunction
+from .results import chosen, joined, undefined
+from .values import Ragged
+
+# Calls with this many different shapes are recognized; then recognition starts again.
+_KNOWN_CALLS = 1 << 12
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """One argument of the function of a row, and its values in a call.
+
+    Attributes:
+        value: of all rows, or the same for all.
+        path: what it is called.
+        shared: it is the same for all rows.
+        axes: for each ragged axis, counted as in `value`, the name of its size.
+        lengths: of each ragged axis.
+    """
+
+    value: Any
+    path: str
+    shared: bool
+    axes: dict[int, str] = field(default_factory=dict)
+    lengths: tuple[Any, ...] = ()
+
+
+@dataclass
+class _Plan:
+    """What is to be done for arguments that look alike.
+
+    Attributes:
+        call: the call as one of a single row.
+        specs: of a single row.
+        leaves: the program's arguments, without values.
+        order: for each of them its place among the flat arguments.
+        moved: for each of these the axis of the rows, if it is not the first.
+        sizes: those that are the same in every such call.
+        variant: the trace, where one holds for all rows that are not empty.
+    """
+
+    call: Call
+    specs: dict[str, Any]
+    leaves: list[_Leaf]
+    order: list[int]
+    moved: list[int | None]
+    sizes: dict[str, int]
+    variant: _Variant | None = None
+
+    def filled(self, flat: Sequence[Any]) -> list[_Leaf]:
+        """The arguments with the values of a call."""
+        found = []
+        for leaf, place, axis in zip(self.leaves, self.order, self.moved, strict=True):
+            value = flat[place]
+            if isinstance(value, Ragged):
+                found.append(_Leaf(value.values, leaf.path, leaf.shared, leaf.axes, value.lengths))
+            else:
+                found.append(_Leaf(leading(value, axis), leaf.path, leaf.shared, leaf.axes, leaf.lengths))
+        return found
+
+
+@dataclass
+class _Variant:
+    """A trace, for rows of which the same holds."""
+
+    guards: tuple[Constraint, ...]
+    traced: Traced
+    rows: RowsFunction
+
+    @functools.cached_property
+    def dtypes(self) -> list[Any]:
+        """Those of the program's arguments."""
+        return [argument.dtype for argument in self.traced.program.signature.arguments]
+
+    @functools.cached_property
+    def restore(self) -> Any:
+        """Makes of the program's results the function's; None where they are the same."""
+        return restoration(self.traced)
+
+
+class RaggedJit:
+    """A function of a row, for many rows of different lengths; see `hlograph.jit`.
+
+    Args:
+        vmapped: what `jax.vmap` was given.
+        dims: names of axes; `n[b]` is a size that each of the `b` rows has for itself.
+        static_argnames, static_argnums, constraints: as for `hlograph.jit`.
+        how: how programs are compiled.
+    """
+
+    def __init__(
+        self,
+        vmapped: Vmapped,
+        dims: Mapping[str, Any],
+        static_argnames: Any,
+        static_argnums: Any,
+        constraints: Sequence[str],
+        how: CompileOptions,
+    ) -> None:
+        if isinstance(vmapped.axis_name, str | tuple):
+            raise OptionError("hlograph.jit: rows of different lengths have no axis_name for jax.vmap's collectives")
+        functools.update_wrapper(self, vmapped.function)
+        self._in_axes, self._out_axes = vmapped.in_axes, vmapped.out_axes
+        self._parameters = Parameters(vmapped.function, static_argnames, static_argnums, dims)
+        self._constraints, self._how = tuple(constraints), how
+        self._rows, self._ragged = sizes_named(dims)
+        self._variants: dict[Key, list[_Variant]] = {}
+        self._plans: dict[Key, _Plan] = {}
+        self._traces = 0
+        self._lock = threading.Lock()
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The results of all rows.
+
+        Raises:
+            ArgumentShapeError: rows whose sizes contradict `dims`, or each other.
+            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+            PaddingError: an op that cannot be padded.
+        """
+        plan, flat, listed = self._look_at(args, kwargs)
+        leaves = plan.filled(flat)
+        lengths, sizes = _lengths_of(leaves, plan.sizes)
+        if plan.variant is None or not _all_filled(lengths):
+            outputs = self._run(plan, leaves, lengths, sizes)
+        else:
+            outputs = self._call(plan.variant, leaves, lengths, sizes, frozenset())
+        return self._finished(outputs, listed)
+
+    def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, list[Any], bool]:
+        """What is to be done for such a call, its flat arguments, and whether all rows come as lists."""
+        static: Static = ()
+        if self._parameters.static:
+            (args, kwargs), static = self._parameters.split(args, kwargs)
+        names, dims = self._parameters.names, self._parameters.dims
+        listed: list[bool] = []
+        args = tuple(
+            with_rows(x, dims.get(names[place]) if place < len(names) else None, listed) for place, x in enumerate(args)
+        )
+        kwargs = {name: with_rows(x, dims.get(name), listed) for name, x in kwargs.items()}
+        flat, tree = tree_util.tree_flatten((args, kwargs), is_leaf=is_ragged_value)
+        key = (tree, static, X64.value, *[_kind_of(x) for x in flat])
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _KNOWN_CALLS:
+                self._plans.clear()
+            plan = self._plans[key] = self._plan(args, kwargs, flat, tree, static)
+        return plan, flat, bool(listed) and all(listed)
+
+    def _plan(self, args: Any, kwargs: Any, flat: Sequence[Any], tree: Any, static: Any) -> _Plan:
+        mapped = self._mapped(args, kwargs)
+        call = self._parameters.describe(tree, static)
+        flat = [leading(x, axis) for x, axis in zip(flat, mapped, strict=True)]
+        whole = self._parameters.specs(call, [x.values if isinstance(x, Ragged) else x for x in flat])
+        paths = [
+            f"{name}{path_text(keys)}"
+            for name, value in call.places.items()
+            for keys, _ in tree_util.tree_flatten_with_path(value)[0]
+        ]
+        order = leaves_of(call.places)
+        leaves, specs = [], []
+        for place, path, spec in zip(order, paths, leaves_of(whole), strict=True):
+            leaf, own = self._leaf(flat[place], mapped[place], path, spec)
+            leaves.append(leaf)
+            specs.append(own)
+        structure = tree_util.tree_structure(list(whole.values()))
+        found = dict(zip(whole, tree_util.tree_unflatten(structure, specs), strict=True))
+        sizes = self._sizes(leaves, specs)
+        empty = [replace(leaf, value=None) for leaf in leaves]
+        return _Plan(call, found, empty, order, [mapped[place] for place in order], sizes)
+
+    def _mapped(self, args: Any, kwargs: Any) -> list[int | None]:
+        """For each leaf the axis that `jax.vmap` maps over; None where it has none."""
+        axes = self._in_axes if isinstance(self._in_axes, tuple | list) else (self._in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise ArgumentTypeError(
+                f"{self._parameters.name}: jax.vmap's in_axes has {len(axes)} entries for {len(args)} arguments"
+            )
+        found = prefix(tuple(axes), args)
+        return [*found, *[0] * len(tree_util.tree_leaves(kwargs, is_leaf=is_ragged_value))]
+
+    def _leaf(self, value: Any, axis: int | None, path: str, spec: Any) -> tuple[_Leaf, Any]:
+        """A leaf, and the spec of it in one row."""
+        names = [str(size) if isinstance(size, str) else size for size in spec.shape]
+        if axis is None:
+            if any(isinstance(size, str) and (OF_ROWS.search(size) or size == self._rows) for size in names):
+                raise GraphError(f"dims of {path!r} says that rows differ, but jax.vmap's in_axes has None for it")
+            if isinstance(value, Ragged):
+                raise ArgumentTypeError(f"argument {path!r} has rows, but jax.vmap's in_axes has None for it")
+            return _Leaf(value, path, True), spec
+        if not names:
+            raise ArgumentShapeError(f"argument {path!r} is a number, and jax.vmap maps over it: it needs an axis")
+        if names[0] != self._rows and isinstance(names[0], str):
+            raise GraphError(
+                f"dims of {path!r} begins with {names[0]!r}; the axis of the rows, {self._rows!r}, comes first"
+            )
+        axes, row = {}, []
+        for number, size in enumerate(names[1:], start=1):
+            if isinstance(size, str) and (match := OF_ROWS.fullmatch(size)):
+                axes[number] = match[1]
+            elif isinstance(size, str) and OF_ROWS.search(size):
+                raise GraphError(
+                    f"dims of {path!r}, axis {number}: give a size of rows by its name alone, not {size!r}"
+                )
+            row.append(axes.get(number, size))
+        own = jax.ShapeDtypeStruct(tuple(row), spec.dtype, weak_type=spec.weak_type)
+        if not isinstance(value, Ragged):
+            count = np.shape(value)[0]
+            full = tuple(np.full(count, np.shape(value)[number], np.int32) for number in axes)
+            return _Leaf(value, path, False, axes, full), own
+        if tuple(axes) != value.axes:
+            said = f"dims has {tuple(axes)}" if axes else "dims names none (write `n[b]`)"
+            raise ArgumentShapeError(f"argument {path!r}: axes {value.axes} have lengths of rows, but {said}")
+        return _Leaf(value.values, path, False, axes, value.lengths), own
+
+    def _sizes(self, leaves: Sequence[_Leaf], specs: Sequence[Any]) -> dict[str, int]:
+        """The number of rows, and the sizes that are the same for all of them."""
+        sizes: dict[str, int] = {}
+        first: dict[str, str] = {}
+        for leaf, spec in zip(leaves, specs, strict=True):
+            shape = np.shape(leaf.value)
+            named = list(enumerate(spec.shape, start=0 if leaf.shared else 1))
+            named += [] if leaf.shared else [(0, self._rows)]
+            for number, entry in named:
+                if not isinstance(entry, str) or not entry.isidentifier() or number in leaf.axes:
+                    continue
+                if sizes.setdefault(entry, shape[number]) != shape[number]:
+                    raise ArgumentShapeError(
+                        f"argument {leaf.path!r} has {entry} = {shape[number]}, but {first[entry]!r} has {sizes[entry]}"
+                    )
+                first.setdefault(entry, leaf.path)
+        return sizes
+
+    def _run(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
+        """All rows, in as many parts as there are traces."""
+        call, specs = plan.call, plan.specs
+        if any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
+            return self._run_open(plan, leaves, lengths, sizes)
+        parts: dict[int, tuple[_Variant, frozenset[str], list[np.ndarray[Any, Any]]]] = {}
+        if not sizes.get(self._rows, 0) or not lengths:
+            kinds, inverse = np.zeros((1, len(lengths)), int), np.zeros(sizes.get(self._rows, 0), int)
+            kinds[:] = 1
+        else:
+            stacked = np.stack([np.asarray(x) for x in lengths.values()], 1)
+            kinds, inverse = np.unique(stacked, axis=0, return_inverse=True)
+            inverse = inverse.reshape(-1)
+        for number, kind in enumerate(kinds):
+            found = {**sizes, **dict(zip(lengths, map(int, kind), strict=True))}
+            empty = frozenset(name for name in lengths if found[name] == 0)
+            variant = self._variant(call, specs, leaves, found, empty)
+            parts.setdefault(id(variant), (variant, empty, []))[2].append(np.flatnonzero(inverse == number))
+        if len(parts) == 1:
+            variant, empty, _ = next(iter(parts.values()))
+            if not variant.guards and not empty:
+                plan.variant = variant
+            return self._call(variant, leaves, lengths, sizes, empty)
+        results, places = [], []
+        for variant, empty, rows in parts.values():
+            place = np.sort(np.concatenate(rows))
+            part = [_rows_of(leaf, place) for leaf in leaves]
+            some = {name: np.asarray(x)[place] for name, x in lengths.items()}
+            fewer = {**sizes, self._rows: len(place), **{name: int(x.max()) for name, x in some.items()}}
+            results.append(self._call(variant, part, some, fewer, empty))
+            places.append(place)
+        return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
+
+    def _run_open(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
+        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are."""
+        call, specs = plan.call, plan.specs
+        variant = self._variant(call, specs, leaves, sizes, frozenset())
+        if variant.guards:
+            raise ArgumentShapeError(
+                f"{self._parameters.name} decides by the lengths of rows ({variant.guards[0]}, at "
+                f"{variant.guards[0].where}), which are traced here: give them as NumPy arrays from outside of jax.jit"
+            )
+        filled = functools.reduce(lambda x, y: x & y, [jax.numpy.asarray(x) > 0 for x in lengths.values()])
+        found = self._call(variant, leaves, lengths, sizes, frozenset(), filled)
+        other = self._without_elements(plan, leaves, lengths, sizes) if len(lengths) == 1 else None
+        if other is None:
+            other = tree_util.tree_map(undefined, found, is_leaf=is_ragged_value)
+        return tree_util.tree_map(functools.partial(chosen, filled), found, other, is_leaf=is_ragged_value)
+
+    def _without_elements(
+        self, plan: _Plan, leaves: Sequence[_Leaf], lengths: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> Any:
+        """The results of rows without elements; None where the function takes none, as a maximum does not."""
+        empty = frozenset(lengths)
+        try:
+            variant = self._variant(plan.call, plan.specs, leaves, {**sizes, **dict.fromkeys(lengths, 0)}, empty)
+        except (HlographError, TypeError, ValueError):
+            return None
+        return self._call(variant, leaves, lengths, sizes, empty)
+
+    def _call(
+        self,
+        variant: _Variant,
+        leaves: Sequence[_Leaf],
+        lengths: Mapping[str, Any],
+        sizes: Mapping[str, int],
+        empty: frozenset[str],
+        counted: Any = None,
+    ) -> Any:
+        arrays = []
+        fixed = {name: 0 if name in empty else sizes[name] for name in lengths if name not in variant.rows.ragged}
+        for leaf, dtype in zip(leaves, variant.dtypes, strict=True):
+            value = leaf.value
+            if fixed and not fixed.keys().isdisjoint(leaf.axes.values()):
+                value = value[tuple(slice(0, fixed.get(leaf.axes.get(axis, ""))) for axis in range(value.ndim))]
+            if getattr(value, "dtype", None) is not dtype:
+                value = _converted(value, dtype)
+            arrays.append(value)
+        if fixed:
+            lengths = {name: x for name, x in lengths.items() if name not in fixed}
+            sizes = {name: size for name, size in sizes.items() if name not in fixed}
+        results = variant.rows(arrays, lengths, sizes, counted)
+        found = results[0] if len(results) == 1 else tuple(results)
+        return found if variant.restore is None else variant.restore(found)
+
+    # ---- traces -----------------------------------------------------------------------------------------------------
+
+    def _variant(
+        self,
+        call: Call,
+        specs: dict[str, Any],
+        leaves: Sequence[_Leaf],
+        sizes: Mapping[str, int],
+        empty: frozenset[str],
+    ) -> _Variant:
+        """The trace for rows with these sizes, made now if there is none."""
+        flat, tree = tree_util.tree_flatten(list(specs.values()))
+        shared = frozenset(number for number, leaf in enumerate(leaves) if leaf.shared)
+        kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
+        key = (tree, call.static, X64.value, kinds, shared, empty)
+        with self._lock:
+            variants = self._variants.setdefault(key, [])
+            for variant in variants:
+                if all(guard.holds(sizes) for guard in variant.guards):
+                    return variant
+            traced = self._trace(call, specs, sizes, empty)
+            for limit in traced.limits:
+                if not limit.holds(sizes):
+                    raise ArgumentShapeError(f"{limit} does not hold: {limit.where}")
+            how = replace(self._how, policy=_policy_of(self._how.policy, empty))
+            rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
+            variants.append(_Variant(traced.guards, traced, rows))
+            return variants[-1]
+
+    def _trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int], empty: frozenset[str]) -> Traced:
+        self._traces += 1
+        if empty:
+            specs = tree_util.tree_map(lambda spec: _without(spec, empty), specs)
+        known = {name: size for name, size in sizes.items() if name != self._rows and name not in empty}
+        target = None if self._how.device is None else platform_of(self._how.device)
+        name = self._parameters.name
+        demands = [text for text in self._constraints if not any(re.search(rf"\b{n}\b", text) for n in empty)]
+        return trace(call.function, specs, name=name, constraints=demands, platform=target, sizes=known)
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    def _finished(self, outputs: Any, listed: bool) -> Any:
+        """Results with the rows where `out_axes` has them; as lists where the rows came as lists."""
+        if self._out_axes == 0 and not listed:
+            return outputs
+        axes = prefix(self._out_axes, outputs)
+        flat, tree = tree_util.tree_flatten(outputs, is_leaf=is_ragged_value)
+        found: list[Any] = []
+        for x, axis in zip(flat, axes, strict=True):
+            if axis is None:
+                raise OptionError("hlograph.jit: rows of different lengths have a result each; out_axes cannot be None")
+            if isinstance(x, Ragged):
+                if axis != 0:
+                    raise OptionError(
+                        f"hlograph.jit: results with rows of different lengths have out_axes 0, not {axis}"
+                    )
+                found.append(x.rows() if listed else x)
+            else:
+                found.append(x if axis == 0 else jax.numpy.moveaxis(x, 0, axis))
+        return tree_util.tree_unflatten(tree, found)
+
+    # ---- looking ----------------------------------------------------------------------------------------------------
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The program of one row that calls with such arguments run."""
+        plan, flat, _ = self._look_at(args, kwargs)
+        leaves = plan.filled(flat)
+        _, sizes = _lengths_of(leaves, plan.sizes)
+        return self._variant(plan.call, plan.specs, leaves, sizes, frozenset()).traced.program
+
+    @property
+    def functions(self) -> list[Function]:
+        """The compiled functions held now: one for each trace and set of bounds."""
+        return [function for found in self._variants.values() for v in found for function in v.rows.functions]
+
+    @property
+    def stats(self) -> JitStats:
+        """Calls, compiles and cache hits of all programs so far; traces."""
+        total = Stats.total([function.stats for function in self.functions])
+        sums = {each.name: getattr(total, each.name) for each in fields(Stats)}
+        return JitStats(**sums, traces=self._traces)
+
+    def clear_cache(self) -> None:
+        """Drops all programs and executables, and what they counted."""
+        with self._lock:
+            self._variants.clear()
+            self._plans.clear()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<hlograph.jit vmap of {self._parameters.name}{self._parameters.signature}>"
+
+
+def _without(spec: Any, empty: frozenset[str]) -> Any:
+    shape = tuple(0 if size in empty else size for size in spec.shape)
+    return jax.ShapeDtypeStruct(shape, spec.dtype, weak_type=spec.weak_type)
+
+
+def _policy_of(policy: Any, empty: frozenset[str]) -> Any:
+    return {k: v for k, v in policy.items() if k not in empty} if isinstance(policy, Mapping) else policy
+
+
+def _converted(value: Any, dtype: Any) -> Any:
+    """An argument in the program's dtype: random keys as integers, NumPy's as JAX has them."""
+    if is_key(value):
+        return jax.random.key_data(value)
+    if isinstance(value, jax.Array) or getattr(value, "dtype", None) == dtype:
+        return value
+    return np.asarray(value, dtype)
+
+
+def _kind_of(x: Any) -> Any:
+    return (x.axes, kind_of(x.values)) if isinstance(x, Ragged) else kind_of(x)
+
+
+def _all_filled(lengths: Mapping[str, Any]) -> bool:
+    """Whether lengths are known, and no row is without elements."""
+    return all(isinstance(own, np.ndarray) and own.size and own.min() > 0 for own in lengths.values())
+
+
+def _lengths_of(leaves: Sequence[_Leaf], known: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The lengths of each size that rows have for themselves; and all sizes, of those one that holds all rows.
+
+    Raises:
+        ArgumentShapeError: two arguments say different lengths.
+    """
+    lengths: dict[str, Any] = {}
+    sizes = dict(known)
+    first: dict[str, str] = {}
+    for leaf in leaves:
+        for (axis, name), given in zip(leaf.axes.items(), leaf.lengths, strict=True):
+            own = given if isinstance(given, jax.core.Tracer) else np.asarray(given)
+            if name not in lengths:
+                lengths[name], first[name] = own, leaf.path
+                traced = isinstance(own, jax.core.Tracer)
+                sizes[name] = leaf.value.shape[axis] if traced else int(own.max()) if own.size else 0
+            elif not _same_lengths(lengths[name], own):
+                row = int(np.argmax(np.asarray(lengths[name]) != own))
+                raise ArgumentShapeError(
+                    f"argument {leaf.path!r}, row {row}: {name} = {own[row]}, but {first[name]!r} has "
+                    f"{lengths[name][row]}"
+                )
+    return lengths, sizes
+
+
+def _same_lengths(x: Any, y: Any) -> bool:
+    """Whether two vectors of lengths are equal; traced ones are taken to be."""
+    if isinstance(x, jax.core.Tracer) or isinstance(y, jax.core.Tracer):
+        return True
+    return bool(np.array_equal(np.asarray(x), np.asarray(y)))
+
+
+def _rows_of(leaf: _Leaf, rows: np.ndarray[Any, Any]) -> _Leaf:
+    if leaf.shared:
+        return leaf
+    return replace(leaf, value=leaf.value[rows], lengths=tuple(np.asarray(x)[rows] for x in leaf.lengths))

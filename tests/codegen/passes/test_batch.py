@@ -1,0 +1,182 @@
+"""The batch pass: each row of the result is what the module gives for that row, by the reference interpreter or JAX."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.codegen.errors import PassError
+from hlograph.codegen.passes.batch import batch
+from hlograph.codegen.program import Program
+
+RNG = np.random.default_rng(3)
+ROWS = 3
+
+
+def reversed_scan(x, n):
+    """Reads from the end: rows end together."""
+
+    def step(carry):
+        i, h, out = carry
+        place = n - i - 1
+        h = jnp.sin(h + x[place])
+        return i + 1, h, jax.lax.dynamic_update_index_in_dim(out, h, place, 0)
+
+    return jax.lax.while_loop(lambda c: c[0] < n, step, (0, 0.0, jnp.zeros_like(x)))[1:]
+
+
+def counted_with_index(x, n):
+    """The index is wanted after the loop, and grows by two."""
+    return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 2, c[1] + x[c[0]]), (0, 0.0))
+
+
+def until(x, n):
+    """The condition comes and goes: a finished row stays finished."""
+    return jax.lax.while_loop(lambda c: (c[0] % 3 != n % 3) & (c[1] < 9), lambda c: (c[0] + 1, c[1] + 1), (n + 1, 0))
+
+
+def nested(x, n):
+    def outer(i, h):
+        return jax.lax.fori_loop(0, i + n % 2, lambda j, h: h * 0.5 + x[j], h)
+
+    return jax.lax.fori_loop(0, n, outer, 0.0)
+
+
+def branched(x, n):
+    """A loop that would not end in a row that does not take the branch."""
+    taken = jax.lax.cond(n > 2, lambda: jax.lax.while_loop(lambda i: i != 7, lambda i: i + 1, n % 8), lambda: -n)
+    return taken, jax.lax.switch(n, [lambda: x.sum(), lambda: x.max(), lambda: x[0]])
+
+
+def places(x, n):
+    y = jnp.outer(x, x)
+    return (
+        jax.lax.dynamic_slice(y, (n, 1), (2, 3)),
+        jax.lax.dynamic_update_slice(y, y[:1, :2], (n, n - 2)),
+        jax.lax.dynamic_update_slice(y, y[:4], (n, 0)),
+        y[jnp.array([n, 0]), :2],
+        x.at[jnp.array([n, 1])].add(2.0),
+        jnp.take(x, jnp.arange(3) + n, mode="fill"),
+    )
+
+
+def several(x, n):
+    a = jnp.outer(x, x) + 4 * jnp.eye(len(x))
+    return (
+        jnp.linalg.cholesky(a),
+        jax.scipy.linalg.solve_triangular(a, x, lower=True),
+        jnp.argsort(x),
+        jax.lax.top_k(x, 2),
+        jax.lax.reduce_window(x, 0.0, jax.lax.add, (2,), (1,), "SAME"),
+        jnp.convolve(x, x[:3]),
+        jnp.fft.fft(x).real,
+        jax.lax.pad(x, x[0], [(1, 0, 1)]),
+        jax.lax.reduce(x, x[1], jax.lax.max, (0,)),
+        jax.lax.clamp(x[0], x, x[1]),
+    )
+
+
+FUNCTIONS = [reversed_scan, counted_with_index, until, nested, branched, places, several]
+
+
+def program_of(function, *args):
+    return hlograph.jit(function).program(*args)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_rows_are_what_one_gives(function):
+    x = RNG.normal(size=(ROWS, 6)).astype("float32")
+    n = np.array([2, 5, 0], np.int32)
+    program = program_of(function, x[0], n[0])
+    batched, looped = batch(program.copy_module(), ROWS)
+    assert not looped.keys() & {"stablehlo.while", "stablehlo.gather", "stablehlo.dot_general"}
+    found = Program(batched).compile(optimize="none").run([x, n])
+    for row in range(ROWS):
+        expected = jax.tree.leaves(jax.jit(function)(x[row], n[row]))
+        for own, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(own)[row], y, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS[:5])
+def test_the_reference_interpreter_agrees(function):
+    x, n = RNG.normal(size=(ROWS, 6)).astype("float32"), np.array([1, 4, 3], np.int32)
+    program = program_of(function, x[0], n[0])
+    batched, _ = batch(program.copy_module(), ROWS)
+    found = Program(batched).interpret(x, n)
+    for row in range(ROWS):
+        for own, y in zip(found, program.interpret(x[row], n[row]), strict=True):
+            np.testing.assert_allclose(own[row], y, rtol=1e-5, atol=1e-6)
+
+
+def test_what_rows_share_has_no_axis_and_sums_are_taken_where_they_are_cheap():
+    """The cotangent of a shared matrix, grown in a loop: one dot over the rows in each step, no batch of matrices."""
+
+    def grown(w, x, n):
+        return jax.lax.while_loop(
+            lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + jnp.tensordot(x * c[0], w @ x, 0)), (0, jnp.zeros((5, 5)))
+        )[1]
+
+    w, x = RNG.normal(size=(5, 5)).astype("float32"), RNG.normal(size=(ROWS, 5)).astype("float32")
+    n, counted = np.array([3, 0, 4], np.int32), np.array([True, True, False])
+    x[2] = np.inf  # of a row that does not count
+    program = program_of(grown, w, x[0], n[0])
+    batched, _ = batch(program.copy_module(), ROWS, shared={0}, summed={0}, rows="rows")
+    made = Program(batched)
+    assert f"tensor<{ROWS}x5x5xf32>" not in made.optimize(["simplify"]).text
+    found = made.compile(optimize="none").run([w, x, n, counted])[0]
+    expected = sum(jax.jit(grown)(w, x[row], n[row]) for row in range(2))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_reduction_of_loops_carries_is_not_taken_for_a_sum():
+    """A carry that is read in its loop is no sum of amounts: it keeps the batch axis."""
+
+    def read(x, n):
+        return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + jnp.cos(c[1]) * x), (0, x * 0))[1]
+
+    x, n = RNG.normal(size=(ROWS, 4)).astype("float32"), np.array([3, 1, 4], np.int32)
+    program = program_of(read, x[0], n[0])
+    batched, _ = batch(program.copy_module(), ROWS, summed={0})
+    found = Program(batched).compile(optimize="none").run([x, n])[0]
+    np.testing.assert_allclose(found, sum(jax.jit(read)(x[i], n[i]) for i in range(ROWS)), rtol=1e-5, atol=1e-5)
+
+
+def test_checks_are_those_of_all_rows_that_count():
+    import pytensor.tensor as pt
+    from pytensor.raise_op import Assert
+
+    x = pt.dvector("x")
+    program = hlograph.emit_stablehlo(([x], [Assert("negative")(x.sum(), (x > 0).all())]), dims={"x": (2,)})
+    batched, _ = batch(program.copy_module(), ROWS, rows="rows")
+    fn = Program(batched).compile()
+    good = np.ones((ROWS, 2))
+    bad = good.copy()
+    bad[1, 1] = -1
+    all_rows = np.ones(ROWS, bool)
+    np.testing.assert_array_equal(fn(good, all_rows), [2, 2, 2])
+    with pytest.raises(AssertionError, match="negative"):
+        fn(bad, all_rows)
+    np.testing.assert_array_equal(fn(bad, np.array([True, False, True]))[::2], [2, 2])
+
+
+def test_what_has_no_rule_runs_row_by_row():
+    def drawn(key):
+        return jax.lax.rng_bit_generator(key, (3,), "uint32")
+
+    keys = RNG.integers(0, 2**31, (ROWS, 4)).astype("uint32")
+    program = program_of(drawn, keys[0])
+    batched, looped = batch(program.copy_module(), ROWS)
+    assert looped == {"stablehlo.rng_bit_generator": 1}
+    found = Program(batched).compile(optimize="none").run([keys])
+    for row in range(ROWS):
+        for own, y in zip(found, drawn(keys[row]), strict=True):
+            np.testing.assert_array_equal(np.asarray(own)[row], y)
+
+
+def test_refusals():
+    x = hlograph.jit(lambda x: x + 1, dims={"x": ("n",)}).program(np.ones(3, "float32"))
+    with pytest.raises(PassError, match="static shapes"):
+        batch(x.copy_module(), 2)
+    with pytest.raises(PassError, match="at least 1"):
+        batch(x.specialize({"n": 2}).copy_module(), 0)
