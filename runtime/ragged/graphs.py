@@ -18,9 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...codegen import dims as dimension
+from ...codegen import signature as signatures
+from ...codegen.analysis.mapped_rows import rows_of_results
 from ...codegen.errors import ArgumentShapeError, GraphError
 from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.ir.refused import Refused
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ..calls.arguments import check_count, check_type, key_data, narrowed
@@ -49,11 +53,15 @@ class RaggedFunction:
         self, emit: Callable[..., Program], inputs: Sequence[Any], dims: Mapping[Any, Any], options: CompileOptions
     ) -> None:
         self._rows, self._ragged = sizes_named(dims)
-        self.program = emit(dims={key: _of_one(key, entry, self._rows, inputs) for key, entry in dims.items()})
+        self._inside = _is_inside(dims, self._rows, inputs)
+        self.program = emit(dims={key: _of_one(key, entry, self._rows, self._inside) for key, entry in dims.items()})
+        if self._inside:
+            _check_map(emit(dims={key: _named(entry) for key, entry in dims.items()}), self._rows)
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
-        self._axes = [_axes_of(names.get(a.name), self._rows, len(a.dims) + 1) for a in signature.arguments]
+        rank = 0 if self._inside else 1
+        self._axes = [_axes_of(names.get(a.name), self._rows, len(a.dims) + rank) for a in signature.arguments]
         self._entries = [names.get(a.name) for a in signature.arguments]
         shared = frozenset(i for i, axes in enumerate(self._axes) if axes is None and not signature.arguments[i].key)
         self._of_rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
@@ -87,7 +95,11 @@ class RaggedFunction:
             if argument.key:
                 keys = jax.random.split(jax.random.wrap_key_data(key_data(argument, values[number])), sizes[self._rows])
                 values[number] = jax.random.key_data(keys)
+        if self._inside:  # the element has the axis too, of size 1
+            values = [x if axes is None else x[:, None] for x, axes in zip(values, self._axes, strict=True)]
         found = self._of_rows(values, lengths, sizes)
+        if self._inside:
+            found = [_without_axis(x) for x in found]
         cut = [x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in found]
         return cut[0] if len(cut) == 1 else tuple(cut)
 
@@ -106,7 +118,7 @@ class RaggedFunction:
         if not hasattr(array, "dtype"):
             array = np.asarray(array, argument.dtype)
         check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
-        rank = len(argument.dims) + (axes is not None)
+        rank = len(argument.dims) + (axes is not None and not self._inside)
         if array.ndim != rank:
             said = f"the rows' axis {self._rows!r} and those of {argument}" if axes is not None else str(argument)
             raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
@@ -114,7 +126,7 @@ class RaggedFunction:
             _note_sizes(argument, array.shape, {}, sizes)
             return array
         _agree(sizes, self._rows, array.shape[0], argument)
-        _note_sizes(argument, array.shape[1:], axes, sizes)
+        _note_sizes(argument, array.shape[1:], axes, sizes, self._inside)
         if own is not None and tuple(axes) != value.axes:
             raise ArgumentShapeError(
                 f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
@@ -151,8 +163,10 @@ class RaggedFunction:
         return f"<RaggedFunction {self.program.name}{self.program.signature}, rows {self._rows}>"
 
 
-def _note_sizes(argument: Argument, shape: Sequence[int], axes: Mapping[int, str], sizes: dict[str, int]) -> None:
-    for axis, (dim, size) in enumerate(zip(argument.dims, shape, strict=True), start=1):
+def _note_sizes(
+    argument: Argument, shape: Sequence[int], axes: Mapping[int, str], sizes: dict[str, int], inside: bool = False
+) -> None:
+    for axis, (dim, size) in enumerate(zip(argument.dims[inside:], shape, strict=True), start=1):
         if axis in axes:
             continue
         if isinstance(dim, int):
@@ -167,23 +181,74 @@ def _agree(sizes: dict[str, int], name: str, size: int, argument: Argument) -> N
         raise ArgumentShapeError(f"argument {argument.name!r} has {name} = {size}, but another has {sizes[name]}")
 
 
-def _of_one(key: Any, entry: Any, rows: str, inputs: Sequence[Any]) -> Any:
-    """Names of axes without the rows' one.
+def _is_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> bool:
+    """Whether the graph has the rows' axis itself, in all inputs that `dims` says it of, or in none.
 
     Raises:
-        GraphError: the variable has that axis itself.
+        GraphError: in some.
     """
+    found = {}
+    for key, entry in dims.items():
+        if isinstance(entry, str | int) or not entry or entry[0] != rows or ... in entry:
+            continue
+        named = (x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key))
+        found[str(key)] = getattr(next(named, None), "ndim", None) == len(entry)
+    if len(set(found.values())) > 1:
+        inside = ", ".join(key for key, own in found.items() if own)
+        raise GraphError(f"dims: {inside} has the rows' axis {rows!r} in the graph, other inputs have it not")
+    return any(found.values())
+
+
+def _of_one(key: Any, entry: Any, rows: str, inside: bool) -> Any:
+    """Names of axes in the program of one row: without the rows' one, or with 1 for it."""
     if isinstance(entry, str | int) or not entry or entry[0] != rows:
         if any(isinstance(size, str) and OF_ROWS.search(size) for size in (entry if entry is not None else ())):
             raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
         return entry
-    variable = next((x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key)), None)
-    if variable is not None and getattr(variable, "ndim", None) == len(entry) and ... not in entry:
-        raise GraphError(
-            f"dims of {key!r} names the axis of the rows, {rows!r}, and the graph has it too: for rows of different "
-            f"lengths write the graph of one row, whose {key!r} has {len(entry) - 1} axes; hlograph makes the batch"
-        )
-    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry[1:])
+    return ((1,) if inside else ()) + _named(entry[1:])
+
+
+def _named(entry: Any) -> Any:
+    """Names of axes without brackets."""
+    if isinstance(entry, str) or entry is None:
+        return entry
+    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry)
+
+
+def _check_map(program: Program, rows: str) -> None:
+    """A program with the rows' axis makes each row of its results of that row of its arguments.
+
+    Raises:
+        GraphError: it does not, or that is not known.
+    """
+    signature = program.signature
+    known = signatures.known_constraints(signature)
+    free = {root.name: 5 + 2 * number for number, root in enumerate(signature.roots) if root.name != rows}
+    sizes = {name: known.canonical(dimension.symbol(name)) for name in free}
+    others = {name: dimension.evaluate(dim, {**free, rows: 3}) for name, dim in sizes.items()}
+    told = f"rows of different lengths need a graph that maps over them, and in {program.name} "
+    if any(rows in dimension.roots(c.lhs) | dimension.roots(c.rhs) for c in signature.constraints):
+        raise GraphError(f"{told}their number must fit another size")
+    if signature.has_data_sizes or signature.checks or signature.value_roots:
+        raise GraphError(f"{told}sizes or checks depend on data; {_ONE_ROW}")
+    axes = [next((i for i, dim in enumerate(a.dims) if str(dim) == rows), None) for a in signature.arguments]
+    few, many = (program.specialize({**others, rows: count}).copy_module() for count in (3, 4))
+    try:
+        found = rows_of_results(few, many, axes)
+    except Refused as error:
+        raise GraphError(f"{told}{error}; {_ONE_ROW}") from None
+    if found != [0] * len(found):
+        raise GraphError(f"{told}a result does not have them in front; {_ONE_ROW}")
+
+
+_ONE_ROW = "the graph of a single row, without that axis, is taken as it is"
+
+
+def _without_axis(x: Any) -> Any:
+    """A result of rows without its axis of size 1."""
+    if isinstance(x, Ragged):
+        return Ragged(x.values[:, 0], x.lengths, tuple(axis - 1 for axis in x.axes))
+    return x[:, 0]
 
 
 def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:

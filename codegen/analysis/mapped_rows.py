@@ -1,0 +1,331 @@
+"""Whether a program is a map over the rows of its arguments: row j of each result is made of row j of the arguments.
+
+In: one program, specialized for two numbers of rows, and which axes of its arguments the rows are. Out: for each result
+the axis of its rows; or `Refused`, with the op that mixes rows, counts them, or is not known not to. Decision to know:
+both modules are read in step. What differs between them besides sizes of that one axis depends on the number of rows: a
+mean over them divides by another constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.attributes import attributes_of, gather_numbers, integers
+from ..ir.axes import result_axes
+from ..ir.bindings import ir
+from ..ir.evaluate import ELEMENTWISE
+from ..ir.kinds import is_elementwise
+from ..ir.refused import Refused, require
+from ..ir.values import constant, dtype_of, sizes_of
+from ..ir.walk import main_function, terminator
+
+Axis = int | None  # of the rows; None for what is the same for all of them
+Pair = tuple[ir.Operation, ir.Operation]
+Array = np.ndarray[Any, Any]
+
+
+def rows_of_results(few: ir.Module, many: ir.Module, arguments: Sequence[Axis]) -> list[Axis]:
+    """The axis of the rows for each result.
+
+    Args:
+        few, many: the program for two numbers of rows, all other sizes the same.
+        arguments: for each argument the axis of the rows.
+
+    Raises:
+        Refused: rows are mixed, or may be.
+    """
+    blocks = [main_function(module).regions[0].blocks[0] for module in (few, many)]
+    known = _Known()
+    known.update(zip(blocks[0].arguments, arguments, strict=True))
+    return _block(blocks[0], blocks[1], known)
+
+
+class _Known(dict[ir.Value, Axis]):
+    """For each value the axis of its rows; and of small values that depend on their number what they are for both."""
+
+    def __init__(self, other: _Known | None = None) -> None:
+        super().__init__(other or {})
+        self.counts: dict[ir.Value, tuple[Array, Array]] = {} if other is None else dict(other.counts)
+
+    def numbers(self, pair: Pair) -> tuple[Array, Array] | None:
+        """What an op gives for both, of constants and what counts rows; None where that is not known."""
+        found = []
+        for number, op in enumerate(pair):
+            operands = []
+            for value, own in zip(pair[0].operands, op.operands, strict=True):
+                known = self.counts[value][number] if value in self.counts else _constant(own)
+                if known is None:
+                    return None
+                operands.append(known)
+            made = _evaluated(op, operands)
+            if made is None:
+                return None
+            found.append(made)
+        return found[0], found[1]
+
+
+def _constant(value: ir.Value) -> Array | None:
+    found = constant(value)
+    return None if found is None else np.broadcast_to(found, sizes_of(value))
+
+
+def _evaluated(op: ir.Operation, operands: Sequence[Array]) -> Array | None:
+    """An op of sizes by NumPy; None for what is not done to sizes."""
+    if op.name == "stablehlo.constant":
+        return _constant(op.results[0])
+    if op.name == "stablehlo.convert":
+        return operands[0].astype(dtype_of(op.results[0]))
+    if op.name == "stablehlo.reshape":
+        return operands[0].reshape(sizes_of(op.results[0]))
+    if op.name == "stablehlo.slice":
+        places = zip(*[integers(op, name) for name in ("start_indices", "limit_indices", "strides")], strict=True)
+        return operands[0][tuple(slice(*place) for place in places)]
+    if op.name == "stablehlo.concatenate":
+        return np.concatenate(operands, ir.IntegerAttr(op.attributes["dimension"]).value)
+    if op.name in ELEMENTWISE and all(x.shape == operands[0].shape for x in operands):
+        return np.asarray(ELEMENTWISE[op.name](*operands))
+    return None
+
+
+def _block(few: ir.Block, many: ir.Block, found: _Known) -> list[Axis]:
+    ops = [[opened.operation for opened in block.operations] for block in (few, many)]
+    require(len(ops[0]) == len(ops[1]), "the program has other ops for another number of rows")
+    for pair in zip(*ops, strict=True):
+        if pair[0] == terminator(few):
+            break
+        require(pair[0].name == pair[1].name, "the program has other ops for another number of rows")
+        axes = _axes(pair, found)
+        for old, new, axis in zip(pair[0].results, pair[1].results, axes, strict=True):
+            found[old] = axis
+            _check_sizes(pair[0], sizes_of(old), sizes_of(new), axis)
+    require(not any(value in found.counts for value in terminator(few).operands), _COUNTED)
+    return [found[value] for value in terminator(few).operands]
+
+
+def _check_sizes(op: ir.Operation, few: Sequence[int], many: Sequence[int], axis: Axis) -> None:
+    """Only the rows' axis has another size; what is the same for all rows may be spread over them."""
+    changed = [place for place, (a, b) in enumerate(zip(few, many, strict=True)) if a != b]
+    require(axis is None or changed == [axis], f"{op.name} moves rows among other axes")
+    require(len(changed) <= 1, f"{op.name} pairs rows with rows")
+
+
+def _axes(pair: Pair, found: _Known) -> list[Axis]:
+    op = pair[0]
+    read = [found[value] for value in op.operands]
+    counting = any(value in found.counts for value in op.operands)
+    if counting or (op.name == "stablehlo.constant" and not _is_same(pair)):
+        numbers = found.numbers(pair)
+        require(numbers is not None, _COUNTED)
+        assert numbers is not None
+        if not np.array_equal(*numbers):
+            found.counts[op.results[0]] = numbers
+        return [None]
+    if op.name == "stablehlo.while":
+        return _loop(pair, found)
+    if all(axis is None for axis in read):
+        require(not op.regions or op.name in ("stablehlo.reduce", "stablehlo.sort"), f"{op.name} may count rows")
+        _check_same(pair)
+        return [None] * len(op.results)
+    rule = _RULES.get("elementwise" if is_elementwise(op) else op.name)
+    if rule is None:
+        raise Refused(f"{op.name} may mix rows")
+    axis = rule(op, read)
+    _check_attributes(pair)
+    return [axis] * len(op.results)
+
+
+def _check_same(pair: Pair) -> None:
+    """What does not come from rows has the same elements for any number of them."""
+    few, many = pair
+    if few.name == "stablehlo.constant":
+        return
+    if few.name == "stablehlo.iota":
+        axis = ir.IntegerAttr(few.attributes["iota_dimension"]).value
+        require(sizes_of(few.results[0])[axis] == sizes_of(many.results[0])[axis], _COUNTED)
+    elif few.name == "stablehlo.reduce":
+        reduced = integers(few, "dimensions")
+        shapes = [sizes_of(op.operands[0]) for op in pair]
+        require(all(shapes[0][axis] == shapes[1][axis] for axis in reduced), _COUNTED)
+    elif few.name == "stablehlo.reshape":
+        sizes = [sizes_of(op.operands[0]) for op in pair]
+        changed = [place for place, (a, b) in enumerate(zip(sizes[0], sizes[1], strict=True)) if a != b]
+        require(not changed or _reshape(few, changed) is not None, _COUNTED)
+    elif few.name != "stablehlo.broadcast_in_dim" and not is_elementwise(few):
+        every = [[sizes_of(value) for value in (*op.operands, *op.results)] for op in pair]
+        require(every[0] == every[1], f"{few.name} of what rows have in common may count them")
+    else:
+        _check_attributes(pair)
+
+
+def _is_same(pair: Pair) -> bool:
+    """Whether constants are the same, or one number spread over more places."""
+    values = [ir.DenseElementsAttr(op.attributes["value"]) for op in pair]
+    if str(values[0]) == str(values[1]):
+        return True
+    splat = all(value.is_splat for value in values)
+    return splat and str(values[0].get_splat_value()) == str(values[1].get_splat_value())
+
+
+_COUNTED = "a value depends on how many rows there are"
+
+
+def _check_attributes(pair: Pair) -> None:
+    for name, attribute in attributes_of(pair[0].attributes).items():
+        if name in ("limit_indices", "slice_sizes"):
+            continue  # of the rows' axis they are its size, as the rules see to
+        same = str(attribute) == str(pair[1].attributes[name])  # of two contexts
+        require(same, f"{pair[0].name} has another {name} for another number of rows")
+
+
+def _loop(pair: Pair, found: _Known) -> list[Axis]:
+    """A loop whose carries keep their axes of rows, and whose condition is the same for all."""
+    op = pair[0]
+    blocks = [[region.blocks[0] for region in each.regions] for each in pair]
+    axes = [found[value] for value in op.operands]
+    while True:
+        inside = _Known(found)
+        inside.update(zip(blocks[0][1].arguments, axes, strict=True))
+        after = _block(blocks[0][1], blocks[1][1], inside)
+        joined = [new if old is None else old for old, new in zip(axes, after, strict=True)]
+        require(all(new in (None, old) for old, new in zip(joined, after, strict=True)), "a loop moves rows")
+        if joined == axes:
+            break
+        axes = joined
+    inside = _Known(found)
+    inside.update(zip(blocks[0][0].arguments, axes, strict=True))
+    require(_block(blocks[0][0], blocks[1][0], inside) == [None], "a loop turns as often as rows say")
+    return axes
+
+
+# ---- ops of rows -----------------------------------------------------------------------------------------------
+
+
+def _one(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    """The one axis that all operands with rows have them on."""
+    found = {axis for axis in axes if axis is not None}
+    require(len(found) == 1, f"{op.name} pairs rows with rows of another axis")
+    return found.pop()
+
+
+def _same_axis(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    return _one(op, axes)
+
+
+def _along(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    """Ops that say where each axis goes; the rows' one must go somewhere."""
+    found = set()
+    for place, axis in enumerate(axes):
+        if axis is not None:
+            found.add(result_axes(op, place)[axis])
+    require(len(found) == 1 and None not in found, f"{op.name} mixes rows")
+    axis = found.pop()
+    assert axis is not None
+    return axis
+
+
+def _reduce_window(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    axis = _one(op, axes)
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    steps = [integers(op, name)[axis] for name in names if name in op.attributes]
+    padding = np.array(ir.DenseElementsAttr(op.attributes["padding"])) if "padding" in op.attributes else None
+    still = all(step == 1 for step in steps) and (padding is None or not padding.reshape(-1, 2)[axis].any())
+    require(still, f"{op.name} mixes rows")
+    return axis
+
+
+def _reduce(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    count = len(op.operands) // 2
+    require(all(axis is None for axis in axes[count:]), f"{op.name} begins with values of rows")
+    axis = result_axes(op)[_one(op, axes[:count])]
+    require(axis is not None, f"{op.name} mixes rows")
+    assert axis is not None
+    return axis
+
+
+def _gather(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    """At places that are the same for all rows, of all rows."""
+    numbers, axis = gather_numbers(op.attributes["dimension_numbers"]), axes[0]
+    require(axis is not None and axes[1] is None, f"{op.name} is at places of rows")
+    assert axis is not None
+    left = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    whole = integers(op, "slice_sizes")[axis] == sizes_of(op.operands[0])[axis]
+    require(whole and axis not in {*left, *numbers.start_index_map}, f"{op.name} takes some of the rows")
+    kept = [place for place in range(len(sizes_of(op.operands[0]))) if place not in left]
+    return int(numbers.offset_dims[kept.index(axis)])
+
+
+def _untouched(*names: str) -> Callable[[ir.Operation, Sequence[Axis]], int]:
+    """Ops along some axes, which the rows' one is none of."""
+
+    def rule(op: ir.Operation, axes: Sequence[Axis]) -> int:
+        axis = _one(op, axes)
+        for name in names:
+            along = integers(op, name) if name == "dimensions" else [ir.IntegerAttr(op.attributes[name]).value]
+            require(axis not in along, f"{op.name} mixes rows")
+        return axis
+
+    return rule
+
+
+def _slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    axis = _one(op, axes)
+    whole = sizes_of(op.operands[0])[axis]
+    part = (integers(op, "start_indices")[axis], integers(op, "limit_indices")[axis], integers(op, "strides")[axis])
+    require(part == (0, whole, 1), f"{op.name} takes some of the rows")
+    return axis
+
+
+def _pad(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    axis = _one(op, axes[:1])
+    amounts = [integers(op, name)[axis] for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    require(not any(amounts), f"{op.name} adds rows")
+    return axis
+
+
+def _dynamic_slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    require(axes[0] is not None and not any(axis is not None for axis in axes[1:]), f"{op.name} is at places of rows")
+    axis = _one(op, axes)
+    require(integers(op, "slice_sizes")[axis] == sizes_of(op.operands[0])[axis], f"{op.name} takes some of the rows")
+    return axis
+
+
+def _dynamic_update_slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    require(not any(axis is not None for axis in axes[2:]), f"{op.name} is at places of rows")
+    axis = _one(op, axes)
+    shapes = [sizes_of(value) for value in list(op.operands)[:2]]
+    require(shapes[0][axis] == shapes[1][axis], f"{op.name} writes some of the rows")
+    return axis
+
+
+def _reshape(op: ir.Operation, axes: Sequence[Axis]) -> int:
+    """The rows' axis stays one, with as many elements before it."""
+    axis = _one(op, axes)
+    old, new = sizes_of(op.operands[0]), sizes_of(op.results[0])
+    before = math.prod(old[:axis])
+    for place, size in enumerate(new):
+        if math.prod(new[:place]) == before and size == old[axis]:
+            return place
+    raise Refused(f"{op.name} joins rows with other axes")
+
+
+_RULES: dict[str, Callable[[ir.Operation, Sequence[Axis]], int]] = {
+    "elementwise": _same_axis,
+    "stablehlo.broadcast_in_dim": _along,
+    "stablehlo.transpose": _along,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.gather": _gather,
+    "stablehlo.dot_general": _along,
+    "stablehlo.reduce_window": _reduce_window,
+    "stablehlo.concatenate": _untouched("dimension"),
+    "stablehlo.reverse": _untouched("dimensions"),
+    "stablehlo.sort": _untouched("dimension"),
+    "stablehlo.slice": _slice,
+    "stablehlo.pad": _pad,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.reshape": _reshape,
+}
