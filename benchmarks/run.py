@@ -56,6 +56,7 @@ BENCHMARKS = (
     "small_model_remedies",
     "small_loops",
     "fixed_functions",
+    "host_calls",
     "ops",
 )
 LONG = ("stability", "ops")  # only where it is asked for

@@ -18,18 +18,19 @@ from .dims import Dim, evaluate, roots, substitute
 from .dims_bounds import DEFAULT, bounds
 from .dims_terms import Atom, Monomial, coefficient_gcd, collect, constant_of, sole_atom, terms_of
 from .dims_text import DimSyntaxError, parse_between
+from .errors import DemandKind
 
 
 class DimMismatch(ValueError):
     """A demanded relation of two dimensions that can never hold."""
 
-    def __init__(self, lhs: Dim, rhs: Dim, where: str = "", relation: str = "==") -> None:
+    def __init__(self, lhs: Dim, rhs: Dim, where: str = "", relation: str = "==", kind: DemandKind = "") -> None:
         at = f" at {where}" if where else ""
         super().__init__(f"{lhs} {relation} {rhs} is demanded{at}, and can never hold: change one of the two shapes")
-        self.lhs, self.rhs, self.where = lhs, rhs, where
+        self.lhs, self.rhs, self.where, self.relation, self.kind = lhs, rhs, where, relation, kind
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DimMismatch, (self.lhs, self.rhs, self.where)
+        return DimMismatch, (self.lhs, self.rhs, self.where, self.relation, self.kind)
 
 
 _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, ">=": operator.ge, "!=": operator.ne}
@@ -37,12 +38,18 @@ _RELATIONS: Mapping[str, Callable[[int, int], bool]] = {"==": operator.eq, ">=":
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """``lhs relation rhs``, which the roots' values must fulfil; ``where`` says what demands it."""
+    """``lhs relation rhs``, which the roots' values must fulfil.
+
+    Attributes:
+        where: what demands it, for messages.
+        kind: which error it is where they do not.
+    """
 
     lhs: Dim
     relation: Literal["==", ">=", "!="]
     rhs: Dim
     where: str = ""
+    kind: DemandKind = ""
 
     def __str__(self) -> str:
         return f"{self.lhs} {self.relation} {self.rhs}"
@@ -52,14 +59,14 @@ class Constraint:
         return _RELATIONS[self.relation](lhs, rhs)
 
     @classmethod
-    def parse(cls, text: str, where: str = "", signed: Collection[str] = ()) -> Constraint:
+    def parse(cls, text: str, where: str = "", kind: str = "", *, signed: Collection[str] = ()) -> Constraint:
         """From ``"lhs == rhs"``, ``"lhs >= rhs"`` or ``"lhs != rhs"``; raises as `parse` does."""
         relation = re.search("[=<>!]+", text)
         if relation is None or relation[0] not in _RELATIONS:
             raise DimSyntaxError(text, relation.start() + 1 if relation else len(text) + 1, "'==', '>=' or '!='")
         lhs = parse_between(text, 0, relation.start(), signed)
         rhs = parse_between(text, relation.end(), len(text), signed)
-        return cls(lhs, cast(Any, relation[0]), rhs, where)
+        return cls(lhs, cast(Any, relation[0]), rhs, where, cast(Any, kind))
 
 
 _Row: TypeAlias = tuple[Monomial, Dim]  # (lead, zero): zero == 0 is known, and no later row has the monomial lead
@@ -108,7 +115,7 @@ class Constraints:
         """Whether the two are equal for all values that fulfil the recorded equalities, as far as is known."""
         return a is b or a == b or _primitive(a - b) in self._demanded or self._residue(a - b) == 0
 
-    def equate(self, a: Dim, b: Dim, where: str = "") -> Dim:
+    def equate(self, a: Dim, b: Dim, where: str = "", kind: DemandKind = "") -> Dim:
         """Demand ``a == b``, recorded unless known. Returns the int if one is known for them, else ``a``.
 
         Raises:
@@ -122,12 +129,12 @@ class Constraints:
                 self._learn(a - b, [atom.name for dim in (b, a) if (atom := sole_atom(dim))])
             except _ImpossibleError:
                 self._solved, self._rows, self._sizes = saved
-                raise DimMismatch(a, b, where) from None
-            self._recorded.append(Constraint(a, "==", b, where))
+                raise DimMismatch(a, b, where, kind=kind) from None
+            self._recorded.append(Constraint(a, "==", b, where, kind))
         self._demanded |= {_primitive(a - b), _primitive(b - a)}
         return value if isinstance(value := self.canonical(a), int) else b if isinstance(b, int) else a
 
-    def at_least(self, a: Dim, lower: Dim, where: str = "") -> None:
+    def at_least(self, a: Dim, lower: Dim, where: str = "", kind: DemandKind = "") -> None:
         """Demand ``a >= lower``, recorded unless implied. Raises DimMismatch if it can never hold.
 
         What a minimum is at least, each of its arguments is: they are demanded one by one.
@@ -135,17 +142,17 @@ class Constraints:
         excess = self.canonical(a - lower)
         low, high = bounds(excess, self._sizes)
         if high is not None and high < 0:
-            raise DimMismatch(a, lower, where, ">=")
+            raise DimMismatch(a, lower, where, ">=", kind)
         arguments = _least_of(a)
         if arguments:
             for argument in arguments:
-                self.at_least(argument, lower, where)
+                self.at_least(argument, lower, where, kind)
             return
         if (low is not None and low >= 0) or any(
             self.canonical(old.lhs - old.rhs) == excess for old in self._recorded if old.relation == ">="
         ):
             return
-        self._recorded.append(Constraint(a, ">=", lower, where))
+        self._recorded.append(Constraint(a, ">=", lower, where, kind))
         self._narrow(excess)
 
     def _residue(self, difference: Dim) -> Dim:

@@ -24,6 +24,7 @@ from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .errors import (
+    DemandKind,
     GraphError,
     LoweringError,
     MissingInputError,
@@ -35,7 +36,7 @@ from .graph import Graph
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .ir.bindings import ir, new_context
 from .ir.modules import verify
-from .lowering import Lowering, Undeclared
+from .lowering import Deferred, Lowering, Undeclared
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
 
@@ -47,6 +48,7 @@ def emit(
     find: Callable[[Any], Lowering | None],
     *,
     own_branch_sizes: bool = False,
+    open_sizes: bool = False,
 ) -> Program:
     """The program of a graph.
 
@@ -56,6 +58,7 @@ def emit(
         name: the module's.
         find: from an op to its lowering.
         own_branch_sizes: whether results of branches may be of different sizes, where nothing says that they are equal.
+        open_sizes: whether the value of an argument that is a size of a new shape may be -1.
 
     Raises:
         UnsupportedOpError: ops without a rule, all of them.
@@ -64,6 +67,7 @@ def emit(
     with collector.paused():
         emitter = _Emitter(graph, name, find)
         emitter.builder.own_branch_sizes = own_branch_sizes
+        emitter.builder.open_sizes = open_sizes
         return emitter.emit(dims)
 
 
@@ -92,13 +96,13 @@ class Context:
         """The dimension that an integer scalar stands for; an error when it is computed from data."""
         return self.builder.dim_of(tensor, what)
 
-    def equate(self, a: Dim, b: Dim, what: str) -> Dim:
+    def equate(self, a: Dim, b: Dim, what: str, kind: DemandKind = "") -> Dim:
         """Demands that two sizes are equal."""
-        return self.builder.equate(a, b, what)
+        return self.builder.equate(a, b, what, kind)
 
-    def at_least(self, a: Dim, low: Dim, what: str) -> None:
+    def at_least(self, a: Dim, low: Dim, what: str, kind: DemandKind = "") -> None:
         """Demands a lower bound of a size."""
-        self.builder.at_least(a, low, what)
+        self.builder.at_least(a, low, what, kind)
 
     def check(self, flag: Tensor, exception: str, message: str) -> None:
         """Makes the call raise when the boolean scalar `flag` is false in a run."""
@@ -163,7 +167,7 @@ class _Emitter:
                 self._lower(root)
                 results = [self._result(variable, name) for variable, name in graph.outputs]
             except DimMismatch as error:
-                raise demand_error(error.where, f"sizes that must agree cannot: {error}") from None
+                raise demand_error(error.kind)(f"sizes that must agree cannot: {error}") from None
             builder.location = ir.Location.unknown(self.context)
             checks = list(builder.checks)
             flags = [self._flags(checks)] if checks else []
@@ -446,10 +450,9 @@ class _Emitter:
             UnsupportedGraphError: it never entered the program.
         """
         found: Any = self._read(variable)
-        reason = getattr(found, "reason", None)
-        if reason is not None:
+        if isinstance(found, Deferred):
             raise UnsupportedGraphError(
-                f"{variable.name or variable} is computed in Python and cannot come back: {reason}"
+                f"{variable.name or variable} is computed in Python and cannot come back: {found.reason}"
             )
         return found
 

@@ -7,10 +7,11 @@ was found, where, and what to do about it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-# With this begins the `where` of a demand that a number made of sizes fits the integers that it is computed in.
-OVERFLOW = "a number of"
+# What demands something of sizes: an index, an asserted shape, branches that were taken to agree, a size that was
+# taken not to be -1, arithmetic that must not overflow; "" for all else.
+DemandKind = Literal["", "index", "shape", "branches", "open", "overflow"]
 
 
 class HlographError(Exception):
@@ -79,7 +80,13 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class ArgumentShapeError(ArgumentError, ValueError):
-    """An argument has the wrong rank or size, or two arguments that must agree do not."""
+    """An argument has the wrong rank or size, or two arguments that must agree do not.
+
+    Attributes:
+        option: of `emit_stablehlo`, with which a program takes such sizes; "" where there is none.
+    """
+
+    option = ""
 
 
 class IndexOutOfBoundsError(ArgumentShapeError, IndexError):
@@ -93,24 +100,31 @@ class SpecifiedShapeError(ArgumentShapeError, AssertionError):
 class BranchSizeError(ArgumentShapeError):
     """The results of two branches were taken to be of one size, and are not."""
 
+    option = "own_branch_sizes"
+
+
+class OpenSizeError(ArgumentShapeError):
+    """An argument's value was taken to be a size of a new shape, and is negative: a -1 is the size that is left."""
+
+    option = "open_sizes"
+
 
 class SizeOverflowError(ArgumentShapeError, OverflowError):
     """A number made of sizes does not fit the integers that it is computed in."""
 
 
-# Which error a demand is that is broken, by the beginning of its `where`.
-_DEMANDS = {
+_DEMANDS: dict[str, type[ArgumentShapeError]] = {
     "index": IndexOutOfBoundsError,
-    "SpecifyShape": SpecifiedShapeError,
-    "result": BranchSizeError,
-    OVERFLOW: SizeOverflowError,
+    "shape": SpecifiedShapeError,
+    "branches": BranchSizeError,
+    "open": OpenSizeError,
+    "overflow": SizeOverflowError,
 }
 
 
-def demand_error(where: str, message: str) -> ArgumentShapeError:
-    """The error for sizes that break a demand, which the beginning of its `where` tells."""
-    found = (kind for beginning, kind in _DEMANDS.items() if where.startswith(beginning))
-    return next(found, ArgumentShapeError)(message)
+def demand_error(kind: str) -> type[ArgumentShapeError]:
+    """The error for sizes that break a demand of a kind."""
+    return _DEMANDS.get(kind, ArgumentShapeError)
 
 
 class ArtifactError(HlographError, ValueError):

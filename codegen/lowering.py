@@ -26,6 +26,17 @@ class Undeclared:
 
 
 @dataclass(frozen=True)
+class Deferred:
+    """What does not enter the program: it is computed within the call that needs it.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Lowering:
     """A rule and how its operands are to be evaluated.
 

@@ -138,6 +138,7 @@ class Recipe:
         if not self.platform or not steps.is_static:
             return
         if steps.calls_host:
+            steps.run("merge_host_calls")
             steps.run("order_host_calls")
         if steps.has(device_linalg.OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")

@@ -6,7 +6,7 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
     argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true,
                hlograph.key = "threefry2x32", hlograph.sparse = ["W", "csr", "data"]
     result:    hlograph.name = "y", hlograph.dims = ["n"], hlograph.sparse = ["out0", "csr", "data"]
-    function:  hlograph.constraints = [["n == m", "where"]], hlograph.checks = [["AssertionError", "message"]],
+    function:  hlograph.constraints = [["n == m", "where", "kind"]], hlograph.checks = [["AssertionError", "message"]],
                hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
 are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers, `hlograph.sparse`
@@ -192,9 +192,9 @@ def known_constraints(signature: Signature) -> Constraints:
         lhs, rhs = constraint.lhs, constraint.rhs
         if constraint.relation == "==":
             a, b = sorted((lhs, rhs), key=first)
-            known.equate(a, b, constraint.where)
+            known.equate(a, b, constraint.where, constraint.kind)
         elif constraint.relation == ">=":
-            known.at_least(lhs, rhs, constraint.where)
+            known.at_least(lhs, rhs, constraint.where, constraint.kind)
     return known
 
 
@@ -224,10 +224,10 @@ def live_arguments(function: ir.Operation) -> tuple[dict[str, int], dict[str, tu
     if not places:
         return {}, {}
     known = Constraints()
-    for text, where in _pairs(function, "hlograph.constraints"):
-        constraint = Constraint.parse(text, where=where)
+    for texts in _lists(function, "hlograph.constraints"):
+        constraint = Constraint.parse(*texts)
         if constraint.relation == ">=" and dimension.roots(constraint.lhs - constraint.rhs) <= places.keys():
-            known.at_least(constraint.lhs, constraint.rhs, where)
+            known.at_least(constraint.lhs, constraint.rhs)
     for entry in entries:
         if LIVE in entry:
             for live, static in zip(_texts(entry[LIVE]), _texts(entry["hlograph.dims"]), strict=True):
@@ -289,7 +289,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
         attributes["arg_attrs"] = ir.ArrayAttr.get(arguments)
         attributes["res_attrs"] = ir.ArrayAttr.get(results)
         if signature.constraints:
-            pairs = [_strings([str(c), c.where]) for c in signature.constraints]
+            pairs = [_strings([str(c), c.where, *([c.kind] if c.kind else [])]) for c in signature.constraints]
             attributes["hlograph.constraints"] = ir.ArrayAttr.get(pairs)
         if signature.checks:
             entries = [[c.exception, c.message, *([c.place] if c.place else [])] for c in signature.checks]
@@ -307,7 +307,7 @@ def _texts(attribute: ir.Attribute) -> list[str]:
     return [ir.StringAttr(item).value for item in ir.ArrayAttr(attribute)]
 
 
-def _pairs(function: ir.Operation, name: str) -> list[list[str]]:
+def _lists(function: ir.Operation, name: str) -> list[list[str]]:
     if name not in function.attributes:
         return []
     return [_texts(item) for item in ir.ArrayAttr(function.attributes[name])]
@@ -365,7 +365,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
                 sparse=_sparse(entry),
             )
         )
-    checks = tuple(CheckSpec(*pair) for pair in _pairs(function, "hlograph.checks"))
+    checks = tuple(CheckSpec(*pair) for pair in _lists(function, "hlograph.checks"))
     outputs = list(type_.results)[: len(type_.results) - bool(checks)]
     result_entries = _entries(function, "res_attrs", len(type_.results))
     results = []
@@ -376,15 +376,13 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         results.append(
             Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry, sparse=_sparse(entry))
         )
-    constraints = tuple(
-        Constraint.parse(text, where=where, signed=signed) for text, where in _pairs(function, "hlograph.constraints")
-    )
+    constraints = tuple(Constraint.parse(*texts, signed=signed) for texts in _lists(function, "hlograph.constraints"))
     counts, local = (_counts(function, name, signed) for name in ("hlograph.counts", "hlograph.local_counts"))
     return Signature(tuple(arguments), tuple(results), find_roots(arguments), constraints, checks, counts, local)
 
 
 def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count, ...]:
-    pairs = _pairs(function, name)
+    pairs = _lists(function, name)
     return tuple(Count(count, parse(bound, signed=signed) if bound else None) for count, bound in pairs)
 
 

@@ -27,6 +27,7 @@ def emit_stablehlo(
     rng_inputs: bool = False,
     on_unsupported: OnUnsupported = "refuse",
     own_branch_sizes: bool = False,
+    open_sizes: bool = False,
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -52,6 +53,9 @@ def emit_stablehlo(
             graph library itself, in Python, which the program calls (docs/host.md).
         own_branch_sizes: for a graph, the branches of an `IfElse` may give results of different sizes, which are sizes
             from data then. Otherwise sizes must agree, but where it is known that they do not.
+        open_sizes: for a graph, integer arguments that are sizes of a new shape (`x.reshape((k, 2))`) may be -1, which
+            is inferred. Otherwise they are demanded not to be negative, and programs are simpler. A -1 that is
+            computed from data, or in a vector of unknown length, is always inferred.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -73,7 +77,8 @@ def emit_stablehlo(
     if on_unsupported not in get_args(OnUnsupported):
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
     find = host.find if on_unsupported == "host" else registry.find
-    program = emit(read, dims or {}, name or "main", find, own_branch_sizes=own_branch_sizes)
+    sizes: dict[str, Any] = {"own_branch_sizes": own_branch_sizes, "open_sizes": open_sizes}
+    program = emit(read, dims or {}, name or "main", find, **sizes)
     if read.transforms is not None:
-        program.source = GraphSource(read, partial(emit_stablehlo, on_unsupported=on_unsupported))
+        program.source = GraphSource(read, partial(emit_stablehlo, on_unsupported=on_unsupported, **sizes))
     return program

@@ -58,7 +58,7 @@ def group_of(node: Any, is_given: Callable[[Any], bool]) -> Group:
             continue
         stack.append((current, True))
         for x in current.inputs:
-            if is_constant(x):
+            if has_value(x):
                 continue
             if x.owner is None or is_given(x):
                 inputs.setdefault(x)
@@ -71,7 +71,7 @@ def group_of(node: Any, is_given: Callable[[Any], bool]) -> Group:
 def alone(op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> Group:
     """A node of its own."""
     node = _apply(op)(op, list(inputs), [variable.type() for variable in outputs])
-    return Group((node,), tuple(x for x in inputs if not is_constant(x)))
+    return Group((node,), tuple(x for x in inputs if not has_value(x)))
 
 
 class Performed:
@@ -83,42 +83,61 @@ class Performed:
 
     def __init__(self, group: Group) -> None:
         fresh: dict[Any, Any] = {x: x.type() for x in group.inputs}
-        self.inputs = [fresh[x] for x in group.inputs]
         self.nodes = []
         for node in group.nodes:
             fresh.update((x, x.type()) for x in node.outputs)
             given = [fresh.get(x, x) for x in node.inputs]
             self.nodes.append(_apply(node.op)(node.op, given, [fresh[x] for x in node.outputs]))
+        inputs = [fresh[x] for x in group.inputs]
+        self._scalars = [place for place, x in enumerate(inputs) if _is_scalar(x)]
+        constants = list(dict.fromkeys(x for node in self.nodes for x in node.inputs if has_value(x)))
+        self._constants = [x.data for x in constants]
+        known = [*inputs, *constants, *(x for node in self.nodes for x in node.outputs)]
+        place = {x: number for number, x in enumerate(known)}
+        self._steps = [(_performer(node), [place[x] for x in node.inputs]) for node in self.nodes]
         # An inner function that an op compiles has containers of its own, which no two calls may use at once.
         self._locks = [threading.RLock() for node in group.nodes if hasattr(node.op, "_fn")]
         self._prepared = False
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """The outputs' values."""
+        if not self._locks:
+            return self._run(arrays)
         with ExitStack() as stack:
             for lock in self._locks:
                 stack.enter_context(lock)
-            values = dict(zip(self.inputs, map(_as_given, self.inputs, arrays), strict=True))
-            found: list[Any] = []
-            for node in self.nodes:
-                if not self._prepared:
-                    node.op.prepare_node(node, None, None, "py")
-                found = _perform(node, [x.data if has_value(x) else values[x] for x in node.inputs])
-                values.update(zip(node.outputs, found, strict=True))
-            self._prepared = True
-            return found
+            return self._run(arrays)
+
+    def _run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+        values: list[Any] = [*arrays, *map(_of_its_own, self._constants)]
+        for place in self._scalars:
+            values[place] = values[place][()]
+        found: list[Any] = []
+        for node, (perform, places) in zip(self.nodes, self._steps, strict=True):
+            if not self._prepared:
+                node.op.prepare_node(node, None, None, "py")
+            found = perform([values[place] for place in places])
+            values += found
+        self._prepared = True
+        return found
 
 
-def _perform(node: Any, values: list[Any]) -> list[Any]:
-    storage: list[list[Any]] = [[None] for _ in node.outputs]
-    if getattr(node.op, "destroy_map", None):  # others may need what it writes to
-        values = copy.deepcopy(values)
-    node.op.perform(node, values, storage)
-    return [value for (value,) in storage]
+def _performer(node: Any) -> Callable[[list[Any]], list[Any]]:
+    """A node's `perform` as a function of values."""
+    count = len(node.outputs)
+    writes = bool(getattr(node.op, "destroy_map", None))
+
+    def run(values: list[Any]) -> list[Any]:
+        storage: list[list[Any]] = [[None] for _ in range(count)]
+        node.op.perform(node, copy.deepcopy(values) if writes else values, storage)  # others may need what it writes to
+        return [value for (value,) in storage]
+
+    return run
 
 
-def _as_given(variable: Any, array: np.ndarray[Any, Any]) -> Any:
-    return array[()] if _is_scalar(variable) else array
+def _of_its_own(value: Any) -> Any:
+    """A constant for a function that may write to what it gets."""
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def is_tensor(variable: Any) -> bool:

@@ -46,6 +46,7 @@ _BY_NAME: dict[str, Lowering] = {}
 _BY_CLASS: dict[type, Lowering] = {}
 _FOUND: dict[type, Lowering | None] = {}
 _PYTHON: list[Lowering] = []
+OF_USERS = "ops of users"
 
 
 def lowers(
@@ -87,7 +88,7 @@ def lowers(
 
 def lowers_python(rule: Rule, refuses: Refuses) -> None:
     """Registers the rule for ops that are Python and nothing else: those of users' own classes that no rule is for."""
-    _PYTHON[:] = [Lowering("ops of users", rule, loops=True, refuses=refuses)]
+    _PYTHON[:] = [Lowering(OF_USERS, rule, loops=True, refuses=refuses)]
     _FOUND.clear()
 
 

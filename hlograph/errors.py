@@ -17,6 +17,7 @@ from .codegen.errors import HlographError as HlographError
 from .codegen.errors import IndexOutOfBoundsError as IndexOutOfBoundsError
 from .codegen.errors import LoweringError as LoweringError
 from .codegen.errors import MissingInputError as MissingInputError
+from .codegen.errors import OpenSizeError as OpenSizeError
 from .codegen.errors import OptionError as OptionError
 from .codegen.errors import PaddingError as PaddingError
 from .codegen.errors import PassError as PassError

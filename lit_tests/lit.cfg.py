@@ -20,14 +20,24 @@ bin_folder = Path(sys.executable).parent
 config.name = "hlograph"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".py", ".mlir"]
-config.excludes = ["lit.cfg.py", "common.py", "terms.py", "building.py", "forks.py", "inputs", "Inputs", "__pycache__"]
+config.excludes = [
+    "lit.cfg.py",
+    "common.py",
+    "terms.py",
+    "sparse_inputs.py",
+    "building.py",
+    "forks.py",
+    "inputs",
+    "Inputs",
+    "__pycache__",
+]
 config.test_source_root = str(here)
 config.test_exec_root = str(build)
 
 config.environment["JAX_PLATFORMS"] = "cpu"
 config.environment["PYTENSOR_FLAGS"] = f"base_compiledir={build / 'pytensor'}"
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "")
-# What tests share: ops/common.py and terms.py, builder/building.py.
+# What tests share: ops/common.py, sparse_inputs.py and terms.py, builder/building.py.
 shared = [str(here / "ops"), str(here / "builder")]
 config.environment["PYTHONPATH"] = os.pathsep.join([*shared, *filter(None, [os.environ.get("PYTHONPATH")])])
 config.environment["PATH"] = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])

@@ -52,6 +52,25 @@ def callback(
     return run
 
 
+def joined(
+    parts: Sequence[tuple[Sequence[int], Callable[..., tuple[Any, ...]]]], returned: Sequence[int]
+) -> Callable[..., tuple[Any, ...]]:
+    """What XLA calls for several functions at once.
+
+    Args:
+        parts: the places of what each takes, among the operands and behind them the results so far, and `callback`'s.
+        returned: the places of what is returned.
+    """
+
+    def run(order: Any, *operands: Any) -> tuple[Any, ...]:
+        pool = list(operands)
+        for places, part in parts:
+            pool += part(order, *[pool[place] for place in places])[1:]
+        return np.asarray(order), *[pool[place] for place in returned]
+
+    return run
+
+
 def _run(
     call: HostCall,
     types: Sequence[tuple[Shape, np.dtype[Any]]],
@@ -123,12 +142,11 @@ def is_from_python(error: BaseException) -> bool:
 
 def raising(run: Callable[..., Any]) -> Callable[..., Any]:
     """The same, with errors of the functions that it calls as themselves."""
-    import jax
 
     def run_raising(*args: Any) -> Any:
         try:
             return run(*args)
-        except jax.errors.JaxRuntimeError as error:
+        except (RuntimeError, ValueError) as error:  # what waits for a result raises the second
             found = raised(error)
             if found is None:
                 raise

@@ -15,6 +15,7 @@ from ..codegen import dims as dimension
 from ..codegen.builder.spectral import NO_FORM
 from ..codegen.errors import UnsupportedGraphError
 from ..codegen.ir import ops
+from ..codegen.ir.attributes import call_target
 from ..codegen.ir.bindings import ir, stablehlo
 from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
@@ -112,7 +113,7 @@ _UNKNOWN = frozenset(
 
 def _refuse_unknown(module: ir.Module) -> None:
     for op in walk(module):
-        if op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == NO_FORM:
+        if call_target(op) == NO_FORM:
             name = ir.StringAttr(ir.DictAttr(op.attributes["backend_config"])["name"]).value
             raise UnsupportedGraphError(
                 f"{name} is a library's and has no portable form, which the reference interpreter could run; run the "

@@ -243,7 +243,7 @@ def _shared_dims(builder: Builder, columns: Sequence[Dims], what: str, own: bool
             apart[axis] = canonical
             joined.append(fold(dimension.maximum, canonical))
         else:
-            joined.append(fold(lambda a, b: builder.equate(a, b, what), sizes))
+            joined.append(fold(lambda a, b: builder.equate(a, b, what, "branches"), sizes))
     return tuple(joined), apart
 
 

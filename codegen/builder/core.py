@@ -29,7 +29,7 @@ import numpy as np
 from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim, SymbolicDim
-from ..errors import DataDependentSizeError, UnsupportedGraphError
+from ..errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
 from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
@@ -159,9 +159,11 @@ class Builder(Places):
         splats: scalar constants that were broadcast, by the result's uid.
         host_calls: the Python functions that the program calls, by name.
         own_branch_sizes: whether the results of branches may be of different sizes, which nothing says to be equal.
+        open_sizes: whether what may be negative of a new shape may be -1, which is then inferred.
     """
 
     own_branch_sizes = False
+    open_sizes = False
 
     def __init__(self, context: ir.Context, name: str = "main") -> None:
         super().__init__(context, name)
@@ -439,7 +441,7 @@ class Builder(Places):
             )
         return tuple(self.constraints.canonical(dim) for dim in tensor.sizes)
 
-    def equate(self, a: Dim, b: Dim, what: str = "") -> Dim:
+    def equate(self, a: Dim, b: Dim, what: str = "", kind: DemandKind = "") -> Dim:
         """Records that two dimensions are equal and returns the one to go on with.
 
         Raises:
@@ -449,13 +451,13 @@ class Builder(Places):
             return a
         text = f"{what}{self._at()}" if what else self.where
         if not self._frame.data:
-            return self.constraints.equate(a, b, text)
+            return self.constraints.equate(a, b, text, kind)
         if self.is_local(a, b):
             return self._equate_here(a, b, text)
         # Of two names for a size the one that is known first goes on: before the run, or earlier in it.
         if self._latest(a) > self._latest(b):
             a, b = b, a
-        return self.constraints.equate(a, b, text)
+        return self.constraints.equate(a, b, text, kind)
 
     def _latest(self, dim: Dim) -> int:
         """The place, among the sizes from data, of the last one that a dimension depends on; -1 for none."""
@@ -473,7 +475,7 @@ class Builder(Places):
         flag = self.op("stablehlo.compare", [self.size(a), self.size(b)], (), BOOL, attributes)
         self.check(flag, "ValueError", message)
 
-    def at_least(self, a: Dim, low: Dim, what: str) -> None:
+    def at_least(self, a: Dim, low: Dim, what: str, kind: DemandKind = "") -> None:
         """Records a lower bound of a dimension.
 
         Raises:
@@ -481,7 +483,7 @@ class Builder(Places):
         """
         text = f"{what}{self._at()}"
         if not self.is_local(a, low):
-            self.constraints.at_least(a, low, text)
+            self.constraints.at_least(a, low, text, kind)
             return
         least = dimension.bounds(a - low)[0]
         if least is None or least < 0:

@@ -142,7 +142,7 @@ def true_places(mask: Tensor, name: str = "nonzero") -> Tensor:
     if type(dim) is int and dim == 0:
         return builder.constant(np.zeros(0, np.int64))
     if type(dim) is int and type(size) is int:  # other demands may have decided it
-        builder.at_least(size, dim, f"index by a mask of {dim} true elements")
+        builder.at_least(size, dim, f"index by a mask of {dim} true elements", "index")
     flat = reshape(mask, (size,))
     number = running_count(flat)
     places = iota(builder, (size,), 0, INT64)

@@ -32,14 +32,14 @@ def import_elementwise(name: str, function: Callable[..., Any], operands: Sequen
 
     Args:
         name: base of the private function's symbol.
-        function: takes and returns JAX arrays of one shape.
+        function: takes and returns JAX arrays of one shape; hashable, and exported once per module.
         operands: floating-point tensors of one shape.
         dtype: the result's dtype.
     """
     tensors = unify(*operands)
     builder = tensors[0].builder
     dims = tensors[0].dims
-    key = ("jax", name, dims, tuple(x.dtype for x in tensors))
+    key = ("jax", name, function, dims, tuple(x.dtype for x in tensors))
     symbol = builder.functions.get(key)
     if symbol is None:
         text = _export(function, dims, [x.dtype for x in tensors])

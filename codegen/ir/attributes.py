@@ -35,6 +35,11 @@ def integers(op: ir.Operation, name: str) -> tuple[int, ...]:
     return tuple(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else ()
 
 
+def call_target(op: ir.Operation) -> str:
+    """What a custom call calls; "" of any other op."""
+    return ir.StringAttr(op.attributes["call_target_name"]).value if op.name == "stablehlo.custom_call" else ""
+
+
 def text_attribute(op: ir.Operation, name: str) -> str:
     """An attribute as MLIR writes it; "" where there is none."""
     return str(op.attributes[name]) if name in op.attributes else ""

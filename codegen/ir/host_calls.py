@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import attributes_of
+from .attributes import attributes_of, call_target
 from .bindings import ir
 from .walk import walk
 
@@ -22,17 +22,17 @@ class HostCall:
     Attributes:
         name: what messages call it: the op.
         function: from NumPy arrays of its own, which it may write to, to the results.
+        why: why the program calls it, and does not compute what it gives; "" where nothing is known.
     """
 
     name: str
     function: Callable[[Sequence[np.ndarray[Any, Any]]], Sequence[Any]]
+    why: str = ""
 
 
 def is_host_call(operation: ir.Operation) -> bool:
     """Whether an op calls a Python function."""
-    if operation.name != "stablehlo.custom_call":
-        return False
-    return bool(ir.StringAttr(operation.attributes["call_target_name"]).value == TARGET)
+    return call_target(operation) == TARGET
 
 
 def host_calls(module: ir.Module) -> list[ir.Operation]:
@@ -41,10 +41,90 @@ def host_calls(module: ir.Module) -> list[ir.Operation]:
 
 
 def name_of(operation: ir.Operation) -> str:
-    """The name of the function that is called."""
-    return str(ir.StringAttr(ir.DictAttr(operation.attributes["backend_config"])["name"]).value)
+    """The name of the function that is called, or of the first of those that are parts of one call."""
+    return parts_of(operation)[0].name
 
 
-def is_live(operation: ir.Operation) -> bool:
-    """Whether the last operand is a vector with the live sizes of all axes, of the operands' and of the results'."""
-    return "live" in attributes_of(ir.DictAttr(operation.attributes["backend_config"]))
+def data_of(operation: ir.Operation) -> list[ir.Value]:
+    """What a call gives to its function: without the order, and without what says the shapes of open results."""
+    shapes = len(operation.results) if "indices_of_shape_operands" in operation.attributes else 0
+    return list(operation.operands)[1 : len(operation.operands) - shapes]
+
+
+# ---- calls of several functions --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function among those of one call.
+
+    Attributes:
+        name: its name in the program's table.
+        operands: what it takes: places among the operands of the call, and behind them the results of the parts.
+        results: the types of what it gives.
+        live: whether its last operand is a vector with the live sizes of all axes, of the others and of the results.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    results: tuple[ir.Type, ...]
+    live: bool
+
+
+def is_merged(operation: ir.Operation) -> bool:
+    """Whether a call has several parts."""
+    return "parts" in attributes_of(ir.DictAttr(operation.attributes["backend_config"]))
+
+
+def parts_of(operation: ir.Operation) -> list[Part]:
+    """The functions of a call, in the order in which they run."""
+    config = ir.DictAttr(operation.attributes["backend_config"])
+    if is_merged(operation):
+        return [_read(ir.DictAttr(entry)) for entry in ir.ArrayAttr(config["parts"])]
+    types = tuple(result.type for result in operation.results)[1:]
+    places = tuple(range(len(data_of(operation))))
+    return [Part(ir.StringAttr(config["name"]).value, places, types, "live" in attributes_of(config))]
+
+
+def returned_by(operation: ir.Operation) -> tuple[int, ...]:
+    """Which of the operands and the parts' results a call returns, behind its order."""
+    if is_merged(operation):
+        return tuple(ir.DenseI64ArrayAttr(ir.DictAttr(operation.attributes["backend_config"])["returned"]))
+    count = len(data_of(operation))
+    return tuple(range(count, count + len(operation.results) - 1))
+
+
+def merged(order: ir.Value, given: Sequence[ir.Value], parts: Sequence[Part], returned: Sequence[int]) -> ir.Operation:
+    """One call of several functions; see `Part` and `returned_by`."""
+    types = [*(value.type for value in given), *(type_ for part in parts for type_ in part.results)]
+    entries = {
+        "parts": ir.ArrayAttr.get([_written(part) for part in parts]),
+        "returned": ir.DenseI64ArrayAttr.get(list(returned)),
+    }
+    attributes = {
+        "call_target_name": ir.StringAttr.get(TARGET),
+        "api_version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+        "backend_config": ir.DictAttr.get(entries),
+        "has_side_effect": ir.BoolAttr.get(True),
+    }
+    results = [order.type, *(types[place] for place in returned)]
+    operands = [order, *given]
+    return ir.Operation.create("stablehlo.custom_call", results=results, operands=operands, attributes=attributes)
+
+
+def _written(part: Part) -> ir.Attribute:
+    entries: dict[str, ir.Attribute] = {
+        "name": ir.StringAttr.get(part.name),
+        "operands": ir.DenseI64ArrayAttr.get(list(part.operands)),
+        "results": ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in part.results]),
+    }
+    return ir.DictAttr.get({**entries, **({"live": ir.BoolAttr.get(True)} if part.live else {})})
+
+
+def _read(entry: ir.DictAttr) -> Part:
+    return Part(
+        ir.StringAttr(entry["name"]).value,
+        tuple(ir.DenseI64ArrayAttr(entry["operands"])),
+        tuple(ir.TypeAttr(item).value for item in ir.ArrayAttr(entry["results"])),
+        "live" in attributes_of(entry),
+    )

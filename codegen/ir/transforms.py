@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .attributes import integers
+from .attributes import call_target, integers
 from .bindings import ir, stablehlo
 from .ops import integer_list
 from .walk import walk
@@ -27,9 +27,7 @@ def of_fft(operation: ir.Operation) -> tuple[Any, tuple[int, ...]]:
 def close(module: ir.Module) -> None:
     """Puts `stablehlo.fft` in the place of the calls, whose types are static by now."""
     for operation in list(walk(module)):
-        if operation.name != "stablehlo.custom_call":
-            continue
-        if ir.StringAttr(operation.attributes["call_target_name"]).value != TARGET:
+        if call_target(operation) != TARGET:
             continue
         kind, rank = kind_of(operation)
         result = operation.results[0]

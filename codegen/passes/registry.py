@@ -154,6 +154,7 @@ _TABLE = (
     _on_loops("sink_reductions", "reductions of a loop's stacked outputs move into the loop"),
     _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
     _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
+    _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
     _ours("cpu_forms", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
     _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),

@@ -22,12 +22,11 @@ import numpy as np
 from .. import dims as dimension
 from .. import signature as signatures
 from ..builder.sizes import VALUE
-from ..constraints import Constraint
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import PassError
 from ..ir import ops, transforms
-from ..ir.attributes import dense_attr
+from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import return_values
 from ..ir.modules import refine_custom_calls
@@ -72,7 +71,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
-    if any("stablehlo.dynamic_" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
+    if any(call_target(op).startswith("stablehlo.dynamic_") for op in walk(module)):
         run_pipeline(module, arguments, name="specialize")
         refine_custom_calls(module)
         run_pipeline(module, _SHAPES, name="specialize")
@@ -89,7 +88,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     transforms.close(module)
     function = main_function(module)
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
-    if any("shape_assertion" in str(op.attributes["call_target_name"]) for op in _custom_calls(module)):
+    if any(call_target(op) == "shape_assertion" for op in walk(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
         run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
 
@@ -130,10 +129,6 @@ def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
     )
 
 
-def _custom_calls(module: ir.Module) -> list[ir.Operation]:
-    return [operation for operation in walk(module) if operation.name == "stablehlo.custom_call"]
-
-
 def _check(signature: Signature, sizes: Mapping[str, int]) -> None:
     roots = {root.name: root for root in signature.roots}
     for name, size in sizes.items():
@@ -162,7 +157,7 @@ def _substitute(signature: Signature, sizes: Mapping[str, int]) -> Signature:
         lhs = dimension.substitute(constraint.lhs, sizes)
         rhs = dimension.substitute(constraint.rhs, sizes)
         if not (isinstance(lhs, int) and isinstance(rhs, int)):
-            constraints.append(Constraint(lhs, constraint.relation, rhs, constraint.where))
+            constraints.append(replace(constraint, lhs=lhs, rhs=rhs))
     roots = signatures.find_roots(arguments)
     return replace(
         signature,

@@ -16,7 +16,7 @@ from jax import export, tree_util
 from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.ir.attributes import attributes_of
+from ...codegen.ir.attributes import attributes_of, call_target
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.inline import inline_calls
 from ...codegen.ir.modules import verify
@@ -49,10 +49,8 @@ def take_over(
         raise UnsupportedGraphError(f"{name!r} is sharded over {exported.nr_devices} devices; a program runs on one")
     module = deserialize_portable(exported.mlir_module_serialized, new_context(), name)
     for operation in walk(module):
-        if operation.name == "stablehlo.custom_call":
-            target = ir.StringAttr(operation.attributes["call_target_name"]).value
-            if target == "shape_assertion":
-                operation.erase()
+        if call_target(operation) == "shape_assertion":
+            operation.erase()
         elif operation.name == "sdy.sharding_constraint":  # on one device it says nothing
             operation.result.replace_all_uses_with(operation.operands[0])
             operation.erase()

@@ -25,7 +25,7 @@ from jax import export
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
-from ...codegen.errors import OVERFLOW, UnsupportedGraphError
+from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import inconclusive_error
 
 # Whose questions are about how to write an expression, not about what is computed: JAX's own code and this one.
@@ -194,11 +194,11 @@ class Scope(export.SymbolicScope):
 
     def _limit(self, dim: Dim, largest: int, frame: FrameType) -> None:
         low, high = dimension.bounds(dim, dict.fromkeys(dimension.roots(dim), (1, LARGEST[32])))
-        text = f"{OVERFLOW} {largest.bit_length()} bits in {where(frame)}"
+        text = f"a number of {largest.bit_length()} bits in {where(frame)}"
         if high is None or high > largest:
-            self.limits.setdefault((dim, largest), Constraint(largest, ">=", dim, text))
+            self.limits.setdefault((dim, largest), Constraint(largest, ">=", dim, text, "overflow"))
         if low is None or low < -largest:
-            self.limits.setdefault((-dim, largest), Constraint(dim, ">=", -largest, text))
+            self.limits.setdefault((-dim, largest), Constraint(dim, ">=", -largest, text, "overflow"))
 
     def _record(self, lhs: Dim, relation: Any, rhs: Dim, frame: FrameType) -> None:
         key = (relation, lhs - rhs)

@@ -95,7 +95,7 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
 def _fitted(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> Tensor:
     """A mask with the size of each axis that it stands for, as a number where that is one."""
     for axis, size in enumerate(mask.dims):
-        ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}")
+        ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}", "index")
     known = map(ctx.builder.constraints.canonical, mask.dims)
     fixed = tuple(now if isinstance(now, int) else size for now, size in zip(known, mask.dims, strict=True))
     return mask if fixed == mask.dims else hlo.reshape(mask, fixed)
@@ -110,7 +110,7 @@ def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
     """Index tensors broadcast together."""
     if not indices:
         return []
-    dims = common_dims(ctx, [x.dims for x in indices], "index tensors")
+    dims = common_dims(ctx, [x.dims for x in indices], "index tensors", "index")
     dtype = indices[0].dtype if len({x.dtype for x in indices}) == 1 else INT64
     return [broadcast_to(ctx, hlo.convert(x, dtype), dims, "index tensors") for x in indices]
 

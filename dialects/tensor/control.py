@@ -12,6 +12,7 @@ from ...codegen.builder import INT64, Carries, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import BatchingError, UnsupportedGraphError
+from ...codegen.lowering import Deferred
 from ..library import library
 from ..registry import find, lowers
 from ..transforms import batching
@@ -222,7 +223,11 @@ def _looped(
         (index,) = carries.values
         operands = [hlo.row(x, index) if place in batched else x for place, x in enumerate(rows)]
         found = ctx.lower_op(core.op, core, operands)
-        stacks.extend(carries.stack(x, size, index) for x in ([found] if isinstance(found, Tensor) else found))
+        results = [found] if isinstance(found, Tensor) else found
+        for x in results:
+            if isinstance(x, Deferred):
+                raise BatchingError(f"{core.op} over batch axes: {x.reason}")
+        stacks.extend(carries.stack(x, size, index) for x in results)
         return [hlo.add(index, 1)]
 
     start = builder.constant(0, INT64)

@@ -9,7 +9,7 @@ size that nobody knows before) waits, and is computed in the call that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError, UnsupportedOpError
-from ...codegen.lowering import Lowering
+from ...codegen.lowering import Deferred, Lowering
 from .. import host_ops, registry
 from ..host_ops import Group, is_constant, is_tensor
 from ..registry import lowers, lowers_python
@@ -28,17 +28,6 @@ from ..registry import lowers, lowers_python
 Lower = Callable[[Sequence[Any]], list[Tensor]]
 
 _REMEDY = "give it an infer_shape, or static shapes to the types of its outputs"
-
-
-@dataclass(frozen=True)
-class Deferred:
-    """What does not enter the program: it is computed within the call that needs it.
-
-    Attributes:
-        reason: why.
-    """
-
-    reason: str
 
 
 def _refusal(node: Any, deferring: bool = False) -> str:
@@ -72,14 +61,28 @@ def _refusal(node: Any, deferring: bool = False) -> str:
 def host(ctx: Context, node: Any, *operands: Any) -> Sequence[Any]:
     """The op's own `perform`, called on the host."""
     if all(isinstance(x, Tensor) or is_constant(v) for v, x in zip(node.inputs, operands, strict=True)):
-        group, tensors = _alone(node, operands), [x for x in operands if isinstance(x, Tensor)]
+        group, tensors = _alone(node, operands)
         dims = _result_dims(ctx, group, lambda sizes: ctx.lower_inner(group.inputs, sizes, tensors))
     else:
         group = host_ops.group_of(node, lambda x: isinstance(ctx.value(x), Tensor))
         tensors = [ctx.value(x) for x in group.inputs]
         dims = _result_dims(ctx, group, ctx.lower_more)
     types = [(own, np.dtype(x.type.dtype)) for own, x in zip(dims, group.outputs, strict=True)]
-    return hlo.host_call(ctx.builder, hlo.HostCall(group.name, host_ops.Performed(group)), tensors, types)
+    call = hlo.HostCall(group.name, host_ops.Performed(group), _why(node, operands))
+    return hlo.host_call(ctx.builder, call, tensors, types)
+
+
+def _why(node: Any, operands: Sequence[Any]) -> str:
+    """Why an op is called and not compiled."""
+    waiting = next((x for x in operands if isinstance(x, Deferred)), None)
+    if waiting is not None:
+        return f"it needs what stays in Python: {waiting.reason}"
+    found = registry.find(node.op)
+    if found is None:
+        return "it has no lowering rule"
+    if found.rule is not host:
+        return "it wraps what has no lowering rule"
+    return "it is Python" if found.name != registry.OF_USERS else "it is an op of the user's own"
 
 
 def _host_or_deferred(ctx: Context, node: Any, *operands: Any) -> Sequence[Any]:
@@ -93,11 +96,14 @@ def _host_or_deferred(ctx: Context, node: Any, *operands: Any) -> Sequence[Any]:
         return (Deferred(str(error)),) * len(node.outputs)
 
 
-def _alone(node: Any, operands: Sequence[Any]) -> Group:
-    """A node as its op sees it: one of a batch has more axes than what is computed for one element."""
+def _alone(node: Any, operands: Sequence[Any]) -> tuple[Group, list[Tensor]]:
+    """A node as its op sees it, and what it takes of the program; constants it has.
+
+    One of a batch has more axes than what is computed for one element.
+    """
     inputs = []
     for variable, x in zip(node.inputs, operands, strict=True):
-        if not isinstance(x, Tensor) or host_ops.has_value(variable):
+        if host_ops.has_value(variable) and (not isinstance(x, Tensor) or x.dims == np.shape(variable.data)):
             inputs.append(variable)
         elif hasattr(variable.type, "broadcastable"):
             shape = tuple(dim if type(dim) is int else None for dim in x.dims)
@@ -106,7 +112,8 @@ def _alone(node: Any, operands: Sequence[Any]) -> Group:
             inputs.append(variable.type())
     batched = getattr(node, "batch_ndim", None) is not None
     outputs = node.op.make_node(*inputs).outputs if batched else node.outputs
-    return host_ops.alone(node.op, inputs, outputs)
+    tensors = [x for variable, x in zip(inputs, operands, strict=True) if not host_ops.has_value(variable)]
+    return host_ops.alone(node.op, inputs, outputs), tensors
 
 
 def _result_dims(ctx: Context, group: Group, lower: Lower) -> list[tuple[Dim, ...]]:

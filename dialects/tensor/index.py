@@ -148,10 +148,10 @@ def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window
     if known is not None and not isinstance(known, tuple) and not _depends_on_values(ctx, known):
         low, _ = dimension.bounds(known)
         if isinstance(known, int) and known < 0:
-            ctx.at_least(size, -known, f"index {known} of axis {axis}")
+            ctx.at_least(size, -known, f"index {known} of axis {axis}", "index")
             return Window(size + known, 1, dropped=True)
         if low is not None and low >= 0:
-            ctx.at_least(size, known + 1, f"index {known} of axis {axis}")
+            ctx.at_least(size, known + 1, f"index {known} of axis {axis}", "index")
             return Window(known, 1, dropped=True)
     return Window(0, 1, index=in_range(ctx, entry, size, axis), dropped=True)
 
@@ -169,7 +169,7 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
     message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
     if index.literal is not None:
         return _literal_in_range(ctx, index, size, axis)
-    ctx.at_least(size, minimum(hlo.product(index.dims), 1), f"index of axis {axis}")
+    ctx.at_least(size, minimum(hlo.product(index.dims), 1), f"index of axis {axis}", "index")
     if index.sizes is not None:  # as data: the arithmetic below would be longer on what is known of it as a size
         value = index.value
         index = Tensor(ctx.builder, value, index.dims, index.dtype, uid=index.uid)
@@ -192,7 +192,7 @@ def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tens
     if values.size == 0:
         return hlo.convert(index, INT64)
     low, high = int(values.min()), int(values.max())
-    ctx.at_least(size, max(high + 1, -low), f"index {high if high + 1 >= -low else low} of axis {axis}")
+    ctx.at_least(size, max(high + 1, -low), f"index {high if high + 1 >= -low else low} of axis {axis}", "index")
     if low >= 0:
         return index if index.dtype.itemsize >= 4 and index.dtype.kind == "i" else ctx.constant(values.astype(np.int64))
     values = values.astype(np.int64)

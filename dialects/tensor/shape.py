@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import reduce as fold
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
+from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Dims, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
-from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError
+from ...codegen.errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
 from ..registry import lowers
 from ..releases import axis_property
 
@@ -27,7 +29,7 @@ def broadcast_to(ctx: Context, x: Tensor, dims: Sequence[Dim], what: str) -> Ten
     return hlo.broadcast(x, tuple(target))
 
 
-def common_dims(ctx: Context, shapes: Sequence[Dims], what: str) -> Dims:
+def common_dims(ctx: Context, shapes: Sequence[Dims], what: str, kind: DemandKind = "") -> Dims:
     """The shape that shapes have together: an axis whose size is statically 1 stretches, others must agree."""
     rank = max(map(len, shapes))
     dims: list[Dim] = [1] * rank
@@ -36,7 +38,7 @@ def common_dims(ctx: Context, shapes: Sequence[Dims], what: str) -> Dims:
             known = dims[axis]
             if not (isinstance(size, int) and size == 1):
                 one = isinstance(known, int) and known == 1
-                dims[axis] = size if one else ctx.equate(known, size, f"{what}, axis {axis}")
+                dims[axis] = size if one else ctx.equate(known, size, f"{what}, axis {axis}", kind)
     return tuple(dims)
 
 
@@ -90,9 +92,14 @@ def specify_shape(ctx: Context, node: Any, x: Tensor, *sizes: Any) -> Tensor:
     """Demands sizes; `None` leaves an axis open."""
     dims = list(x.dims)
     for axis, size in enumerate(sizes):
-        if isinstance(size, Tensor):
-            wanted = ctx.dim(size, f"size {axis} of SpecifyShape")
-            dims[axis] = ctx.equate(wanted, dims[axis], f"SpecifyShape: axis {axis}")
+        if not isinstance(size, Tensor):
+            continue
+        if size.sizes is None and size.dtype.kind in "iu":
+            agrees = hlo.compare("EQ", hlo.convert(size, INT64), ctx.builder.size(dims[axis]))
+            ctx.check(agrees, "AssertionError", f"SpecifyShape: axis {axis} of size {dims[axis]} is not as asserted")
+            continue
+        wanted = ctx.dim(size, f"size {axis} of SpecifyShape")
+        dims[axis] = ctx.equate(wanted, dims[axis], f"SpecifyShape: axis {axis}", "shape")
     return hlo.reshape(x, tuple(dims))
 
 
@@ -136,6 +143,8 @@ def vector_of_sizes(
         return list(ctx.builder.dims_of(vector, what))
     elements = [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(length)]
     known = [x.sizes is not None and not isinstance(x.sizes, tuple) for x in elements]
+    if ctx.builder.open_sizes and not all(known):
+        known = [stays and _is_decided(ctx.dim(x, what)) for x, stays in zip(elements, known, strict=True)]
     if old is not None and not any(isinstance(x.sizes, int) and x.sizes == -1 for x in elements):
         computed = [place for place, stays in enumerate(known) if not stays]
         for place, size in zip(computed, _completed_data(ctx, elements, computed, old, what), strict=True):
@@ -168,15 +177,36 @@ def _completed_data(
 def _completed(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: str) -> tuple[Dim, ...]:
     """The sizes, none of them negative, with the one that is -1 inferred from the sizes before."""
     dims = list(wanted)
+    if ctx.builder.open_sizes and not all(map(_is_decided, map(ctx.builder.constraints.canonical, dims))):
+        return _completed_late(ctx, old, dims, what)
     open_axes = [axis for axis, dim in enumerate(dims) if isinstance(dim, int) and dim == -1]
     if len(open_axes) > 1:
         raise UnsupportedGraphError(f"{what} to {tuple(dims)} at {ctx.builder.where}: only one size may be -1")
     for axis, dim in enumerate(dims):
         if axis not in open_axes:
-            ctx.at_least(dim, 0, f"size {axis} of {what}")
+            ctx.at_least(dim, 0, f"size {axis} of {what}", "open")
     if open_axes:
         dims[open_axes[0]] = _inferred(ctx, old, [dim for axis, dim in enumerate(dims) if axis != open_axes[0]], what)
     return tuple(dims)
+
+
+def _is_decided(dim: Dim) -> bool:
+    """Whether it is known of a size in a new shape whether it is -1."""
+    low, _ = dimension.bounds(dim)
+    return isinstance(dim, int) or (low is not None and low >= 0)
+
+
+def _completed_late(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: str) -> tuple[Dim, ...]:
+    """The same, where the call decides which one is -1."""
+    for axis, dim in enumerate(wanted):
+        ctx.at_least(dim, -1, f"size {axis} of {what}")
+    is_open = [1 - minimum(dim + 1, 1) for dim in wanted]
+    known = hlo.product([maximum(dim, -dim) for dim in wanted])
+    count = fold(operator.add, is_open)
+    ctx.at_least(1, count, f"the number of sizes of {what} that are -1")
+    ctx.at_least(known, minimum(count, 1), f"the sizes of {what} beside one that is -1")
+    left = hlo.product(old) // maximum(known, 1)
+    return tuple(maximum(dim, flag * left) for dim, flag in zip(wanted, is_open, strict=True))
 
 
 def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim], what: str) -> Dim:

@@ -48,3 +48,10 @@ show([x, n], x.reshape((n, -1)), name="Reshape.dynamic.runtime", dims={"x": ("ro
 # CHECK-NEXT: g = select(b, f, slice<0:1:1>(a)) : tensor<i64>
 # CHECK-NEXT: h = select(c, f, slice<1:2:1>(a)) : tensor<i64>
 show([x, k], x.reshape(k + 0 * k, ndim=2), name="Reshape.dynamic.computed", dims={"x": (3, 4)})
+
+# CHECK-LABEL: module @Reshape.dynamic.open
+# CHECK-NEXT: constraints: n >= -1, size 0 of Reshape at an unnamed Reshape node
+# CHECK-NEXT: constraints: 6*max(-n, n) >= min(-min(n + 1, 1) + 1, 1), the sizes of Reshape beside one that is -1 at an unnamed Reshape node
+# CHECK-NEXT: constraints: 6*max(n, -(12//max(6*max(-n, n), 1))*min(n + 1, 1) + 12//max(6*max(-n, n), 1)) == 12, reshape at an unnamed Reshape node
+# CHECK-NEXT: return dynamic_reshape<?x6xf64>(x, [2, 6]) : tensor<?x6xf64>
+show([n, x], x.reshape((n, 6)), name="Reshape.dynamic.open", dims={"x": (3, 4)}, open_sizes=True)

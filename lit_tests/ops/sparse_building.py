@@ -1,23 +1,13 @@
 # RUN: %python %s | filecheck %s
 """Sparse matrices from parts, from dense ones and from others."""
 
-import numpy as np
 import pytensor.sparse as ps
 import pytensor.sparse.basic as basic
 import pytensor.tensor as pt
-import scipy.sparse
 from common import show
 from pytensor.sparse.basic import CSMGrad
 from pytensor.sparse.linalg import block_diag
-
-x, values, i = pt.dmatrix("x"), pt.dvector("values"), pt.lscalar("i")
-row, column = pt.dvector("row"), pt.dvector("column")
-known = scipy.sparse.csr_matrix(np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 5.0]]))
-constant, csc_constant = ps.as_sparse_variable(known), ps.as_sparse_variable(known.tocsc())
-csr = ps.CSR(values, known.indices, known.indptr, known.shape)
-csc = ps.CSC(values, known.tocsc().indices, known.tocsc().indptr, known.shape)
-dense, rows = ps.dense_from_sparse, pt.lvector("rows")
-places = pt.constant(known.indices), pt.constant(known.indptr)
+from sparse_inputs import constant, csc, csr, dense, rows, values, x
 
 # CHECK-LABEL: module @SparseCSM.static
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), values) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>

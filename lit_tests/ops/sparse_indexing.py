@@ -1,21 +1,11 @@
 # RUN: %python %s | filecheck %s
 """Rows, blocks and elements of sparse matrices."""
 
-import numpy as np
-import pytensor.sparse as ps
 import pytensor.sparse.basic as basic
 import pytensor.tensor as pt
-import scipy.sparse
 from common import show
+from sparse_inputs import constant, csr, dense, values
 
-x, values, i = pt.dmatrix("x"), pt.dvector("values"), pt.lscalar("i")
-row, column = pt.dvector("row"), pt.dvector("column")
-known = scipy.sparse.csr_matrix(np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 5.0]]))
-constant, csc_constant = ps.as_sparse_variable(known), ps.as_sparse_variable(known.tocsc())
-csr = ps.CSR(values, known.indices, known.indptr, known.shape)
-csc = ps.CSC(values, known.tocsc().indices, known.tocsc().indptr, known.shape)
-dense, rows = ps.dense_from_sparse, pt.lvector("rows")
-places = pt.constant(known.indices), pt.constant(known.indptr)
 index = pt.constant([2, 0])
 
 # CHECK-LABEL: module @SparseGetItem2d.static

@@ -1,23 +1,14 @@
 # RUN: %python %s | filecheck %s
 """Products of sparse matrices: rows, factors and scatters that add."""
 
-import numpy as np
 import pytensor.sparse as ps
 import pytensor.sparse.math as math
 import pytensor.tensor as pt
-import scipy.sparse
 from common import show
 from pytensor.sparse.math import sdg_csc, sdg_csr
 from pytensor.sparse.rewriting import sd_csc, sd_csr
+from sparse_inputs import constant, csc_constant, csr, dense, places, values, x
 
-x, values, i = pt.dmatrix("x"), pt.dvector("values"), pt.lscalar("i")
-row, column = pt.dvector("row"), pt.dvector("column")
-known = scipy.sparse.csr_matrix(np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 5.0]]))
-constant, csc_constant = ps.as_sparse_variable(known), ps.as_sparse_variable(known.tocsc())
-csr = ps.CSR(values, known.indices, known.indptr, known.shape)
-csc = ps.CSC(values, known.tocsc().indices, known.tocsc().indptr, known.shape)
-dense, rows = ps.dense_from_sparse, pt.lvector("rows")
-places = pt.constant(known.indices), pt.constant(known.indptr)
 W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 
 # CHECK-LABEL: module @SparseDot.static

@@ -5,7 +5,7 @@ import pytensor.tensor as pt
 from common import show
 
 x = pt.dmatrix("x")
-n = pt.lscalar("n")
+n, s = pt.lscalar("n"), pt.lvector("s")
 
 # CHECK-LABEL: module @SpecifyShape.static
 # CHECK-NEXT: return exponential(x) : tensor<3x4xf64>
@@ -20,3 +20,9 @@ show([x], pt.exp(pt.specify_shape(x, (3, None))), name="SpecifyShape.dynamic", d
 # CHECK-NEXT: constraints: n == rows, SpecifyShape: axis 0 at an unnamed SpecifyShape node
 # CHECK-NEXT: return exponential(x) : tensor<?x4xf64>
 show([x, n], pt.exp(pt.specify_shape(x, (n, None))), name="SpecifyShape.dynamic.runtime", dims={"x": ("rows", 4)})
+
+# CHECK-LABEL: module @SpecifyShape.dynamic.computed
+# CHECK-NEXT: checks: AssertionError, SpecifyShape: axis 0 of size x_0 is not as asserted
+# CHECK-NEXT: constraints: s_0 >= 1, index 0 of axis 0 at an unnamed Subtensor node, index
+# CHECK-NEXT: return x, EQ(slice<0:1:1>(s), size<0>(x)) : tensor<?x?xf64>, tensor<1xi1>
+show([x, s], [pt.specify_shape(x, (s[0], None))], name="SpecifyShape.dynamic.computed")

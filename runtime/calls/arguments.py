@@ -115,14 +115,25 @@ def find_sizes(
 
 def check_constraints(signature: Signature, constraints: Sequence[Constraint], sizes: Mapping[str, int]) -> None:
     """Raises `ArgumentShapeError` (or `IndexOutOfBoundsError`) for a constraint that the sizes violate."""
-    for number, constraint in enumerate(constraints):
-        if not _holds(constraint, sizes):
-            told = _strongest(constraint, [c for c in constraints[number + 1 :] if not _holds(c, sizes)])
-            raise demand_error(told.where, _constraint_message(signature, told, sizes))
+    broken = [constraint for constraint in constraints if not _holds(constraint, sizes)]
+    if not broken:
+        return
+    told = _told(broken)
+    error = demand_error(told.kind)(_constraint_message(signature, told, sizes))
+    if error.option:
+        error.add_note(f"a program emitted with {error.option}=True may take it")
+    raise error
 
 
-def _strongest(constraint: Constraint, others: Sequence[Constraint]) -> Constraint:
-    """The last one from which the one before follows: `n >= 0` says what `n + 1 >= 0` says, and more."""
+def _told(broken: Sequence[Constraint]) -> Constraint:
+    """The one that is told: a demand that an option of the program does without, since others may follow from it.
+
+    Of others the last one from which the one before follows: `n >= 0` says what `n + 1 >= 0` says, and more.
+    """
+    optional = [constraint for constraint in broken if demand_error(constraint.kind).option]
+    if optional:
+        return optional[0]
+    constraint, *others = broken
     for other in others:
         if constraint.relation == other.relation == ">=":
             least = dimension.bounds(constraint.lhs - constraint.rhs - (other.lhs - other.rhs))[0]

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ...codegen.errors import CompileError, DeviceError, PassError
-from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_flag
+from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.signature import CheckSpec
 from .. import host
 from ..calls.from_numpy import Place, alone, numpy_call
@@ -347,8 +347,10 @@ class Executable:
     def _in_numpy(self, jitted: Any, numpy: Numpy, args: Sequence[Any]) -> Callable[..., Any]:
         """From NumPy arrays to NumPy arrays; these are the arguments of the first call."""
         debugged: Any = jax.config
+        if self._calls_host:  # what is below would call the executable in Python, which takes longer
+            return self._by_jax(self._calling_host(jitted, args), numpy)
         if platform_of(self._device) != "cpu" or debugged.jax_debug_nans or debugged.jax_debug_infs:
-            return self._by_jax(self._calling_host(jitted, args) if self._calls_host else jitted, numpy)
+            return self._by_jax(jitted, numpy)
         arguments = self.prepared.program.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         compiled = jitted.lower(*specs).compile()
@@ -378,8 +380,6 @@ class Executable:
         written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct)
         unchecked = written(otherwise=None)
         run = convert if numpy.arguments else written(otherwise=convert)
-        if self._calls_host:
-            unchecked, run = host.raising(unchecked), host.raising(run)
         self.call_unchecked = unchecked
         return run
 
@@ -405,10 +405,12 @@ class Executable:
         return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in self.plan.places]
 
     def _by_jax(self, jitted: Any, numpy: Numpy) -> Callable[..., Any]:
-        """The same by JAX's own conversions: on other devices, and where JAX is to look at every result."""
+        """The same by JAX's own conversions: on other devices, where JAX is to look at every result or calls Python."""
+        flag, in_x64, wide = x64_flag(), x64_caller(), x64_flag().value
 
         def by_jax(*args: Any) -> Any:
-            found = unpacked(self.plan, jax.tree.leaves(jitted(*args)))
+            returned = in_x64(jitted, args) if wide and not flag.value else jitted(*args)
+            found = unpacked(self.plan, jax.tree.leaves(returned))
             results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]
             return results[0] if len(results) == 1 and not self.checks else tuple(results)
 

@@ -35,7 +35,7 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.type import TensorType
 
-from ...codegen.errors import ArgumentShapeError, BranchSizeError, DeviceError
+from ...codegen.errors import ArgumentShapeError, DeviceError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.passes.optimize import Optimize
 from ...codegen.signature import Signature
@@ -52,6 +52,7 @@ from ..executables.policy import PolicyArgument
 from ..function import Function
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Numpy
 from . import values as values
+from .refusal import Refusal
 from .traced import call_traced, has_tracers
 
 NAME = "STABLEHLO"
@@ -131,19 +132,6 @@ class StableHLOLinker(LocalLinker):
             [thunk],
             list(fgraph.apply_nodes),
         )
-
-
-class Refusal:
-    """A function of which every call raises the same error."""
-
-    changed: Any = None
-    needs_x64 = False
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def __call__(self, *args: Any) -> Any:
-        raise type(self._error)(*self._error.args)
 
 
 class Binding:
@@ -265,19 +253,22 @@ class Binding:
         given = [argument.read() for argument in self.arguments.values()]
         try:
             found = self.function(*given)
-        except BranchSizeError:
-            found = self._with_own_branch_sizes()(*given)
+        except ArgumentShapeError as error:
+            if not error.option or error.option in self._compile.keywords:
+                raise
+            self._compile_with(error.option)
+            return self._run()
         outputs = found if isinstance(found, tuple) else (found,)
         if self.results and not self._sparse:
             self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
 
-    def _with_own_branch_sizes(self) -> Any:
-        """The program once more, for branches whose results have turned out to be of different sizes."""
-        self.function = self._thunk.function = self._compile(own_branch_sizes=True)
+    def _compile_with(self, option: str) -> None:
+        """The program once more, for sizes that have turned out not to be as it took them to be."""
+        self._compile = partial(self._compile, **{option: True})
+        self.function = self._thunk.function = self._compile()
         self.function.changed = weakref.WeakMethod(self.forget_routes)
         self.forget_routes()
-        return self.function
 
     def _learn(self, given: Sequence[Any]) -> None:
         """After a call: the next one with such arguments takes a route, where there is one."""

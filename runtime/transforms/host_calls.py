@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from ...codegen.errors import DeviceError, UnsupportedGraphError
 from ...codegen.ir.attributes import attributes_of
-from ...codegen.ir.host_calls import HostCall, host_calls, is_live, name_of
+from ...codegen.ir.host_calls import HostCall, data_of, host_calls, is_merged, name_of, parts_of, returned_by
 from ...codegen.ir.jax_compat import host_callback
 from ...codegen.ir.types import numpy_dtype
 from .. import host
@@ -33,25 +33,34 @@ def install(lowering: Any, module: ir.Module, functions: Mapping[str, HostCall])
         DeviceError: the platform calls no Python.
     """
     for operation in host_calls(module):
-        name = name_of(operation)
-        if name not in functions:
+        missing = [part.name for part in parts_of(operation) if part.name not in functions]
+        if missing:
             raise UnsupportedGraphError(
-                f"the program calls a Python function ({name}) of the process that made it, which is not here"
+                f"the program calls a Python function ({missing[0]}) of the process that made it, which is not here"
             )
-        call = functions[name]
-        types = [_type_of(result) for result in operation.results][1:]
-        operands = [_type_of(value) for value in operation.operands][1:]
-        ranks = [len(shape) for shape, _ in operands[:-1]] if is_live(operation) else None
         try:
-            target, index = host_callback(lowering, host.callback(call, types, ranks))
+            target, index = host_callback(lowering, _function(operation, functions))
         except ValueError as error:
-            raise DeviceError(f"the graph has {call.name}, which runs Python: {error}") from None
+            name = functions[name_of(operation)].name
+            raise DeviceError(f"the graph has {name}, which runs Python: {error}") from None
         _replace(operation, target, index)
 
 
-def _type_of(value: ir.Value) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    type_ = ir.RankedTensorType(value.type)
-    return tuple(type_.shape), numpy_dtype(type_.element_type)
+def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Any:
+    """What XLA calls for an op."""
+    types = [_type_of(value.type) for value in data_of(operation)]
+    runs = []
+    for part in parts_of(operation):
+        results = [_type_of(type_) for type_ in part.results]
+        ranks = [len(types[place][0]) for place in part.operands[:-1]] if part.live else None
+        runs.append((part.operands, host.callback(functions[part.name], results, ranks)))
+        types += results
+    return host.joined(runs, returned_by(operation)) if is_merged(operation) else runs[0][1]
+
+
+def _type_of(type_: ir.Type) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    ranked = ir.RankedTensorType(type_)
+    return tuple(ranked.shape), numpy_dtype(ranked.element_type)
 
 
 def _replace(operation: ir.Operation, target: str, index: int) -> None:

@@ -14,7 +14,14 @@ from pytensor.raise_op import Assert
 
 import hlograph
 from hlograph.codegen.ir.portable import current_version, minimum_version
-from hlograph.errors import ArgumentShapeError, ArtifactError, ArtifactNotFoundError, PassError, UnsupportedGraphError
+from hlograph.errors import (
+    ArgumentShapeError,
+    ArtifactError,
+    ArtifactNotFoundError,
+    BranchSizeError,
+    PassError,
+    UnsupportedGraphError,
+)
 
 
 @pytest.fixture
@@ -310,3 +317,17 @@ def test_interpret_refuses_what_would_end_the_process():
 
 def test_versions():
     assert tuple(map(int, minimum_version().split("."))) < tuple(map(int, current_version().split(".")))
+
+
+@pytest.mark.parametrize("kind", ["index", "shape", "branches", "overflow", "", "of a later release"])
+def test_the_kind_of_a_demand_is_its_error_and_what_it_says_of_itself_is_not(kind):
+    text = f"""
+      func.func @main(%x: tensor<?xf64> {{hlograph.name = "x", hlograph.dims = ["n"]}}) -> tensor<?xf64>
+          attributes {{hlograph.constraints = [["n >= 3", "result.py:7 in index", "{kind}"]]}} {{
+        return %x : tensor<?xf64>
+      }}"""
+    expected = {"index": IndexError, "shape": AssertionError, "overflow": OverflowError, "branches": BranchSizeError}
+    program = hlograph.Program.parse(text)
+    with pytest.raises(ArgumentShapeError, match=r"result\.py:7 in index") as found:
+        program.compile()(np.arange(2.0))
+    assert [k for k, error in expected.items() if isinstance(found.value, error)] == [kind] * (kind in expected)

@@ -335,14 +335,52 @@ def test_ops_without_a_rule_by_the_library(what):
     np.testing.assert_allclose(found, expected)
 
 
-def test_explain_says_what_crosses():
-    graph = graphs_of_lists()["an item"] + scanned(lambda x, total: Print("total")(total + x))[-1]
-    text = hlograph.explain(hlograph.function([TABLE, X], graph, on_unsupported="host")).text
-    assert "Python: 2 calls" in text
-    lines = [" ".join(line.split()) for line in text.splitlines() if "->" in line]
-    assert any(line.startswith("MakeList, GetItem, Sum") and line.endswith("-> float64[]") for line in lines)
-    assert any(line.startswith("Print{message='total'") and "float64[] -> float64[]" in line for line in lines)
-    assert any(line.endswith("body") for line in lines)
+def test_explain_says_what_crosses_and_why():
+    listed = graphs_of_lists()["an item"] + scanned(lambda x, total: Print("total")(total + x))[-1]
+    twice = Scaled(2.0)(Scaled(3.0)(X * 2)).sum()
+    explanation = hlograph.explain(hlograph.function([TABLE, X], listed + twice, on_unsupported="host"))
+    assert "Python: 3 calls (each time about 48 us besides their own work" in explanation.text
+    lines = [" ".join(line.split()) for line in explanation.text.splitlines() if "->" in line]
+    begins = {
+        "MakeList, GetItem, Sum": ("float64[]", "it needs what stays in Python: "),
+        "Print{message='total'": ("float64[]", "it is Python"),
+        "Scaled{by=3.0}, then Scaled{by=2.0}": ("float64[x_0]", "16*x_0 bytes it is an op of the user's own"),
+    }
+    for begin, (given, why) in begins.items():
+        (line,) = [line for line in lines if line.startswith(begin)]
+        assert f"-> {given} " in line
+        assert why in line
+    assert any(" 16 bytes " in line and "body" in line for line in lines)
+    assert "16*x_0 bytes" in explanation.html
+
+
+def test_functions_that_feed_each_other_cross_once():
+    """What one of them writes to, keeps, or raises, is its own."""
+    kept = []
+
+    def writes(x):
+        kept.append(x)
+        x *= 2
+        if x.max() > 100:
+            raise ArithmeticError("too large")
+        return x
+
+    op, shape = of(writes, pt.dvector, pt.dvector), (3,)
+    first = op(X + 1)
+    second = op(first)
+    outputs = [first, second, op(second).sum(), pt.sin(first)]
+    program = hlograph.emit_stablehlo(([X], outputs), dims={"x": shape})
+    assert program.run_passes(["merge_host_calls"]).text.count("custom_call") == 1
+    for options in POLICIES:
+        fn = hlograph.function([X], outputs, **options)
+        one, two, total, sine = fn(THREE)
+        np.testing.assert_array_equal(one, (THREE + 1) * 2)
+        np.testing.assert_array_equal(two, (THREE + 1) * 4)
+        assert total == ((THREE + 1) * 8).sum()
+        np.testing.assert_allclose(sine, np.sin((THREE + 1) * 2), rtol=1e-12)
+        with pytest.raises(ArithmeticError, match="too large"):
+            fn(THREE * 10)
+    assert len({id(x) for x in kept[:3]}) == 3
 
 
 def test_what_cannot_come_back_is_refused_with_a_reason():

@@ -6,9 +6,15 @@ What is said about padding is what the padding pass did (`walk.py`), at one repr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from ...codegen.analysis.host_groups import given_by, host_groups, taken_by
 from ...codegen.constraints import Constraint
+from ...codegen.dims_text import parse
+from ...codegen.ir.host_calls import name_of, parts_of
 from ...codegen.program import Program
 from ...runtime.executables.policy import (
     Policies,
@@ -20,7 +26,7 @@ from ..console import count
 from .explanation import Explanation
 from .record import DerivedFunction, PythonCall
 from .sizes import axes_of, bounds_of, sizes_of
-from .walk import PYTHON, Block, walk
+from .walk import PYTHON, Block, Value, walk
 
 
 def explain(
@@ -77,16 +83,41 @@ def explain(
 
 
 def _python(program: Program, blocks: Sequence[Block]) -> Iterator[PythonCall]:
-    """The calls of Python, without what says sizes and order."""
-    for number, block in enumerate(blocks):
-        for node in block.nodes:
-            if node.name.startswith(PYTHON):
-                name = node.name.removeprefix(PYTHON)
-                call = program.host_calls.get(name)
-                taken = [value for source, value in node.operands[1:] if not block.nodes[source].sizes_only]
-                texts = [[f"{value.dtype}{value}" for value in values] for values in (taken, node.results[1:])]
-                op = name if call is None else call.name
-                yield PythonCall(op, tuple(texts[0]), tuple(texts[1]), block.title if number else "")
+    """The calls of Python, without what says sizes and order; those that are one call together."""
+    if not program.host_calls:
+        return
+    nodes = {
+        node.name.removeprefix(PYTHON): (node, block.title if number else "")
+        for number, block in enumerate(blocks)
+        for node in block.nodes
+        if node.name.startswith(PYTHON)
+    }
+    module = program.copy_module()  # it lives as long as its ops are looked at
+    for group in host_groups(module):
+        names = [part.name for call in group for part in parts_of(call)]
+        values: dict[Any, Value] = {}
+        for call in group:
+            node, where = nodes[name_of(call)]
+            values.update(zip(call.operands, (value for _, value in node.operands), strict=False))
+            values.update(zip(call.results, node.results, strict=True))
+        taken, given = ([values[x] for x in side] for side in (taken_by(group), given_by(group)))
+        calls = [program.host_calls.get(name) for name in names]
+        yield PythonCall(
+            tuple(name if call is None else call.name for name, call in zip(names, calls, strict=True)),
+            tuple("" if call is None else call.why for call in calls),
+            tuple(f"{value.dtype}{value}" for value in taken),
+            tuple(f"{value.dtype}{value}" for value in given),
+            _bytes_of([*taken, *given]),
+            where,
+        )
+
+
+def _bytes_of(values: Sequence[Value]) -> str:
+    """How many bytes values are together, as an expression of sizes."""
+    if any("?" in value.dims for value in values):
+        return "?"
+    sizes = [prod(map(parse, value.dims)) * np.dtype(value.dtype).itemsize for value in values]
+    return str(sum(sizes))
 
 
 def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from .record import Record
+from .text import python_cost
 from .walk import Block, Node, Value
 
 LIMIT = 300  # nodes that are drawn, all drawings together
@@ -83,6 +84,7 @@ def render(record: Record) -> str:
             drawings.append(drawing)
     return template("page.html.jinja").render(
         it=record, drawings=drawings, undrawn=undrawn, limit=LIMIT, colours=colours, box=(_WIDTH, _HEIGHT),
+        python_cost=python_cost,
         coloured=lambda name: colours.get(name, 0) % _COLOURS,
     )  # fmt: skip
 

@@ -56,21 +56,40 @@ class Axis:
     places: tuple[str, ...] = ()
 
 
+# What a call of Python costs besides its own work, measured on an x86 CPU (docs/host.md): microseconds for each call,
+# each op in it, and each million of bytes that cross.
+CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
+
+
 @dataclass(frozen=True)
 class PythonCall:
     """A call of Python.
 
     Attributes:
-        op: the op that is run.
-        takes: what it gets, in words.
+        ops: the ops that are run, one after the other.
+        why: why each of them is not compiled.
+        takes: what they get, in words.
         gives: what comes back.
+        size: how many bytes cross, both ways: an expression of the program's sizes.
         where: the block that it is in; "" for the program itself.
     """
 
-    op: str
+    ops: tuple[str, ...]
+    why: tuple[str, ...]
     takes: tuple[str, ...]
     gives: tuple[str, ...]
+    size: str
     where: str = ""
+
+    @property
+    def op(self) -> str:
+        """The ops in words."""
+        return ", then ".join(self.ops)
+
+    @property
+    def reason(self) -> str:
+        """Why it is there, in words."""
+        return "; ".join(dict.fromkeys(self.why))
 
     @property
     def crossing(self) -> str:

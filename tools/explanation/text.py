@@ -8,10 +8,16 @@ from collections.abc import Iterator, Sequence
 from ...codegen.signature import Argument, Result
 from ...runtime.executables.stats import Stats
 from ..console import count, format_dims
-from .record import Axis, Record, Size
+from .record import CALL_TIME, MEGABYTE_TIME, OP_TIME, Axis, Record, Size
 
 _SHOWN_PLACES = 3
 Rows = list[tuple[str, ...]]
+
+
+def python_cost(record: Record) -> str:
+    """What the calls of Python cost, besides their own work."""
+    total = len(record.python) * CALL_TIME + sum(len(call.ops) for call in record.python) * OP_TIME
+    return f"each time about {total} us besides their own work, and {MEGABYTE_TIME} us for each MB that crosses"
 
 
 def sections(record: Record) -> Iterator[tuple[str, Rows]]:
@@ -32,8 +38,8 @@ def sections(record: Record) -> Iterator[tuple[str, Rows]]:
         yield "checks", [(check.exception, check.message) for check in signature.checks]
     if record.python:
         title = f"Python: {count(len(record.python), 'call')}"
-        rows: Rows = [(call.op, call.crossing, call.where) for call in record.python]
-        yield f"{title} (each costs 20 us besides its own work, and a copy of what crosses)", rows
+        rows: Rows = [(c.op, c.crossing, f"{c.size} bytes", c.where, c.reason) for c in record.python]
+        yield f"{title} ({python_cost(record)})", rows
     if record.axes:
         yield "axes", [row for axis in record.axes for row in _axis_rows(axis)]
     if record.sizes:

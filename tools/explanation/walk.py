@@ -18,7 +18,7 @@ from ...codegen import dims as dimension
 from ...codegen import signature as signatures
 from ...codegen.dims import Dim
 from ...codegen.errors import PaddingError
-from ...codegen.ir.attributes import attributes_of
+from ...codegen.ir.attributes import call_target
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.host_calls import is_host_call, name_of
 from ...codegen.ir.walk import main_function, symbol_of
@@ -404,8 +404,7 @@ def _short(operation: ir.Operation) -> str:
     if is_host_call(operation):
         return f"{PYTHON}{name_of(operation)}"
     if operation.name == "stablehlo.custom_call":
-        target = attributes_of(operation.attributes).get("call_target_name")
-        return f"custom_call {ir.StringAttr(target).value}" if target is not None else "custom_call"
+        return f"custom_call {call_target(operation)}"
     return operation.name.partition(".")[2] or operation.name
 
 

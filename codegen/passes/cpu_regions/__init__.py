@@ -52,7 +52,9 @@ def form(module: ir.Module, limit: int, report: Report) -> None:
     """Forms regions in the main function of a module, in place."""
     erase_unused(module)
     main = main_function(module)
+    first: dict[str, ir.Operation] = {}
     for op in walk(module):
+        first.setdefault(op.name, op)
         if not all(_is_static(value.type) for value in op.results):
             # Sizes are computed from shapes; specialization must find that arithmetic where it was.
             report.refused(op, "its sizes are not known: specialize the program first")
@@ -62,10 +64,11 @@ def form(module: ir.Module, limit: int, report: Report) -> None:
             # modules without kernels of many ops those have been simplified away.
             report.refused(op, "XLA:CPU may end the process over an array without elements in a module with kernels")
             return
-    transform = next((op for op in walk(module) if op.name == "stablehlo.fft"), None)
-    if transform is not None and any(op.name == "stablehlo.transpose" for op in walk(module)):
+    if {"stablehlo.fft", "stablehlo.transpose"} <= first.keys():
         # A kernel's results have the layouts that are cheapest for it, and no one turns them for the transform.
-        report.refused(transform, "XLA:CPU's transforms take row-major arrays, which a kernel may not give")
+        report.refused(
+            first["stablehlo.fft"], "XLA:CPU's transforms take row-major arrays, which a kernel may not give"
+        )
         return
     callees = callees_of(module)
     _form_block(Former(module, limit, report, callees), main.regions[0].blocks[0])

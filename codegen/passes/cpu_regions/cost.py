@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir import kinds
-from ...ir.attributes import dot_numbers
+from ...ir.attributes import call_target, dot_numbers
 from ...ir.bindings import ir
 from ...ir.types import elements_of, is_static
 from ...ir.walk import symbol_of, walk
@@ -65,9 +65,8 @@ class Work:
                 dot = Dot.of(op)
                 library += dot.work if dot.work > dot.limit else 0
                 total += min(dot.work, dot.limit) if outside else 0
-            elif op.name == "stablehlo.custom_call":
-                if "lapack" in str(op.attributes["call_target_name"]) and len(op.operands):
-                    library += elements * max(ir.RankedTensorType(op.operands[0].type).shape[-2:], default=0)
+            elif "lapack" in call_target(op) and len(op.operands):
+                library += elements * max(ir.RankedTensorType(op.operands[0].type).shape[-2:], default=0)
             elif op.name in _INSIDE and op.name not in FREE and op.name not in _MOVES:
                 largest = max(largest, elements)
                 total += elements if outside else 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...ir.attributes import attributes_of
+from ...ir.attributes import attributes_of, call_target
 from ...ir.bindings import ir
 from . import facts
 from .live import Live
@@ -175,7 +175,7 @@ def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[
 @pads("stablehlo.custom_call")
 def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The rule of the target; one without a rule is fine where nothing is padded."""
-    target = ir.StringAttr(operation.attributes["call_target_name"]).value
+    target = call_target(operation)
     if target in _DROPPED:  # the signature's constraints say the same
         return []
     if target in _PASSED:

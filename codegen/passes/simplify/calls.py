@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.attributes import attributes_of, text_attribute
+from ...ir.attributes import attributes_of, call_target, text_attribute
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
 from ...ir.refused import require
@@ -68,7 +68,7 @@ def _side_effect(op: ir.Operation, seen: set[str]) -> str:
         return _in_regions(_function(op, name), seen)
     if op.name == "stablehlo.custom_call":
         if text_attribute(op, "has_side_effect") == "true":
-            return f"custom_call @{ir.StringAttr(op.attributes['call_target_name']).value}"
+            return f"custom_call @{call_target(op)}"
         return ""
     if op.name in EFFECTS or not op.name.startswith(("stablehlo.", "chlo.", "func.return")):
         return op.name

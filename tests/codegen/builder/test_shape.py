@@ -161,3 +161,12 @@ def test_squeeze_demands_size_one():
     np.testing.assert_array_equal(run(np.ones((1, 3))), np.ones(3))
     with pytest.raises(ArgumentShapeError, match="dropped axis 0"):
         run(np.ones((2, 3)))
+
+
+def test_imported_functions_of_one_name_are_two():
+    import jax.numpy as jnp
+
+    def both(x: Tensor) -> Tensor:
+        return hlo.subtract(*[hlo.import_elementwise("f", function, [x], x.dtype) for function in (jnp.exp, jnp.sin)])
+
+    check(both, [X], [np.zeros(3)], np.ones(3))
