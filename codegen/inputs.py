@@ -6,6 +6,9 @@ size, a dimension that the user named, or one named after the input and the axis
 
 from __future__ import annotations
 
+import inspect
+import keyword
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,6 +80,13 @@ def unfolded(axes: Sequence[Any], rank: int) -> tuple[Any, ...]:
     if rest > rank:
         raise ValueError(f"{rest} entries beside `...`, but there are {rank} axes")
     return (*axes[:place], *[None] * (rank - rest), *axes[place + 1 :])
+
+
+def named_parameters(names: Sequence[str]) -> inspect.Signature:
+    """A signature of parameters by place that have these names, as far as Python has such: JAX shows them."""
+    plain = [re.sub(r"\W", "_", name) for name in names]
+    shown = unique([name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}" for name in plain])
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in shown])
 
 
 def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument]:

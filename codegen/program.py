@@ -24,6 +24,7 @@ from .errors import UnsupportedGraphError
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
+from .ir.reading import readable
 from .ir.types import numpy_dtype
 from .ir.walk import module_name, walk
 from .signature import Signature
@@ -155,10 +156,19 @@ class Program:
         """The module's text, without locations."""
         return self.to_text()
 
-    def to_text(self, *, locations: bool = False) -> str:
-        """The module's text; with `locations`, each op's graph variable is printed too."""
+    def to_text(self, *, locations: bool = False, elements: int | None = None) -> str:
+        """The module's text, with arguments under their names.
+
+        Args:
+            locations: whether each op's graph variable is printed too.
+            elements: constants of more than so many are left out (the text cannot be parsed again).
+        """
+        names = [argument.name for argument in self.signature.arguments]
         with self._lock:
-            return str(self._module.operation.get_asm(enable_debug_info=locations)) + "\n"
+            text = (
+                str(self._module.operation.get_asm(enable_debug_info=locations, large_elements_limit=elements)) + "\n"
+            )
+            return readable(text, self._module, names)
 
     def __str__(self) -> str:
         return self.text

@@ -37,7 +37,9 @@ from .calls.arguments import (
     shapes_of,
     values_of,
 )
+from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
+from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .executables import cpu_plan
 from .executables.cache import Cache, Entry, Key
@@ -102,6 +104,7 @@ class Function:
         given = len(signature.arguments) - len(self._shared)
         self._given, self._returned = grouped(signature.arguments[:given]), grouped(signature.results)
         self._sparse = any(group.sparse for group in (*self._given, *self._returned))
+        self.__signature__ = signature_of(self._given)
         self._adapts = bool(self._shared or self._key_arguments or self._sparse)
         self._depth = 7 if self._adapts else 5  # from where a warning is given to the user's call
         self._single = len(signature.results) == 1
@@ -124,11 +127,13 @@ class Function:
             self._short = short.ShortCall(signature, questions, self._cache.lock, self._known, self._x64)
         self._written = call_function(
             signature,
+            name=program.name,
             entries=self._cache.entries,
             count=self._calls.increment,
             slow=self._slow_call,
             traced=self._traced_call,
             nested=self._nested_call,
+            mistaken=self._mistaken_call,
             checked=self._checked,
             widened=self._widened if self.needs_x64 else None,
             shorter=self._short,
@@ -136,14 +141,18 @@ class Function:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Runs the program; shared variables of the graph are read now.
+
+        Arguments are given by their places or their names.
 
         Raises:
             ArgumentTypeError, ArgumentShapeError: before anything runs.
             CompileError: the device's compiler refuses the program.
             Exception: what a failed check in the graph asks for.
         """
+        if keywords:
+            args = tuple(in_order(self.__name__, self._given, args, keywords))
         if self._sparse:
             return self._call_sparse(args)
         if self._adapts:  # shared variables and typed keys
@@ -177,7 +186,10 @@ class Function:
         return tuple(found)
 
     def _slow_call(self, args: Sequence[Any]) -> Any:
-        """A call with sizes that are new, or with something wrong about its arguments."""
+        """A call with sizes that are new, with lists for arrays, or with something wrong about its arguments."""
+        arrays = to_arrays(self._signature.arguments, args)
+        if arrays is not args:
+            return self._run(arrays)
         number = self._calls.increment()
         key, _ = self._look_at(args)
         if self.needs_x64 and not X64.value:
@@ -187,6 +199,7 @@ class Function:
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
         """A call under a JAX transformation: one equation, for exactly these sizes."""
+        args = to_arrays(self._signature.arguments, args)
         self._calls.increment()
         narrow = self.needs_x64 and not X64.value
         _, sizes = self._look_at(args)
@@ -203,6 +216,16 @@ class Function:
             raise error
         with self._x64():
             return entry.compile_and_call(*args)
+
+    def _mistaken_call(self, args: Sequence[Any], error: TypeError) -> Any:
+        """A call that failed with what JAX does not take for an array: a list, or something wrong."""
+        if is_from_python(error):
+            raise error
+        arrays = to_arrays(self._signature.arguments, args)
+        if arrays is not args:
+            return self._run(arrays)
+        self._look_at(args)
+        raise error
 
     def _look_at(self, args: Sequence[Any]) -> tuple[Key, dict[str, Any]]:
         """Checks any arguments; the key of the call, and the size of each root."""
@@ -400,7 +423,7 @@ class Function:
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
-    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
+    def lower(self, *args: Any, sizes: Mapping[str, int] | None = None, **keywords: Any) -> Lowered:
         """The program for these arguments, on the function's device, ahead of time; see `AheadFunction.lower`.
 
         What is lowered is what a call compiles, with its plan for CPU.
@@ -408,8 +431,11 @@ class Function:
         Args:
             args: arrays or `jax.ShapeDtypeStruct`, one per argument; or none, and all sizes by name.
             sizes: root name to size, for roots that the arguments do not tell.
+            keywords: arguments by name.
         """
-        return AheadFunction(self.program, None, self.options).lower(*split(self._given, args), sizes=sizes)
+        given = in_order(self.__name__, self._given, args, keywords) if keywords else args
+        arrays = to_arrays(self._signature.arguments, split(self._given, given))
+        return AheadFunction(self.program, None, self.options).lower(*arrays, sizes=sizes)
 
     @property
     def stats(self) -> Stats:

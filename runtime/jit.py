@@ -31,6 +31,7 @@ from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..dialects.jax.axes import read_constraint
+from ..dialects.jax.merging import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
 from .calls.path import recognizing_call
 from .executables.devices import find_device, platform_of
@@ -41,7 +42,7 @@ from .jitted.calls import X64, Call, Key, Parameters, is_named, kind_of, leaves_
 from .jitted.plans import Plan, overflow_note, preparation, restoration, to_numpy
 from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
-from .lowered.jit_lower import lower
+from .lowered.jit_lower import lower, lower_by_jax
 from .lowered.recorder import Stages
 from .lowered.stages import Lowered
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
@@ -294,13 +295,14 @@ class Jit:
         dynamic, call, specs, found = self._look_up(args, kwargs)
         if found is None or isinstance(found, HlographError):
             unchanged = [parse_spec(spec)[0] for spec in self._programs.options.passes]
-            return Lowered.of(self._jax.lower(*args, **kwargs), lambda: Stages([], unchanged))
+            return lower_by_jax(self._jax, args, kwargs, lambda: Stages([], unchanged))
         traced, _ = found
         if traced.program.optimized:
             traced = self._programs.trace(call, specs)
         ahead = AheadFunction(traced.program, None, self._programs.options)
         places = [place for place, name in enumerate(self._parameters.names) if name in self._static]
-        return lower(ahead, traced, leaves_of(call.places), dynamic, (places, self._static), restoration(traced))
+        static, signature = (places, self._static), self._parameters.signature
+        return lower(ahead, traced, leaves_of(call.places), dynamic, static, signature, restoration(traced))
 
     @property
     def functions(self) -> list[Function]:
@@ -349,13 +351,14 @@ def _watched(jitted: Jit) -> Callable[..., Any]:
     """The function for `jax.jit`: when that traces it, calls are no longer handed over without a look."""
     owner = weakref.ref(jitted)
     function = jitted.__wrapped__  # type: ignore[attr-defined]
+    once = merging(function, jitted._parameters.names)
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
         found = owner()
         if found is not None:
             found.traced_by_jax((args, kwargs))
-        return function(*args, **kwargs)
+        return once(*args, **kwargs)
 
     return traced
 

@@ -75,7 +75,10 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
             return
         if axes is not None and leaves and all(len(axes) != len(_shape(leaf)) for _, leaf in leaves):
             ranks = ", ".join(sorted({str(len(_shape(leaf))) for _, leaf in leaves}))
-            raise GraphError(f"dims of {path!r} has {len(axes)} entries, but the argument has {ranks} axes")
+            hint = (
+                f"; JAX takes a {type(value).__name__} apart: make an array of it" if value is not leaves[0][1] else ""
+            )
+            raise GraphError(f"dims of {path!r} has {len(axes)} entries, but the argument has {ranks} axes{hint}")
         for where, leaf in leaves:
             yield where, leaf, axes if axes is not None and len(axes) == len(_shape(leaf)) else None
         return
@@ -112,7 +115,8 @@ def path_text(path: Path) -> str:
 
 
 def _shape(leaf: Any) -> tuple[Any, ...]:
-    return tuple(getattr(leaf, "shape", ()))
+    """The shape of an array, a spec or a number; JAX says what is wrong with anything else."""
+    return tuple(leaf.shape if hasattr(leaf, "shape") else jax.typeof(leaf).shape)
 
 
 def _spec(leaf: Any, axes: Sequence[Any] | None, path: str) -> jax.ShapeDtypeStruct:

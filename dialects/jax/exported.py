@@ -21,7 +21,10 @@ from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.inline import inline_calls
 from ...codegen.ir.modules import verify
 from ...codegen.ir.portable import deserialize_portable
-from ...codegen.ir.walk import main_function, symbol_of, walk
+from ...codegen.ir.reading import sizes_first
+from ...codegen.ir.tidy import drop_identities
+from ...codegen.ir.walk import has_operations, main_function, symbol_of, walk
+from ...codegen.passes import roll_loops
 from ...codegen.signature import Argument, Result, Signature
 from .axes import dim_of, path_text
 
@@ -63,7 +66,11 @@ def take_over(
             item.erase()
         elif symbol_of(item) != "main":
             item.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
+    # In a long module a factor of 1 may be one step's of many that are to be a loop again.
+    if not has_operations(module, roll_loops.TRIGGERS):
+        drop_identities(module)
     run_pipeline(module, "canonicalize,cse,symbol-dce", name="canonicalize")
+    sizes_first(module)
     attributes = module.operation.attributes
     for attribute in attributes_of(attributes):
         if attribute.startswith(("jax.", "mhlo.")):

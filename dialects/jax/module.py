@@ -44,7 +44,11 @@ def emit(
     named = name_axes(arguments, dims or {})
     wanted = name or name_of(function)
     tree = tree_util.tree_structure(tuple(specs))
-    call = lambda leaves: function(*tree_util.tree_unflatten(tree, leaves))  # noqa: E731
+
+    @functools.wraps(function, assigned=(), updated=())
+    def call(leaves: Sequence[Any]) -> Any:
+        return function(*tree_util.tree_unflatten(tree, leaves))
+
     return trace(call, named, name=wanted, constraints=constraints).program
 
 

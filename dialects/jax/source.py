@@ -10,6 +10,7 @@ used there unless the function is so long that JAX would compile for minutes.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -143,6 +144,7 @@ class TracedSource:
     ) -> Program:
         names = unique([name for name, _ in arguments])
         specs: Mapping[str, Any] = dict(zip(names, [spec for _, spec in arguments], strict=True))
+        function.__dict__["__wrapped__"] = inspect.unwrap(self.function)
         with enable_x64(self.wide):
             traced = self.trace(function, specs, name=f"{program.name}_{what}")
         asked = {(guard.relation, guard.lhs - guard.rhs) for guard in self.guards}

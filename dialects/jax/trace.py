@@ -8,25 +8,31 @@ function is traced again with the fixed size; what else they decide are guards.
 from __future__ import annotations
 
 import functools
+import inspect
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jax import export, tree_util
+from jax.extend.source_info_util import register_exclusion
 
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.inputs import named_parameters
 from ...codegen.ir.jax_compat import closed_over
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from .axes import DEMANDED_BY_JAX, constraint_on, constraints_of, describe_arguments, first_lines, symbolic_specs
 from .exported import take_over
+from .merging import merging
 from .numbers import Number
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
@@ -35,6 +41,10 @@ from .source import TracedSource
 
 # Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
 _NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
+
+# The lines that JAX shows, in errors and in jaxprs, are the user's and none of these.
+for _folder in ("codegen", "dialects", "runtime"):
+    register_exclusion(f"{Path(__file__).parents[2] / _folder}{os.sep}")
 
 
 class NotWanted(Exception):
@@ -135,7 +145,7 @@ def trace(
     described = describe_arguments(arguments)
     roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
     demands = [constraint_on(text, roots) for text in constraints]
-    attempt = _Attempt(function, name, platform, wanted, [leaf for _, leaf in leaves])
+    attempt = _Attempt(function, name, platform, wanted, [leaf for _, leaf in leaves], arguments)
     if kept is not None:
         return attempt.run(described, list(kept), constraints_of([aval.shape for aval in kept]), roots)
     strict = False
@@ -182,6 +192,7 @@ class _Attempt:
     """A function that is traced with some specs: see `trace`, which begins again where a decision fixes a size.
 
     Attributes:
+        arguments: what the leaves are of, by name.
         equations: how many it was traced to.
         repeats: whether JAX's rules for derivatives compute the same results.
         scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
@@ -193,6 +204,7 @@ class _Attempt:
     platform: str | None
     wanted: Callable[[Any], bool] | None
     leaves: Sequence[Any]
+    arguments: Mapping[str, Any]
     equations: int = 0
     repeats: bool = True
     scales: bool = True
@@ -209,10 +221,10 @@ class _Attempt:
             ]
             return _flat(self.function(values))[0]
 
+        function.__dict__["__wrapped__"] = inspect.unwrap(self.function)
+        once = merging(function)
         wide = bool(jax.config.jax_enable_x64)
-        return TracedSource(
-            function, jax.jit(function), again, weak, guards, wide, self.equations, self.repeats, self.scales
-        )
+        return TracedSource(once, jax.jit(once), again, weak, guards, wide, self.equations, self.repeats, self.scales)
 
     def run(
         self,
@@ -226,18 +238,24 @@ class _Attempt:
         result_tree: Any = None
         keys: tuple[Any, ...] = ()
 
-        def flat(*values: Any) -> list[Any]:
+        def flat(*arguments: Any) -> list[Any]:
             nonlocal result_tree, keys
+            values = tree_util.tree_leaves(arguments)
             self.keys = [jax.random.key_impl(x) if is_key(x) else None for x in values]
             results, result_tree, keys = _flat(self.function(values))
             return results
 
         was_tracing, _THREAD.tracing = is_tracing(), True
         flat.__name__ = flat.__qualname__ = symbol = re.sub(r"\W", "_", self.name)
+        # JAX's errors name the caller's function and arguments, with paths into them.
+        flat.__dict__.update(
+            __wrapped__=inspect.unwrap(self.function), __signature__=named_parameters(list(self.arguments))
+        )
+        trees = tree_util.tree_unflatten(tree_util.tree_structure(list(self.arguments.values())), specs)
         platforms = None if self.platform is None else [self.platform]
         jitted = jax.jit(flat, keep_unused=True)
         try:
-            first = jitted.trace(*specs)  # kept for the export
+            first = jitted.trace(*trees)  # kept for the export
             jaxpr = first.jaxpr
             names = [equation.primitive.name for equation in equations(jaxpr)]
             own_rules = any("custom_vjp" in name for name in names)
@@ -247,7 +265,7 @@ class _Attempt:
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
-            exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*specs)
+            exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
         except (NotWanted, ClosesOverTracers):
             raise
         except Exception as error:
@@ -288,8 +306,13 @@ def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[
 
 
 def _reason(name: str, roots: Sequence[str], error: Exception) -> str:
-    return (
+    reason = (
         f"JAX cannot trace {name!r} with symbolic sizes ({', '.join(roots)}): {type(error).__name__}: "
-        f'{first_lines(error)}. A constraint such as constraints=("{roots[0]} >= 2",) may decide what is open; else '
-        "leave the axis out of dims, or use jax.jit, which traces each size on its own"
+        f"{first_lines(error)}"
+    )
+    if isinstance(error, jax.errors.JAXTypeError | jax.errors.JAXIndexError):
+        return reason  # it is about values, with known sizes too
+    return (
+        f'{reason}. A constraint such as constraints=("{roots[0]} >= 2",) may decide what is open; else leave the axis '
+        "out of dims, or use jax.jit, which traces each size on its own"
     )

@@ -22,6 +22,7 @@ from ...codegen.errors import DerivativeError
 from ..library import Library
 from ..walk import order
 from . import batching, static_shapes
+from .merging import merged
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Transforms:
         Raises:
             DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
         """
+        outputs = merged(outputs, set(inputs))
         tangents = [_companion(inputs[i], "tangent") for i in active]
         smooth = [j for j, output in enumerate(outputs) if is_smooth(output)]
         seeds = [_companion(outputs[j], "seed") for j in smooth]
@@ -109,6 +111,7 @@ class Transforms:
         Raises:
             DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
         """
+        outputs = merged(outputs, set(inputs))
         cotangents = [_companion(outputs[j], "cotangent") for j in seeded]
         pulled = self._pull([outputs[j] for j in seeded], [inputs[i] for i in active], cotangents)
         found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
@@ -134,6 +137,7 @@ class Transforms:
         Raises:
             DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
         """
+        outputs = merged(outputs, set(inputs))
         number = outputs[of]
         one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
         pulled = self._pull([number], [inputs[i] for i in active], [one])
@@ -235,7 +239,7 @@ def _companion(variable: Any, what: str) -> Any:
     """A (co)tangent: a variable of the same type, in which `SplitDims` may have put the -1 that was asked for."""
     shape = tuple(None if size is None or size < 0 else size for size in _static_shape(variable))
     kind = variable.type if shape == _static_shape(variable) else variable.type.clone(shape=shape)
-    return kind(name=f"{variable.name}_{what}" if variable.name else None)
+    return kind(name=f"{variable.name}_{what}" if variable.name else what)
 
 
 def _static_shape(variable: Any) -> tuple[int | None, ...]:

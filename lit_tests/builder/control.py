@@ -41,6 +41,7 @@ show("while_loop.static", [("float64", 4)], doubled_until_large)
 # CHECK-NEXT: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf64>) -> tensor<i32>
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<1> : tensor<i64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[EXP:%\w+]] = stablehlo.exponential %arg0 : tensor<?xf64>
 # CHECK-NEXT: [[LOOP:%\w+]]:2 = stablehlo.while(%iterArg{{[^ ,:)=]*}} = [[CONST]], %iterArg{{[^ ,:)=]*}} = %arg0) : tensor<i64>, tensor<?xf64>
 # CHECK-NEXT: cond {
@@ -78,6 +79,7 @@ show("case.static", [("int32",), ("float64", 4)], three)
 # CHECK-NEXT: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg1, dim = 0 : (tensor<?xf64>) -> tensor<i32>
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[CHOICE:%\w+]] = "stablehlo.case"(%arg0) ({
 # CHECK-NEXT: [[NEGATED:%\w+]] = stablehlo.negate %arg1 : tensor<?xf64>
 # CHECK-NEXT: stablehlo.return [[NEGATED]] : tensor<?xf64>
@@ -169,6 +171,7 @@ def call_of_a_part(x):
 # CHECK-NEXT: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf64>) -> tensor<i32>
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice %arg0, [[CONST]], [[SHAPED]], [[CONST]] : (tensor<?xf64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: [[CALLED:%\w+]] = call @count([[SLICED]]) : (tensor<?xf64>) -> tensor<i64>
 # CHECK-NEXT: return [[CALLED]] : tensor<i64>
@@ -194,6 +197,7 @@ show("custom_call.static", [("float64", 4)], library)
 # CHECK: [[DIM:%\w+]] = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf64>) -> tensor<i32>
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[CALLED:%\w+]] = stablehlo.custom_call @a_target(%arg0, [[SHAPED]]) {api_version = 4 : i32, backend_config = {k = 3 : i32}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<?xf64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: return [[CALLED]] : tensor<?xf64>
 show("custom_call.dynamic", [("float64", "n")], library)

@@ -18,6 +18,7 @@ show("take.static", [("float64", 4, 5), ("int32", 2, 3)], lambda x, i: hlo.take(
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
 # CHECK-NEXT: [[CONST:%\w+]] = stablehlo.constant dense<1> : tensor<1xi64>
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"(%arg0, %arg1, [[JOINED]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false}> : (tensor<?x5xf64>, tensor<?xi32>, tensor<2xi64>) -> tensor<?x?xf64>
 # CHECK-NEXT: return [[GATHERED]] : tensor<?x?xf64>
 show("take.dynamic", [("float64", "n", 5), ("int32", "k")], lambda x, i: hlo.take(x, i, 1))
@@ -51,6 +52,7 @@ show(
 # CHECK-NEXT: [[CONVERTED:%\w+]] = stablehlo.convert [[DIM]] : (tensor<i32>) -> tensor<i64>
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[CONST2]], [[SHAPED]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[SHAPED2:%\w+]] = stablehlo.reshape %arg1 : (tensor<i64>) -> tensor<1xi64>
 # CHECK-NEXT: [[JOINED2:%\w+]] = stablehlo.concatenate [[SHAPED2]], [[CONST]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: [[GATHERED:%\w+]] = "stablehlo.dynamic_gather"(%arg0, [[JOINED2]], [[JOINED]]) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0, 1]>, indices_are_sorted = false}> : (tensor<5x?xf64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x?xf64>

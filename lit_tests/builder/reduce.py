@@ -100,6 +100,7 @@ show("reduce.static", [real], sum_and_count)
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<4> : tensor<1xi64>
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST2]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<0.000000e+00> : tensor<f64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[WIDE:%\w+]] = stablehlo.dynamic_broadcast_in_dim [[CONST]], [[JOINED]], dims = [] : (tensor<f64>, tensor<2xi64>) -> tensor<?x4xf64>
 # CHECK-NEXT: [[REDUCED:%\w+]]:2 = stablehlo.reduce(%arg0 init: [[CONST3]]), ([[WIDE]] init: [[CONST3]]) across dimensions = [1] : (tensor<?x4xf64>, tensor<?x4xf64>, tensor<f64>, tensor<f64>) -> (tensor<?xf64>, tensor<?xf64>)
 # CHECK: [[SUM:%\w+]] = stablehlo.add %arg1, %arg3 : tensor<f64>
@@ -133,6 +134,7 @@ show("arg_reduce.static", [("int32", 3, 4)], lambda x: hlo.arg_reduce(x, 1, "min
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<0x7FF0000000000000> : tensor<f64>
 # CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<9223372036854775807> : tensor<i64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[IOTA:%\w+]] = stablehlo.dynamic_iota [[JOINED]], dim = 0 : (tensor<2xi64>) -> tensor<?x4xi64>
 # CHECK-NEXT: [[REDUCED:%\w+]]:2 = stablehlo.reduce(%arg0 init: [[CONST2]]), ([[IOTA]] init: [[CONST3]]) across dimensions = [0] : (tensor<?x4xf64>, tensor<?x4xi64>, tensor<f64>, tensor<i64>) -> (tensor<4xf64>, tensor<4xi64>)
 # CHECK: return [[REDUCED]]#1 : tensor<4xi64>

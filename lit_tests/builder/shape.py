@@ -45,6 +45,7 @@ show("pad.dynamic", [("float64", "n")], padded(1, 2, 3))
 # CHECK-NEXT: [[SHAPED:%\w+]] = stablehlo.reshape [[CONVERTED]] : (tensor<i64>) -> tensor<1xi64>
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<0> : tensor<1xi64>
 # CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<1> : tensor<1xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[PADDED:%\w+]] = stablehlo.dynamic_pad %arg0, [[CONST]], [[SHAPED]], [[CONST2]], [[CONST3]] : (tensor<?xf64>, tensor<f64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>
 # CHECK-NEXT: return [[PADDED]] : tensor<?xf64>
 show("pad.dynamic.amount", [("float64", "n")], lambda x: padded(x.dims[0], 0, 1)(x))
@@ -69,6 +70,7 @@ show("slice.dynamic", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [2, 
 # CHECK-NEXT: [[CONST:%\w+]] = stablehlo.constant dense<-2> : tensor<i64>
 # CHECK-NEXT: [[SUM:%\w+]] = stablehlo.add [[CONVERTED]], [[CONST]] : tensor<i64>
 # CHECK-NEXT: [[CONST2:%\w+]] = stablehlo.constant dense<0> : tensor<i64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.dynamic_slice %arg0, [[SUM]], [[CONST2]], sizes = [2, 4] : (tensor<?x4xf64>, tensor<i64>, tensor<i64>) -> tensor<2x4xf64>
 # CHECK-NEXT: return [[SLICED]] : tensor<2x4xf64>
 show("slice.dynamic.start", [("float64", "n", 4)], lambda x: hlo.slice(x, [x.dims[0] - 2, 0], [x.dims[0], 4]))
@@ -83,6 +85,7 @@ show("slice.dynamic.start", [("float64", "n", 4)], lambda x: hlo.slice(x, [x.dim
 # CHECK-NEXT: [[CONST3:%\w+]] = stablehlo.constant dense<4> : tensor<1xi64>
 # CHECK-NEXT: [[JOINED:%\w+]] = stablehlo.concatenate [[SHAPED]], [[CONST3]], dim = 0 : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
 # CHECK-NEXT: [[CONST4:%\w+]] = stablehlo.constant dense<1> : tensor<2xi64>
+# CHECK-NEXT: // Values.
 # CHECK-NEXT: [[SLICED:%\w+]] = stablehlo.real_dynamic_slice %arg0, [[CONST]], [[JOINED]], [[CONST4]] : (tensor<?x4xf64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x3xf64>
 # CHECK-NEXT: return [[SLICED]] : tensor<?x3xf64>
 show("slice.dynamic.limit", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [x.dims[0] - 2, 4]))

@@ -13,8 +13,8 @@ SDS = jax.ShapeDtypeStruct
 # CHECK-NOT: shape_assertion
 # CHECK-NOT: jax.
 # CHECK: func.func public @main
-# CHECK-SAME: %arg0: tensor<?x4xf32> {hlograph.dims = ["n", "4"], hlograph.name = "x"}
-# CHECK-SAME: %arg1: tensor<4x?xf32> {hlograph.dims = ["4", "k"], hlograph.name = "params.w"}
+# CHECK-SAME: %x: tensor<?x4xf32> {hlograph.dims = ["n", "4"], hlograph.name = "x"}
+# CHECK-SAME: %params.w: tensor<4x?xf32> {hlograph.dims = ["4", "k"], hlograph.name = "params.w"}
 # CHECK-SAME: -> (tensor<?x?xf32> {hlograph.dims = ["(n + 1)//2", "k"], hlograph.name = "out"})
 # CHECK-SAME: attributes {hlograph.constraints = {{\[\[}}"k >= 1", "JAX's symbolic sizes"], ["n >= 1", "JAX's symbolic sizes"]]}
 # CHECK-NOT: call
@@ -44,7 +44,7 @@ print(
 
 # A loop over a symbolic axis.
 # CHECK-LABEL: module @loop
-# CHECK: %[[N:.*]] = stablehlo.get_dimension_size %arg0, dim = 0
+# CHECK: %[[N:.*]] = stablehlo.get_dimension_size %xs, dim = 0
 # CHECK: stablehlo.while
 # CHECK: stablehlo.compare LT, %{{.*}}, %[[N]], SIGNED
 # CHECK-NOT: call

@@ -4,7 +4,7 @@
 
 // The carry's padding stays 0, so that the sum behind the loop needs no mask; the trip count is the live size.
 // CHECK-LABEL: module @stablehlo.while
-// CHECK: [[SIZE:%[^ ]+]] = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<i64>
+// CHECK: [[SIZE:%[^ ]+]] = stablehlo.convert %n : (tensor<i32>) -> tensor<i64>
 // CHECK: stablehlo.while(
 // CHECK: stablehlo.compare LT, {{.*}}
 // CHECK-NOT: stablehlo.select

@@ -3,9 +3,9 @@
 // RUN: %hlograph opt %s --pass 'pad' | filecheck %s
 
 // CHECK-LABEL: module @static
-// CHECK: func.func {{.*}}@main(%arg0: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"}) -> (tensor<f64>
+// CHECK: func.func {{.*}}@main(%x: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"}) -> (tensor<f64>
 // CHECK-NOT: stablehlo.select
-// CHECK: stablehlo.reduce(%arg0 init: {{.*}}) applies stablehlo.maximum across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+// CHECK: stablehlo.reduce(%x init: {{.*}}) applies stablehlo.maximum across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
 module @static {
   func.func @main(%x: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"}) -> tensor<f64> {
     %least = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>

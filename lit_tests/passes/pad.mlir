@@ -14,19 +14,19 @@
 
 // The padding of an argument is 0, which a sum does not see; exp makes 1 of it, which is masked. One mask serves twice.
 // CHECK-LABEL: module @stablehlo.reduce
-// CHECK: func.func {{.*}}@main(%arg0: tensor<8xf64> {hlograph.dims = ["8"], hlograph.live = ["n"], hlograph.name = "x"},
-// CHECK-SAME: %arg1: tensor<i32> {hlograph.dims = [], hlograph.name = "n", hlograph.size = "n"})
+// CHECK: func.func {{.*}}@main(%x: tensor<8xf64> {hlograph.dims = ["8"], hlograph.live = ["n"], hlograph.name = "x"},
+// CHECK-SAME: %n: tensor<i32> {hlograph.dims = [], hlograph.name = "n", hlograph.size = "n"})
 // CHECK-NOT: stablehlo.select
-// CHECK: stablehlo.reduce(%arg0 init: {{.*}}) applies stablehlo.add across dimensions = [0] {hlograph.live = ["n"]} : (tensor<8xf64>, tensor<f64>) -> tensor<f64>
-// CHECK: [[EXP:%[^ ]+]] = stablehlo.exponential %arg0 : tensor<8xf64>
+// CHECK: stablehlo.reduce(%x init: {{.*}}) applies stablehlo.add across dimensions = [0] {hlograph.live = ["n"]} : (tensor<8xf64>, tensor<f64>) -> tensor<f64>
+// CHECK: [[EXP:%[^ ]+]] = stablehlo.exponential %x : tensor<8xf64>
 // CHECK: [[MASKED:%[^ ]+]] = stablehlo.select [[LIVE:%[^ ]+]], [[EXP]], {{.*}} : tensor<8xi1>, tensor<8xf64>
 // CHECK-NEXT: stablehlo.reduce([[MASKED]] init: {{.*}}) applies stablehlo.add
-// CHECK: stablehlo.select [[LIVE]], %arg0
+// CHECK: stablehlo.select [[LIVE]], %x
 // CHECK-NOT: stablehlo.iota
 // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.maximum
 // What is in the padding of the arguments is not known now: each reduction masks.
 // POISON-LABEL: module @stablehlo.reduce
-// POISON: stablehlo.select {{.*}}, %arg0
+// POISON: stablehlo.select {{.*}}, %x
 // POISON: applies stablehlo.add
 // POISON: stablehlo.select
 // POISON: applies stablehlo.add
@@ -91,7 +91,7 @@ module @stablehlo.dot_general {
 
 // A size that is data is the live size; a constant stays.
 // CHECK-LABEL: module @stablehlo.get_dimension_size
-// CHECK-LABEL: @main(%arg0: tensor<8xf64>
+// CHECK-LABEL: @main(%x: tensor<8xf64>
 // CHECK: [[SIZE:%[^ ]+]] = stablehlo.convert %{{.*}} : (tensor<i64>) -> tensor<i32>
 // CHECK-NEXT: return [[SIZE]] : tensor<i32>
 // CHECK-LABEL: module @stablehlo.constant

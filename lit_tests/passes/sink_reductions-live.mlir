@@ -6,7 +6,7 @@
 // A maximum needs a mask, since -inf is not what the padding holds; in the loop's steps the mask is always true. A loop
 // of no steps gives the initial value. Rows from outside are read a step each.
 // CHECK-LABEL: module @masked
-// CHECK: func.func {{.*}}@main(%arg0: tensor<8x4xf32> {{.*}}, %arg1: tensor<i32> {{{.*}}hlograph.size = "t"})
+// CHECK: func.func {{.*}}@main(%x: tensor<8x4xf32> {{.*}}, %t: tensor<i32> {{{.*}}hlograph.size = "t"})
 // CHECK: [[LOW:%[^ ]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
 // CHECK: [[START:%[^ ]+]] = stablehlo.broadcast_in_dim [[LOW]], dims = [] : (tensor<f32>) -> tensor<4xf32>
 // CHECK: stablehlo.while({{.*}} = [[START]]) : tensor<i32>, tensor<1x4xf32>, tensor<4xf32>

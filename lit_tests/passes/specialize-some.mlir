@@ -7,13 +7,13 @@
 
 // VIOLATED: hlograph: error: specialize: constraint n == m is violated by {{.*}}'m': 4, 'n': 5{{.*}}(Dot)
 // CHECK-LABEL: module @some
-// CHECK: func.func {{.*}}@main(%arg0: tensor<?x2xf64> {hlograph.dims = ["n", "2"], hlograph.name = "x"}, %arg1: tensor<?xf64> {hlograph.dims = ["4"], hlograph.name = "y"})
+// CHECK: func.func {{.*}}@main(%x: tensor<?x2xf64> {hlograph.dims = ["n", "2"], hlograph.name = "x"}, %y: tensor<?xf64> {hlograph.dims = ["4"], hlograph.name = "y"})
 // CHECK-SAME: tensor<?xf64> {hlograph.dims = ["n + 4"], hlograph.name = "z"}
 // CHECK-SAME: hlograph.constraints = {{\[\[}}"n == 4", "Dot"]]
-// CHECK: stablehlo.concatenate %{{.*}}, %arg1, dim = 0 : (tensor<?xf64>, tensor<?xf64>) -> tensor<?xf64>
+// CHECK: stablehlo.concatenate %{{.*}}, %y, dim = 0 : (tensor<?xf64>, tensor<?xf64>) -> tensor<?xf64>
 // BOTH-LABEL: module @some
 // BOTH-NOT: hlograph.constraints
-// BOTH: stablehlo.concatenate %{{.*}}, %arg1, dim = 0 : (tensor<4xf64>, tensor<4xf64>) -> tensor<8xf64>
+// BOTH: stablehlo.concatenate %{{.*}}, %y, dim = 0 : (tensor<4xf64>, tensor<4xf64>) -> tensor<8xf64>
 module @some {
   func.func @main(%arg0: tensor<?x2xf64> {hlograph.name = "x", hlograph.dims = ["n", "2"]},
                   %arg1: tensor<?xf64> {hlograph.name = "y", hlograph.dims = ["m"]})
@@ -30,6 +30,6 @@ module @some {
 // What was left open is given later, in another pass.
 // RUN: %hlograph opt %s --split-input-file --pass 'specialize{m=4}' --pass 'specialize{n=4}' | filecheck %s --check-prefix=LATER
 // LATER-LABEL: module @some
-// LATER: func.func {{.*}}@main(%arg0: tensor<4x2xf64> {{.*}}, %arg1: tensor<4xf64>
+// LATER: func.func {{.*}}@main(%x: tensor<4x2xf64> {{.*}}, %y: tensor<4xf64>
 // LATER-NOT: hlograph.constraints
-// LATER: stablehlo.concatenate %{{.*}}, %arg1, dim = 0 : (tensor<4xf64>, tensor<4xf64>) -> tensor<8xf64>
+// LATER: stablehlo.concatenate %{{.*}}, %y, dim = 0 : (tensor<4xf64>, tensor<4xf64>) -> tensor<8xf64>

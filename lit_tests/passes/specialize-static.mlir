@@ -4,8 +4,8 @@
 // RUN: not %hlograph opt %s --pass 'specialize{n=3}' 2>&1 | filecheck %s --check-prefix=NONE
 
 // NONE: hlograph: error: specialize: the program has no size 'n' (its sizes: none)
-// CHECK: func.func {{.*}}@main(%arg0: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"})
-// CHECK-NEXT: [[NEGATED:%[^ ]+]] = stablehlo.negate %arg0 : tensor<3xf64>
+// CHECK: func.func {{.*}}@main(%x: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"})
+// CHECK-NEXT: [[NEGATED:%[^ ]+]] = stablehlo.negate %x : tensor<3xf64>
 // CHECK-NEXT: return [[NEGATED]]
 func.func @main(%arg0: tensor<3xf64> {hlograph.name = "x", hlograph.dims = ["3"]})
     -> (tensor<3xf64> {hlograph.name = "y", hlograph.dims = ["3"]}) {

@@ -14,11 +14,11 @@
 
 // Every op becomes static, shape vectors and size arithmetic go away, and the signature follows.
 // CHECK-LABEL: module @sizes
-// CHECK: func.func {{.*}}@main(%arg0: tensor<3x8xf64> {hlograph.dims = ["3", "8"], hlograph.name = "x"})
+// CHECK: func.func {{.*}}@main(%x: tensor<3x8xf64> {hlograph.dims = ["3", "8"], hlograph.name = "x"})
 // CHECK-SAME: -> (tensor<24xf64> {hlograph.dims = ["24"], hlograph.name = "y"})
 // CHECK-NEXT: [[ONE:%[^ ]+]] = stablehlo.constant dense<1.000000e+00> : tensor<f64>
 // CHECK-NEXT: [[ONES:%[^ ]+]] = stablehlo.broadcast_in_dim [[ONE]], dims = [] : (tensor<f64>) -> tensor<3x8xf64>
-// CHECK-NEXT: [[SUM:%[^ ]+]] = stablehlo.add %arg0, [[ONES]] : tensor<3x8xf64>
+// CHECK-NEXT: [[SUM:%[^ ]+]] = stablehlo.add %x, [[ONES]] : tensor<3x8xf64>
 // CHECK-NEXT: [[FLAT:%[^ ]+]] = stablehlo.reshape [[SUM]] : (tensor<3x8xf64>) -> tensor<24xf64>
 // CHECK-NEXT: return [[FLAT]] : tensor<24xf64>
 // ZERO-LABEL: module @sizes
@@ -44,7 +44,7 @@ module @sizes {
 
 // An argument whose value is a root stays in the signature; in the body a constant takes its place.
 // CHECK-LABEL: module @value
-// CHECK: func.func {{.*}}@main(%arg0: tensor<i64> {hlograph.dims = [], hlograph.name = "n"})
+// CHECK: func.func {{.*}}@main(%n: tensor<i64> {hlograph.dims = [], hlograph.name = "n"})
 // CHECK-SAME: -> (tensor<3xi64> {hlograph.dims = ["3"], hlograph.name = "y"})
 // CHECK-NEXT: [[PLACES:%[^ ]+]] = stablehlo.iota dim = 0 : tensor<3xi64>
 // CHECK-NEXT: return [[PLACES]] : tensor<3xi64>

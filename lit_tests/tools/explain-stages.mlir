@@ -17,14 +17,14 @@
 // CHECK-NEXT: optimized HLO
 // CHECK-NEXT: changed nothing: inline
 
-// TEXT: func.func public @main(%arg0: tensor<4xf64>
-// TEXT-NEXT: chlo.square %arg0 : tensor<4xf64> -> tensor<4xf64>
+// TEXT: func.func public @main(%x: tensor<4xf64>
+// TEXT-NEXT: chlo.square %x : tensor<4xf64> -> tensor<4xf64>
 // TEXT-NEXT: stablehlo.negate
 
 // DIFF: --- emitted
 // DIFF-NEXT: +++ specialize
-// DIFF: -{{.*}}chlo.square %arg0 : tensor<?xf64>
-// DIFF: +{{.*}}chlo.square %arg0 : tensor<4xf64>
+// DIFF: -{{.*}}chlo.square %x : tensor<?xf64>
+// DIFF: +{{.*}}chlo.square %x : tensor<4xf64>
 
 // OPEN: hlograph: error: passes run where sizes are known; give --size n=...
 // UNCHANGED: hlograph: error: no stage 'inline': the pass changed nothing; there are emitted, specialize, cpu_regions, lowered

@@ -19,13 +19,18 @@ from ...codegen.dtypes import kind_of
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
 from ...codegen.signature import Argument, Signature, describe
 
+# In the place of an argument that a call leaves out.
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
+
 
 def check_count(signature: Signature, count: int, shared: int = 0) -> None:
     """Raises `ArgumentTypeError` when a call has too many or too few arguments."""
     expected = len(signature.arguments) - shared
     if count != expected:
         names = ", ".join(str(a) for a in signature.arguments[:expected]) or "none"
-        raise ArgumentTypeError(f"expected {expected} argument{'s' * (expected != 1)} ({names}), got {count}")
+        missing = "".join(f", {a.name!r}" for a in signature.arguments[count:expected])
+        hint = f"; missing: {missing[2:]}" if missing else ""
+        raise ArgumentTypeError(f"expected {expected} argument{'s' * (expected != 1)} ({names}), got {count}{hint}")
 
 
 def check_type(argument: Argument, dtype: Any, *, weak: bool = False, narrow: bool = False) -> None:
@@ -192,6 +197,8 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
     Raises:
         ArgumentTypeError: when it is no array and no number.
     """
+    if value is MISSING:
+        raise ArgumentTypeError(f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is missing")
     if type(value) is int and argument.dtype.kind in "iu":
         check_fits(argument, value)
         return (), np.dtype(np.int64), True

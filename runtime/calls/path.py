@@ -3,7 +3,7 @@
 In: a program's signature, and what to do with calls that are not of that kind. Out: the function's `__call__`. For
 arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
 
-    def call(self, a0=MISSING, a1=MISSING, /, *more):
+    def call(self, /, a0=MISSING, a1=MISSING, *more):
         try:
             if type(a0) in tracers or type(a1) in tracers: return traced(given(a0, a1, *more))
             if type(a1) is int: check_fits(argument_1, a1)
@@ -13,7 +13,10 @@ arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
         entry.used = count()
         try: outputs = entry.call(a0, a1) if x64.value else in_x64(entry.call, widened((a0, a1,)))
         except ValueError as error: outputs = nested(entry, (a0, a1,), error)
+        except TypeError as error: return mistaken((a0, a1,), error)
         return checked(entry.checks, outputs) if entry.checks else outputs
+
+Callers give `a0` by the name `x` too, and `a1` by the name `k` (see `writer.write`).
 
 Where no value decides a size, and nothing is checked, calls with JAX arrays are tried in a shorter way first, see
 `short.py`, which writes what stands before that, and before the results are returned.
@@ -33,7 +36,7 @@ from jax import tree_util
 
 from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
-from .arguments import check_fits
+from .arguments import MISSING, check_fits
 from .writer import is_jax_array, write
 
 Call = Callable[[Sequence[Any]], Any]
@@ -64,12 +67,12 @@ def _key_text(roots: Sequence[Root], argument: str) -> str:
     return f"({''.join(parts)})"
 
 
-_MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
-
-
 def _given(*args: Any) -> tuple[Any, ...]:
-    """The arguments that a call has."""
-    return tuple([x for x in args if x is not _MISSING])
+    """The arguments that a call has, `MISSING` for those that are left out before another one."""
+    count = len(args)
+    while count and args[count - 1] is MISSING:
+        count -= 1
+    return args[:count]
 
 
 class Shorter(Protocol):
@@ -85,11 +88,13 @@ class Shorter(Protocol):
 def call_function(
     signature: Signature,
     *,
+    name: str,
     entries: dict[Any, Any],
     count: Callable[[], int],
     slow: Call,
     traced: Call,
     nested: Callable[[Any, Sequence[Any], ValueError], Any],
+    mistaken: Callable[[Sequence[Any], TypeError], Any],
     checked: Callable[[Any, Any], Any],
     widened: Call | None,
     shorter: Shorter | None,
@@ -98,11 +103,13 @@ def call_function(
 
     Args:
         signature: the program's.
+        name: the program's.
         entries: key to what runs calls with such sizes (with `ready`, `used`, `call` and `checks`).
         count: the number of this call.
         slow: for calls whose sizes are not known yet, or with something wrong about them.
         traced: for calls with JAX's tracers.
         nested: for calls that JAX refuses, as it does while something else is traced.
+        mistaken: for calls with what JAX does not take for an array.
         checked: raises for checks that failed; from checks and the outputs to the results.
         widened: for programs with 64-bit types, called where JAX has none: arguments in the program's types.
         shorter: writes the shorter way for JAX arrays, if there is one.
@@ -116,12 +123,13 @@ def call_function(
         test = " or ".join(f"type({value}) in tracers" for value in values)
     given = f"given({passed}*more)"
     names: dict[str, Any] = {
-        "MISSING": _MISSING,
+        "MISSING": MISSING,
         "given": _given,
         "tracers": TRACERS,
         "no_tracers": TRACERS.isdisjoint,
         "traced": traced,
         "nested": nested,
+        "mistaken": mistaken,
         "slow": slow,
         "entries": entries,
         "count": count,
@@ -148,19 +156,23 @@ def call_function(
     run = f"entry.call({passed})"
     if widened is not None:
         run += f" if x64.value else in_x64(entry.call, widened(({passed})))"
-    refused = f"except ValueError as error: outputs = nested(entry, ({passed}), error)"
+    refused = [
+        f"except ValueError as error: outputs = nested(entry, ({passed}), error)",
+        f"except TypeError as error: return mistaken(({passed}), error)",
+    ]
     if signature.checks:
         lines += [
             f"try: outputs = {run}",
-            refused,
+            *refused,
             "return checked(entry.checks, outputs) if entry.checks else outputs",
         ]
     elif shorter is None:
-        lines += [f"try: return {run}", refused, "return outputs"]
+        lines += [f"try: return {run}", *refused, "return outputs"]
     else:
-        lines += [f"try: outputs = {run}", refused, shorter.after(names), "return outputs"]
-    parameters = ", ".join(["self", *(f"{value}=MISSING" for value in values), "/", "*more"])
-    return write(parameters, lines, names)
+        lines += [f"try: outputs = {run}", *refused, shorter.after(names), "return outputs"]
+    parameters = ", ".join(["self", "/", *(f"{value}=MISSING" for value in values), "*more"])
+    keywords = dict(zip(values, [argument.name for argument in signature.arguments], strict=True))
+    return write(parameters, lines, names, name=name, keywords=keywords)
 
 
 def recognizing_call(
@@ -196,7 +208,7 @@ def recognizing_call(
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
     names |= {"array": questions.array, "x64": X64, "wide": X64.value, "entry": entry, "count": count, "run": run}
-    names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": _MISSING, "given": _given}
+    names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": _given}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)

@@ -22,19 +22,35 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def write(parameters: str, lines: Sequence[str], names: Mapping[str, Any]) -> Callable[..., Any]:
+def write(
+    parameters: str,
+    lines: Sequence[str],
+    names: Mapping[str, Any],
+    *,
+    name: str = "",
+    keywords: Mapping[str, str] | None = None,
+) -> Callable[..., Any]:
     """A function of these parameters and lines.
 
     Args:
         parameters: as they stand between the parentheses of a definition.
         lines: the body; deeper lines are indented by four spaces a level.
         names: what the names in the lines stand for.
+        name: what the function is called in tracebacks.
+        keywords: for parameters the names that callers give them by; any text.
     """
     body = "".join(f"        {line}\n" for line in lines)
     source = f"def make({', '.join(names)}):\n    def call({parameters}):\n{body}    return call\n"
     scope: dict[str, Any] = {}
     exec(source, scope)
-    made: Callable[..., Any] = scope["make"](**names)
+    made: Any = scope["make"](**names)
+    if name:
+        made.__name__ = made.__qualname__ = name
+    if keywords:
+        # Arguments are bound by these names alone, and the lines find them by their places: Python itself takes
+        # keywords, at no cost to calls without.
+        code = made.__code__
+        made.__code__ = code.replace(co_varnames=tuple(keywords.get(x, x) for x in code.co_varnames))
     return made
 
 

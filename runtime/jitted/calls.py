@@ -6,6 +6,7 @@ In: what a call is given. Out: the same without static arguments, as flat argume
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,11 +98,15 @@ class Parameters:
     def describe(self, tree: Any, static: Static) -> Call:
         """A call whose arguments, without the static ones, have this structure."""
         places = tree_util.tree_unflatten(tree, range(tree.num_leaves))
-        arguments = bind(self.signature, *places)
+        try:
+            arguments = bind(self.signature, *places)
+        except TypeError as error:
+            raise TypeError(f"{self.name}(): {error}") from None
         fixed = {name: value for name, _, value in static}
         named = {name: value for name, value in arguments.items() if name not in fixed}
         order = leaves_of(named)
 
+        @functools.wraps(self.function, assigned=(), updated=())  # JAX's errors say where it stands
         def function(leaves: Sequence[Any]) -> Any:
             """The function of the leaves in the order of `named`."""
             by_place = dict(zip(order, leaves, strict=True))

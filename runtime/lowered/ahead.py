@@ -21,6 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ...codegen import dims as dimension
 from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError, PolicyError
+from ...codegen.inputs import named_parameters
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
@@ -139,6 +140,7 @@ class AheadFunction:
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = static.name
+        traced.__dict__["__signature__"] = named_parameters([argument.name for argument in arguments])
         others = around(traced, specs) if around is not None and recipe.bounds is None else (traced, specs, {})
         function, positional, keywords = others
         options = None if plan.options is None else dict(plan.options)

@@ -7,18 +7,32 @@ program's own arguments stay: arrays of the bounds' shapes with the live sizes b
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
 from jax import tree_util
 
+from ...codegen.ir.tidy import tidy
+from ...codegen.passes.driver import run_watched
 from ...dialects.jax.trace import Traced, is_key
 from ..calls.arguments import shape_and_dtype
 from .ahead import AheadFunction, wanted_sharding
+from .recorder import Stages
 from .stages import Lowered
 
 Restore = Callable[[Any], Any]
+
+
+def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stages]) -> Lowered:
+    """Lowers a function that `jax.jit` runs as it is; what JAX traced twice is in the module once."""
+    lowered = jitted.lower(*args, **kwargs)
+    module = lowered.compiler_ir("stablehlo")  # JAX's own, of which it makes the text and the executable
+    tidy(module)
+    if any(report.changed for report in run_watched(module, ["duplicate_calls"], None)):
+        tidy(module)
+    return Lowered.of(lowered, stages)
 
 
 def lower(
@@ -27,6 +41,7 @@ def lower(
     order: Sequence[int],
     dynamic: tuple[Sequence[Any], Mapping[str, Any]],
     static: tuple[Collection[int], Collection[str]],
+    signature: inspect.Signature,
     restore: Restore | None,
 ) -> Lowered:
     """Lowers a traced function.
@@ -37,6 +52,7 @@ def lower(
         order: for each argument of the program its place among the leaves of the call.
         dynamic: the call, with None for each static argument.
         static: places and names of the static arguments, which are no arguments of what is compiled.
+        signature: the function's.
         restore: from the program's results to the function's, if they are not the same.
     """
     places, names = static
@@ -56,6 +72,8 @@ def lower(
             return outputs if restore is None else restore(outputs)
 
         function.__name__ = function.__qualname__ = traced.program.name
+        kept = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        function.__dict__["__signature__"] = signature.replace(parameters=kept)
         found = list(leaves)
         for place, spec, value in zip(order, specs, given, strict=True):
             key = is_key(value)

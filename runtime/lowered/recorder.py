@@ -82,8 +82,7 @@ class Stage:
 
     def short_text(self, elements: int = 16) -> str:
         """The text for a reader: constants of more than so many elements are left out (it cannot be parsed again)."""
-        module = clone_bytes(self.bytecode)
-        return str(module.operation.get_asm(large_elements_limit=elements)).rstrip() + "\n"
+        return self.program().to_text(elements=elements).rstrip() + "\n"
 
 
 class Stages(Sequence[Stage]):

@@ -17,6 +17,7 @@ import jax
 
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import to_bytecode
+from ...codegen.ir.reading import located_names, readable
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from .costs import Cost, measure
@@ -85,7 +86,11 @@ class Lowered(jax.stages.Lowered):
             PassError: there is no such stage, or a stage is asked for in another dialect than StableHLO.
         """
         if stage is None or stage == LOWERED:
-            return super().as_text(dialect, debug_info=debug_info)
+            text = super().as_text(dialect, debug_info=debug_info)
+            if dialect not in (None, "stablehlo"):
+                return text
+            module: Any = self.compiler_ir("stablehlo")
+            return readable(text, module, located_names(module))
         if dialect not in (None, "stablehlo"):
             raise PassError(f"stage {stage!r} is StableHLO, and has no text in {dialect!r}; leave the dialect out")
         found = self.stages[stage]

@@ -53,7 +53,7 @@ from ..function import Function
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Numpy
 from . import values as values
 from .refusal import Refusal
-from .traced import call_traced, has_tracers
+from .traced import call_traced, has_tracers, signature_of
 
 NAME = "STABLEHLO"
 SELECTION = "stablehlo"  # hlograph's selection of rewrites in PyTensor's database
@@ -491,14 +491,14 @@ def _identifier(name: str | None) -> str:
 class Compiled(PyTensorFunction):
     """PyTensor's compiled function, without its checks for arguments like those of an earlier call.
 
-    One that can do without is of a class of its own, whose `__call__` is written for its arguments.
+    Each is of a class of its own, with its signature, and a `__call__` written for its arguments where it can do so.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        call = self.vm.binding.call(self)
-        if call is not None:
-            self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": call})
+        call = self.vm.binding.call(self) or Compiled.__call__
+        own = {"__slots__": (), "__call__": call, "__signature__": signature_of(self.maker.inputs)}
+        self.__class__ = type("Compiled", (Compiled,), own)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """PyTensor's own call, or a part of what JAX traces."""

@@ -6,16 +6,37 @@ tracers: one equation. Shared variables are read when the function is traced, an
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.inputs import root_base, unique
 from ..calls.path import TRACERS
 
 
 def has_tracers(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
-    """Whether JAX is tracing a call with these arguments."""
-    return not TRACERS.isdisjoint(map(type, args)) or not TRACERS.isdisjoint(map(type, named.values()))
+    """Whether JAX is tracing a call with these arguments; they may be in lists."""
+    every = [*args, *named.values()]
+    if any(type(value) in (list, tuple) for value in every):
+        every = jax.tree.leaves(every)
+    return not TRACERS.isdisjoint(map(type, every))
+
+
+def signature_of(specs: Sequence[Any]) -> inspect.Signature:
+    """The signature of a function with such inputs, by which JAX names them in its errors."""
+    explicit = [spec for spec in specs if not spec.implicit]
+    names = unique([root_base(spec.name or "", number) for number, spec in enumerate(explicit)])
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    needed = max((number for number, spec in enumerate(explicit) if spec.value is None), default=-1)
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, kind, default=empty if number <= needed else spec.value)
+            for number, (name, spec) in enumerate(zip(names, explicit, strict=True))
+        ]
+    )
 
 
 def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:

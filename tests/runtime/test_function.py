@@ -235,7 +235,7 @@ def test_runs_on_a_gpu():
         ((np.ones(3, np.float32), np.ones(3)), ArgumentTypeError, ["argument 'x'", "float64", "float32", "astype"]),
         ((np.ones(3), np.ones(3, np.int64)), ArgumentTypeError, ["argument 'y'", "float64", "int64"]),
         ((np.ones(3), np.ones(3, complex)), ArgumentTypeError, ["argument 'y'", "complex128"]),
-        (([1.0], np.ones(1)), ArgumentTypeError, ["argument 'x'", "list", "numpy.asarray"]),
+        (({"a": 1.0}, np.ones(1)), ArgumentTypeError, ["argument 'x'", "dict", "numpy.asarray"]),
         ((None, np.ones(1)), ArgumentTypeError, ["argument 'x'", "NoneType"]),
         (("ab", np.ones(1)), ArgumentTypeError, ["argument 'x'", "str"]),
         ((np.ones((3, 1)), np.ones(3)), ArgumentShapeError, ["argument 'x'", "expected 1 axes", "(3, 1)"]),

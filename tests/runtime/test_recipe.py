@@ -13,7 +13,7 @@ from pytensor.raise_op import Assert
 from pytensor.tensor.slinalg import cholesky
 
 import hlograph
-from hlograph.codegen.ir.modules import clone_bytes
+from hlograph.codegen.ir.modules import clone_bytes, clone_module
 from hlograph.codegen.passes import driver, optimize
 from hlograph.codegen.recipe import Recipe
 from hlograph.runtime.lowered.recorder import Recorder
@@ -45,7 +45,7 @@ def put(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = primitive.adopt
 
     def adopt(module: Any, source: Any, *args: Any, **options: Any) -> str:
-        found.append(str(source).strip())
+        found.append(hlograph.Program(clone_module(source)).text.strip())
         return real(module, source, *args, **options)
 
     monkeypatch.setattr(primitive, "adopt", adopt)
@@ -170,6 +170,6 @@ def test_a_watch_changes_nothing(bounds: dict[str, int] | None, platform: str) -
     recipe = Recipe(exact, bounds, optimize.resolve("default"), platform)
     recorder = Recorder(given, detailed=True)
     watched = recipe.apply(given, recorder)
-    text: Callable[[bytes], str] = lambda bytecode: str(clone_bytes(bytecode))  # noqa: E731
+    text: Callable[[bytes], str] = lambda bytecode: hlograph.Program(clone_bytes(bytecode)).text  # noqa: E731
     assert text(watched.bytecode) == text(recipe.apply(given).bytecode)
     assert recorder.stages[-1].text.strip() == text(watched.bytecode).strip()

@@ -13,6 +13,7 @@ from jax.experimental import serialize_executable
 import hlograph
 from hlograph.codegen.errors import PassError
 from hlograph.codegen.ir.attributes import dense_attr
+from hlograph.codegen.ir.bindings import ir, new_context
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import rewrite, stablehlo
 from hlograph.runtime.lowered import hlo
@@ -62,7 +63,10 @@ def test_it_is_what_jax_lowered() -> None:
         (4,)
     ] * 2
     assert lowered.cost_analysis()["flops"] == 12  # three ops on four elements, before XLA
-    assert str(lowered.compiler_ir("stablehlo")) == lowered.as_text() == lowered.as_text("stablehlo")
+    assert lowered.as_text() == lowered.as_text("stablehlo")
+    assert "@main(%x: tensor<4xf32>, %y: tensor<4xf32>)" in lowered.as_text()
+    module = lowered.compiler_ir("stablehlo")
+    assert str(ir.Module.parse(lowered.as_text(), new_context())) == str(module), "names are all that is new"
     assert "loc(" in lowered.as_text(debug_info=True)
     assert lowered.as_text("hlo").startswith("HloModule")
 

@@ -136,8 +136,8 @@ def test_the_difference_to_the_stage_before(folder: Path) -> None:
     assert lines[:2] == ["--- emitted", "+++ swap_operands_of_add"]
     changed = [line for line in lines[2:] if line.startswith(("+", "-"))]
     assert [line[0] + re.sub(r".* = ", "", line) for line in changed] == [
-        "-stablehlo.add %arg0, %arg1 : tensor<4xf32>",
-        "+stablehlo.maximum %arg0, %arg1 : tensor<4xf32>",
+        "-stablehlo.add %x, %y : tensor<4xf32>",
+        "+stablehlo.maximum %x, %y : tensor<4xf32>",
     ]
 
 

@@ -1,0 +1,129 @@
+"""What a reader of a module need not see: ops that give one of their operands, equal ops, ops that nothing uses.
+
+    before  %0 = stablehlo.divide %x, %y       after   %0 = stablehlo.divide %x, %y
+            %1 = stablehlo.divide %x, %y               %1 = stablehlo.multiply %0, %0
+            %2 = stablehlo.multiply %1, %one
+            %3 = stablehlo.multiply %0, %2
+
+In: a module as tracing leaves it. Out: the same module without them. Decision to know: only what keeps every bit is
+here. A product with 1, a quotient by 1, a sum with -0.0 and a difference with 0.0 are the other operand for every real
+number: -0.0, infinities and subnormal numbers come out as they went in, and a NaN with its payload (by IEEE 754 the
+payload goes through, and a signaling NaN becomes quiet, which no op can tell; XLA drops the same products). A sum with
+0.0 stays, since -0.0 + 0.0 is 0.0; so do all of complex numbers, where (inf + 0i) * (1 + 0i) has a NaN.
+
+Equal ops have equal operands and attributes, and no effects: MLIR keeps draws with a state, calls of Python and custom
+calls with side effects apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .attributes import integers
+from .bindings import ir, run_pipeline, stablehlo
+from .ops import integer_list
+from .values import constant, owner, unspread
+from .walk import walk
+
+
+def tidy(module: ir.Module) -> None:
+    """Leaves out of a module, in place, what says nothing."""
+    drop_identities(module)
+    run_pipeline(module, "canonicalize,cse", name="tidy")
+
+
+def drop_identities(module: ir.Module) -> None:
+    """Puts an operand in the place of each op that gives it as it is; the ops stay, unused."""
+    for op in walk(module):
+        find = _IDENTITIES.get(op.name)
+        same = None if find is None else find(op)
+        if same is not None and same.type == op.results[0].type:
+            op.results[0].replace_all_uses_with(same)
+
+
+def _is_number(value: ir.Value, number: float) -> bool:
+    """Whether all elements of a value are this real number, with its sign where that is 0."""
+    if str(ir.RankedTensorType(value.type).element_type).startswith("complex"):
+        return False
+    spread = owner(unspread(value))
+    if spread is not None and spread.name == "stablehlo.dynamic_broadcast_in_dim":
+        value = spread.operands[0]
+    found = constant(value)
+    if found is None or found.ndim or found != number:
+        return False
+    return number != 0 or found.dtype.kind in "biu" or bool(np.signbit(found)) == bool(np.signbit(number))
+
+
+def _of_product(op: ir.Operation) -> ir.Value | None:
+    for one, other in ((0, 1), (1, 0)):
+        if _is_number(op.operands[one], 1):
+            return op.operands[other]
+    return None
+
+
+def _of_sum(op: ir.Operation) -> ir.Value | None:
+    for zero, other in ((0, 1), (1, 0)):
+        if _is_number(op.operands[zero], -0.0):
+            return op.operands[other]
+    return None
+
+
+def _of_quotient(op: ir.Operation) -> ir.Value | None:
+    return op.operands[0] if _is_number(op.operands[1], 1) else None
+
+
+def _of_difference(op: ir.Operation) -> ir.Value | None:
+    return op.operands[0] if _is_number(op.operands[1], 0.0) else None
+
+
+def _of_negation(op: ir.Operation) -> ir.Value | None:
+    inner = owner(op.operands[0])
+    return inner.operands[0] if inner is not None and inner.name == "stablehlo.negate" else None
+
+
+def _of_selection(op: ir.Operation) -> ir.Value | None:
+    return op.operands[1] if op.operands[1] == op.operands[2] else None
+
+
+def _of_static_shape(op: ir.Operation) -> ir.Value | None:
+    """A reshape, a conversion or a slice to the type that is there."""
+    return op.operands[0] if ir.RankedTensorType(op.operands[0].type).has_static_shape else None
+
+
+def _of_order(op: ir.Operation) -> ir.Value | None:
+    axes = integers(op, "permutation")
+    return op.operands[0] if axes == tuple(range(len(axes))) else None
+
+
+def _of_broadcast(op: ir.Operation) -> ir.Value | None:
+    """What is spread to its own shape; of something spread before, one broadcast in place of two."""
+    axes, inner = integers(op, "broadcast_dimensions"), owner(op.operands[0])
+    if op.operands[0].type == op.results[0].type and axes == tuple(range(len(axes))):
+        return op.operands[0]
+    if inner is None or inner.name != "stablehlo.broadcast_in_dim":
+        return None
+    through = [axes[axis] for axis in integers(inner, "broadcast_dimensions")]
+    with op.context, op.location, ir.InsertionPoint(op):
+        return stablehlo.broadcast_in_dim(op.results[0].type, inner.operands[0], integer_list(through))
+
+
+def _of_one(op: ir.Operation) -> ir.Value | None:
+    return op.operands[0] if len(op.operands) == 1 else None
+
+
+_IDENTITIES: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
+    "stablehlo.multiply": _of_product,
+    "stablehlo.divide": _of_quotient,
+    "stablehlo.add": _of_sum,
+    "stablehlo.subtract": _of_difference,
+    "stablehlo.negate": _of_negation,
+    "stablehlo.select": _of_selection,
+    "stablehlo.convert": _of_one,
+    "stablehlo.reshape": _of_static_shape,
+    "stablehlo.slice": _of_static_shape,
+    "stablehlo.transpose": _of_order,
+    "stablehlo.broadcast_in_dim": _of_broadcast,
+    "stablehlo.concatenate": _of_one,
+}

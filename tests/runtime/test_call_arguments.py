@@ -1,0 +1,119 @@
+"""What callers may write: arguments by name, lists and numbers for arrays; and what they are told when they may not."""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError
+
+ROWS, OUTCOMES, WEIGHTS = np.arange(6.0).reshape(3, 2), np.array([1.0, -2.0, 0.5]), np.array([3.0, 7.0])
+
+
+@pytest.fixture(scope="module")
+def score() -> Any:
+    """`(X @ beta) * y + scale` for fixed three rows in `y`: one argument decides sizes, one none, one is a number."""
+    x, y, beta = pt.dmatrix("X"), pt.tensor("y", shape=(3,), dtype="float64"), pt.dvector("beta")
+    scale = pt.dscalar("the scale")
+    return hlograph.function([x, y, beta, scale], (x @ beta) * y + scale, name="score")
+
+
+def wanted(x: Any, y: Any, beta: Any, scale: Any) -> Any:
+    return (np.asarray(x) @ np.asarray(beta)) * np.asarray(y) + scale
+
+
+def test_arguments_by_name_in_any_order_the_first_time_and_later(score):
+    for _ in range(2):
+        found = score(ROWS, beta=WEIGHTS, **{"the scale": 2}, y=OUTCOMES)
+        np.testing.assert_array_equal(found, wanted(ROWS, OUTCOMES, WEIGHTS, 2.0))
+
+
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_lists_tuples_and_numbers_are_arrays(outputs):
+    x, y, k = pt.dmatrix("x"), pt.tensor("y", shape=(2,), dtype="float64"), pt.lvector("k")
+    function = hlograph.function([x, y, k], x[:, 0] * y + k, outputs=outputs)
+    for _ in range(3):
+        np.testing.assert_array_equal(function([[1, 2.5], (3, 4)], (5, 6), [1, 2]), [6.0, 20.0])
+        np.testing.assert_array_equal(function(np.ones((2, 1)), [OUTCOMES[0], 6], k=[True, 2]), [2.0, 8.0])
+    assert function.stats.compiles == 2
+    with pytest.raises(ArgumentTypeError, match=r"argument 'k': expected dtype int64, got a list that holds 1\.5"):
+        function([[1, 2]], [1, 2], [1.5])
+    with pytest.raises(ArgumentTypeError, match=r"argument 'k': 9223372036854775808 does not fit dtype int64"):
+        function([[1, 2]], [1, 2], [2**63])
+    with pytest.raises(ArgumentTypeError, match=r"argument 'y': expected dtype float64, got float32"):
+        function([[1, 2]], [np.float32(1), np.float32(2)], [1])
+    with pytest.raises(ArgumentTypeError, match=r"argument 'y': .* a list that holds str: 'a'"):
+        function([[1, 2]], ["a", 2], [1])
+    with pytest.raises(ArgumentShapeError, match=r"argument 'x': .* whose entries differ in length"):
+        function([[1, 2], [1]], [1, 2], [1])
+
+
+def test_lists_with_tracers_and_objects_that_say_what_they_are(score):
+    class Weights:
+        def __jax_array__(self) -> Any:
+            return jnp.asarray(WEIGHTS)
+
+    def total(t: Any) -> Any:
+        return score(ROWS, [t, -2.0, t * t], beta=[3, 7], **{"the scale": 0}).sum()
+
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(jax.grad(total)(2.0), (ROWS @ WEIGHTS)[0] + 4 * (ROWS @ WEIGHTS)[2])
+        found = score(ROWS, OUTCOMES, Weights(), 0)
+    np.testing.assert_array_equal(found, wanted(ROWS, OUTCOMES, WEIGHTS, 0.0))
+
+
+def test_names_go_through_the_transformations(score):
+    with jax.enable_x64(True):
+        by_name = jax.jit(score)(ROWS, y=OUTCOMES, beta=WEIGHTS, **{"the scale": 1.0})
+        batch = jax.vmap(lambda b: score(ROWS, OUTCOMES, beta=b, **{"the scale": 1.0}))(np.stack([WEIGHTS, -WEIGHTS]))
+        named = jax.vmap(score)(X=ROWS[None], y=OUTCOMES[None], beta=WEIGHTS[None], **{"the scale": np.ones(1)})
+    for found in (by_name, batch[0], named[0]):
+        np.testing.assert_allclose(found, wanted(ROWS, OUTCOMES, WEIGHTS, 1.0))
+
+
+def test_shared_variables_keys_and_sparse_matrices_by_name():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    sparse = pytest.importorskip("pytensor.sparse")
+    x, matrix = pt.dvector("x"), sparse.csr_matrix("W", dtype="float64")
+    function = hlograph.function([x, matrix], sparse.dot(matrix, x[:, None]) * pytensor.shared(2.0), name="product")
+    found = function(W=scipy_sparse.csr_matrix(ROWS), x=WEIGHTS)
+    np.testing.assert_array_equal(found[:, 0], ROWS @ WEIGHTS * 2)
+    assert str(inspect.signature(function)) == "(x: 'float64[x_0]', W: 'float64 matrix in csr')"
+    with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'w'; its arguments: x, W"):
+        function(WEIGHTS, w=ROWS)
+    with pytest.raises(ArgumentTypeError, match=r"product\(\) got multiple values for argument 'x'"):
+        function(WEIGHTS, x=ROWS)
+
+
+def test_the_signature_says_what_goes_in(score):
+    assert str(inspect.signature(score)).startswith("(X: 'float64[X_0, X_1]', y: 'float64[3]', beta: 'float64[")
+    assert "arg3" in inspect.signature(score).parameters, "a name that is no identifier has its place"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names", "text"),
+    [
+        ((ROWS,), {"beta": WEIGHTS, "the scale": 1.0}, r"argument 'y' \(float64\[3\]\) is missing"),
+        ((ROWS, OUTCOMES), {"the scale": 1.0}, "argument 'beta' .* is missing"),
+        ((ROWS, OUTCOMES), {}, "expected 4 arguments .* got 2; missing: 'beta', 'the scale'"),
+        ((ROWS, OUTCOMES, WEIGHTS, 1.0), {"beat": 1}, r"score\(\) got an unexpected keyword argument 'beat'"),
+        ((ROWS, OUTCOMES, WEIGHTS, 1.0), {"X": 1}, r"score\(\) got multiple values for argument 'X'"),
+        ((namedtuple("P", "a")(1), OUTCOMES, WEIGHTS, 1.0), {}, "argument 'X': expected an array .* got P"),
+        ((ROWS, None, WEIGHTS, 1.0), {}, "argument 'y': expected an array .* got NoneType"),
+        ((ROWS, OUTCOMES, WEIGHTS, "1"), {}, "argument 'the scale': expected an array .* got str"),
+    ],
+)
+def test_what_is_wrong_names_the_argument(score, arguments, names, text):
+    for _ in range(2):  # before there is an executable, and with one
+        with pytest.raises(TypeError, match=text):
+            score(*arguments, **names)
+        score(ROWS, OUTCOMES, WEIGHTS, 1.0)
