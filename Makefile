@@ -211,6 +211,7 @@ aot: build/aot/.installed
 ops: $(STAMP)
 	@$(PY) tests/op_coverage.py --markdown docs/ops.md
 	@$(PY) tests/bad_inputs.py --markdown docs/bad_input.md
+	@$(PY) tests/pass_table.py
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

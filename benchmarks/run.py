@@ -49,6 +49,7 @@ BENCHMARKS = (
     "rows",
     "scans",
     "rounding",
+    "blocks",
     "unrolled",
     "cpu_math",
     "cpu_forms",
@@ -59,7 +60,7 @@ BENCHMARKS = (
     "host_calls",
     "ops",
 )
-LONG = ("stability", "ops")  # only where it is asked for
+LONG = ("stability", "ops", "blocks")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

@@ -6,7 +6,8 @@
     def sum_of_product(op):
         ...
 
-Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings.
+Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings. The names
+here, and what they take, stay as they are as long as `API` does; see docs/versions.md.
 """
 
 from .codegen.ir import ops as ops
@@ -19,6 +20,7 @@ from .codegen.ir.bindings import ir as ir
 from .codegen.ir.bindings import stablehlo as stablehlo
 from .codegen.ir.clone import clone as clone
 from .codegen.ir.clone import clone_block as clone_block
+from .codegen.ir.functions import call_function as call_function
 from .codegen.ir.kinds import reduction as reduction
 from .codegen.ir.ops import full_like as full_like
 from .codegen.ir.refused import Refused as Refused
@@ -40,6 +42,11 @@ from .codegen.ir.while_ops import rebuild_while as rebuild_while
 from .codegen.passes import available as available
 from .codegen.passes.report import Note as Note
 from .codegen.passes.report import Report as Report
+from .codegen.passes.rewriting import forget as forget
+from .codegen.passes.rewriting import group as group
 from .codegen.passes.rewriting import rewrite as rewrite
+
+# Counts up when a name here is taken away, or what it takes or gives is another.
+API = 1
 
 reduce_with = ops.reduce

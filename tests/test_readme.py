@@ -14,6 +14,8 @@ import numpy as np
 import pytensor
 import pytest
 
+import hlograph
+
 ROOT = Path(__file__).resolve().parent.parent
 README = "README.md"
 
@@ -107,6 +109,28 @@ def test_functions_in_jax(capsys):
         x = np.arange(float(n))
         np.testing.assert_allclose(found["fast"](x), found["f"](x))
     assert found["fast"].stats.traces == 4
+
+
+def test_a_rewrite_that_makes_functions():
+    from hlograph import passes
+
+    text = next(block for block in blocks("docs/passes.md") if "def gated_call" in block)
+    names = {"__name__": "test_readme"}
+    exec(compile(text, "docs/passes.md", "exec"), names)
+    try:
+        x = np.linspace(-3, 3, 12).astype(np.float32).reshape(3, 4)
+
+        def function(x, w):
+            x = (x * jax.numpy.tanh(1.5 * x)) @ w
+            return x * jax.numpy.tanh(1.5 * x)
+
+        program = hlograph.Program.parse(jax.jit(function).lower(x, np.eye(4, dtype=np.float32)).as_text())
+        made = program.run_passes(["inline", "gated_call"])
+        assert made.text.count("call @gated") == 2
+        wanted = program.interpret(x, np.eye(4, dtype=np.float32))
+        np.testing.assert_allclose(made.interpret(x, np.eye(4, dtype=np.float32))[0], wanted[0], rtol=1e-6)
+    finally:
+        passes.forget("gated_call")
 
 
 def test_random_variables():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .bindings import ir
+from .bindings import DYNAMIC, ir
 from .ops import tensor_type
 from .walk import terminator
 
@@ -12,17 +13,28 @@ from .walk import terminator
 def clone(
     op: ir.Operation,
     operands: Sequence[ir.Value] | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int | None] | None = None,
+    dtype: Any = None,
     **attributes: ir.Attribute,
 ) -> ir.Operation:
-    """A copy of an op at the current place, with other operands, another shape of its results, or other attributes."""
+    """A copy of an op at the current place.
+
+    Args:
+        op: the op. Its attributes and regions are kept.
+        operands: others in place of its own.
+        shape: another one of its results; None stands for a dynamic size.
+        dtype: another one of its results' elements, as NumPy's or a value that has it.
+        attributes: those that are to be another.
+    """
     copy = op.clone(ip=ir.InsertionPoint.current)
     for place, value in enumerate(operands or ()):
         copy.operands[place] = value
     for name, attribute in attributes.items():
         copy.attributes[name] = attribute
-    for result in copy.results if shape is not None else ():
-        result.set_type(tensor_type(result, shape or ()))
+    for result in copy.results if shape is not None or dtype is not None else ():
+        sizes = ir.RankedTensorType(result.type).shape if shape is None else shape
+        known = [DYNAMIC if size is None else size for size in sizes]
+        result.set_type(tensor_type(result if dtype is None else dtype, known))
     return copy
 
 

@@ -32,6 +32,10 @@ def remembered(key: str, make: Callable[[], T]) -> T:
 Pattern = Callable[[ir.Operation], "list[ir.Value] | None"]
 
 
+class Endless(PassError):
+    """Rewrites do not come to rest."""
+
+
 def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
     """Applies patterns to a module in place until none applies, by MLIR's greedy driver where jaxlib has it.
 
@@ -40,7 +44,7 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
         patterns: the name of an op, and what gives the values that take the place of its results, or None.
 
     Raises:
-        PassError: the rewrites do not come to rest.
+        Endless: the rewrites do not come to rest.
         Exception: what a pattern raises.
     """
     token = _MEMORY.set({})
@@ -75,7 +79,7 @@ def _apply(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
                     return True
                 applied += 1
                 if applied > limit:
-                    raise PassError(_endless(op.operation.name))
+                    raise Endless(_endless(op.operation.name))
                 rewriter.replace_op(op.operation, values)
             except BaseException as error:
                 failures.append(error)
@@ -132,7 +136,7 @@ def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Patte
                     continue
                 applied += 1
                 if applied > limit:
-                    raise PassError(_endless(operation.name))
+                    raise Endless(_endless(operation.name))
                 for result, value in zip(operation.results, values, strict=True):
                     result.replace_all_uses_with(value)
                 _erase(operation, gone)

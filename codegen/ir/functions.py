@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .bindings import ir
 from .ops import Body
-from .walk import terminator
+from .walk import free_symbol, terminator
 
 
 def return_values(function: ir.Operation, values: Sequence[ir.Value]) -> None:
@@ -43,6 +43,26 @@ def call(
     named = {"callee": ir.FlatSymbolRefAttr.get(symbol), **attributes}
     made = ir.Operation.create("func.call", results=list(results), operands=list(operands), attributes=named)
     return list(made.results)
+
+
+def call_function(wanted: str, operands: Sequence[ir.Value], body: Body) -> list[ir.Value]:
+    """The results of a call, at the current place, of a private function that is added to the module.
+
+    Args:
+        wanted: the function's name; another is found where the module has it.
+        operands: what it is called with.
+        body: makes the function's results of its arguments.
+    """
+    place = ir.InsertionPoint.current.block.owner.operation
+    while place.parent is not None and place.name != "builtin.module":
+        place = place.parent.operation
+    (top,) = place.regions[0].blocks
+    symbol = free_symbol(place, wanted)
+    with ir.InsertionPoint(top):
+        visibility = ir.StringAttr.get("private")
+        made = add_function(symbol, [value.type for value in operands], body, sym_visibility=visibility)
+    results = ir.FunctionType(ir.TypeAttr(made.attributes["function_type"]).value).results
+    return call(symbol, results, operands)
 
 
 def replace_by_call(operation: ir.Operation, symbol: str) -> None:

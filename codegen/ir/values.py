@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
 from .attributes import Array, constant_value
 from .bindings import DYNAMIC, ir
 from .refused import Refused, require
@@ -68,18 +69,44 @@ def defining(value: ir.Value, *names: str) -> ir.Operation:
     return op
 
 
+_SPREADING = frozenset(
+    f"stablehlo.{name}"
+    for name in ("broadcast_in_dim", "dynamic_broadcast_in_dim", "reshape", "dynamic_reshape", "transpose")
+)
+
+
 def constant(value: ir.Value) -> Array | None:
-    """The value of a constant, also behind a broadcast or a reshape; a splat is a 0-d array. None if it is none."""
+    """The value of a constant, a splat as a 0-d array; None if it is none.
+
+    Also of one number that is broadcast, by a static or a dynamic op, reshaped, or converted without rounding.
+    """
     op = owner(value)
-    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+    if op is not None and op.name in _SPREADING:
         found = constant(op.operands[0])
         return found if found is not None and found.ndim == 0 else None
+    if op is not None and op.name == "stablehlo.convert":
+        return _converted(constant(op.operands[0]), value)
     if op is None or op.name != "stablehlo.constant":
         return None
     try:
         return constant_value(op)
     except TypeError:  # of a type that numpy lacks
         return None
+
+
+def _converted(number: Array | None, value: ir.Value) -> Array | None:
+    """One number as another type holds it, if it is the same there."""
+    if number is None or number.ndim:
+        return None
+    try:
+        dtype = numpy_dtype(ir.RankedTensorType(value.type).element_type)
+    except TypeError:
+        return None
+    with np.errstate(all="ignore"):
+        found = np.asarray(number.astype(dtype))
+        same = kind_of(number.dtype) != "c" or kind_of(dtype) == "c"
+        back = found.astype(number.dtype) if same else found
+    return found if same and back.tobytes() == number.tobytes() else None
 
 
 def unspread(value: ir.Value) -> ir.Value:

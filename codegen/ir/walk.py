@@ -64,9 +64,10 @@ def symbol_of(function: ir.Operation) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
-def free_symbol(module: ir.Module, wanted: str) -> str:
+def free_symbol(module: ir.Module | ir.Operation, wanted: str) -> str:
     """A symbol that the module does not hold: `wanted`, or `wanted_1`, ..."""
-    taken = {symbol_of(op.operation) for op in module.body.operations if "sym_name" in op.operation.attributes}
+    operations = [op.operation for op in module.operation.regions[0].blocks[0].operations]
+    taken = {symbol_of(op) for op in operations if "sym_name" in op.attributes}
     name, number = wanted, 0
     while name in taken:
         number += 1

@@ -25,7 +25,7 @@ ON_LOOPS = (
 )
 
 # In this order: rolled loops have stacks to sink into, and what simplify finds is found in the loops' bodies too.
-DEFAULT = ("roll_loops", "simplify", *ON_LOOPS)
+DEFAULT = ("roll_loops", "simplify", *ON_LOOPS, "reduce_in_blocks")
 
 
 def resolve(optimize: Optimize, reassociate: bool = True) -> tuple[str, ...]:

@@ -152,6 +152,7 @@ _TABLE = (
     _on_loops("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop"),
     _on_loops("recompute_saved", "what a loop saves for a later one is computed again there, where that is cheaper"),
     _on_loops("sink_reductions", "reductions of a loop's stacked outputs move into the loop"),
+    _ours("reduce_in_blocks", "a large array that is only reduced is made block by block, in a loop"),
     _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
     _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
@@ -202,7 +203,7 @@ def find(name: str) -> Pass:
         _load_rewrites()
     found: Pass | None = PASSES.get(wanted) or REWRITES.get(wanted)
     if found is None:
-        close = difflib.get_close_matches(name, available(), 1)
+        close = difflib.get_close_matches(name, [*available(), "default"], 1)
         hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(sorted(available()))}"
         raise PassError(f"unknown pass {name!r}; {hint}")
     return found

@@ -5,7 +5,7 @@ In: a program that `dialects/jax/trace.py` made, and what is wanted of it. Out: 
 call that its origin was traced for, so Python decides the same by them; a decision that its origin did not ask for is
 no program's (`UnsupportedGraphError`), since nothing would check it. A batch has a size of its own, of which nothing is
 decided. A pullback computes the function again, which for arrays inside `jax.jit` costs more than JAX's own, so that is
-used there unless the function is so long that JAX would compile for minutes.
+used there unless the function is so long that JAX would compile for minutes, or JAX would keep a large array for it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ...codegen.dtypes import kind_of
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.inputs import fresh, unique
 from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.passes import reduce_in_blocks
 from ...codegen.program import Made, Program
 from ...codegen.signature import Argument, Result
 from ...codegen.source import axes, restricted
@@ -44,6 +45,7 @@ class TracedSource:
         guards: what was decided of the sizes.
         wide: whether JAX had 64-bit types.
         equations: how many it was traced to.
+        largest: the number of elements of the largest array among them.
         repeats, scales: see `Source`.
     """
 
@@ -54,13 +56,14 @@ class TracedSource:
     guards: tuple[Constraint, ...]
     wide: bool
     equations: int
+    largest: int
     repeats: bool
     scales: bool
 
     @property
     def shares(self) -> bool:
-        """Whether the function is short enough to be computed again in its derivatives."""
-        return self.equations < _LONG
+        """Whether the function is so short, and its arrays so small, that JAX may keep them for its derivatives."""
+        return self.equations < _LONG and self.largest < reduce_in_blocks.ELEMENTS
 
     def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
         """The program of `jax.jvp`."""

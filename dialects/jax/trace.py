@@ -95,6 +95,12 @@ def equations(jaxpr: Any) -> Iterator[Any]:
                 stack.extend(item for item in inner if hasattr(item, "eqns"))
 
 
+def largest(jaxpr: Any) -> int:
+    """The number of elements of the largest array that a jaxpr makes, of those without symbolic sizes."""
+    sizes = [getattr(value.aval, "size", 0) for equation in equations(jaxpr) for value in equation.outvars]
+    return max((size for size in sizes if isinstance(size, int)), default=0)
+
+
 def _has_few_exponents(jaxpr: Any) -> bool:
     """Whether a jaxpr computes in floats whose gradients are kept from underflow by scaling what they are of."""
     dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}
@@ -195,6 +201,7 @@ class _Attempt:
         arguments: what the leaves are of, by name.
         equations: how many it was traced to.
         repeats: whether JAX's rules for derivatives compute the same results.
+        largest: the number of elements of its largest array.
         scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
         keys: for each of its arguments the implementation of the random keys that it holds, or None.
     """
@@ -207,6 +214,7 @@ class _Attempt:
     arguments: Mapping[str, Any]
     equations: int = 0
     repeats: bool = True
+    largest: int = 0
     scales: bool = True
     keys: Sequence[Any] = ()
 
@@ -224,7 +232,18 @@ class _Attempt:
         function.__dict__["__wrapped__"] = inspect.unwrap(self.function)
         once = merging(function)
         wide = bool(jax.config.jax_enable_x64)
-        return TracedSource(once, jax.jit(once), again, weak, guards, wide, self.equations, self.repeats, self.scales)
+        return TracedSource(
+            once,
+            jax.jit(once),
+            again,
+            weak,
+            guards,
+            wide,
+            self.equations,
+            self.largest,
+            self.repeats,
+            self.scales,
+        )
 
     def run(
         self,
@@ -260,6 +279,7 @@ class _Attempt:
             names = [equation.primitive.name for equation in equations(jaxpr)]
             own_rules = any("custom_vjp" in name for name in names)
             self.equations, self.repeats = len(names), not own_rules and _NOT_UNIQUE.isdisjoint(names)
+            self.largest = largest(jaxpr)
             self.scales = not own_rules and not _has_few_exponents(jaxpr)
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
                 raise ClosesOverTracers

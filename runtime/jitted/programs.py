@@ -20,9 +20,10 @@ from jax import tree_util
 
 from ...codegen.constraints import Constraint
 from ...codegen.errors import GraphError, HlographError
+from ...codegen.passes import reduce_in_blocks
 from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
-from ...dialects.jax.trace import NotWanted, Traced, equations, trace
+from ...dialects.jax.trace import NotWanted, Traced, equations, largest, trace
 from ..executables import cpu_plan
 from ..executables.devices import LIBRARY_REDUCTION, compile_options, platform_of
 from ..executables.policy import RecompilationWarning
@@ -198,6 +199,8 @@ class Programs:
         if self.numpy and self.planned:
             return True
         if platform_of(self.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
+            return True
+        if largest(jaxpr.jaxpr) >= reduce_in_blocks.ELEMENTS:
             return True
         return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
 

@@ -7,6 +7,7 @@ import pytest
 
 import hlograph
 from hlograph import errors
+from hlograph.codegen.passes import available
 from hlograph.codegen.passes.driver import steps
 from hlograph.codegen.passes.optimize import DEFAULT, resolve
 from hlograph.codegen.passes.rewriting import REWRITES
@@ -27,6 +28,7 @@ module @adds {
 @pytest.fixture(autouse=True)
 def own_rewrites():
     """Rewrites that a test registers go with it."""
+    available()  # hlograph's own are registered
     before = dict(REWRITES)
     yield
     REWRITES.clear()
@@ -57,6 +59,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
         "recompute_saved{reassociate=false}",
         "sink_reductions{reassociate=false}",
         "recompute_saved{after=sink_reductions,reassociate=false}",
+        "reduce_in_blocks{reassociate=false}",
     )
     assert resolve(["cse", "sink_reductions{reassociate=true}"], reassociate=False) == (
         "cse",

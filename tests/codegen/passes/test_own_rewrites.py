@@ -17,6 +17,7 @@ import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes import rewriting
 from hlograph.codegen.program import Program
+from hlograph.passes import forget
 
 FILE = Path(__file__).parents[3] / "examples" / "own_rewrites.py"
 
@@ -139,6 +140,8 @@ def test_the_text_of_the_docs(example):
     exec(next(block for block in blocks if block.startswith("from hlograph.passes import")), scope)
     shown = [block for block in blocks if block.startswith("@rewrite") and "..." not in block]
     assert len(shown) == 2
+    for name in ("log_of_squares", "sum_of_product"):
+        forget(name)
     for block in shown:
         exec(block, scope)
     for name in ("log_of_squares", "sum_of_product"):
