@@ -27,7 +27,9 @@ from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.ir.refused import Refused
 from ...codegen.program import Program
 from ...codegen.signature import Argument
+from ...codegen.sparse_parts import grouped
 from ..calls.arguments import check_count, check_type, key_data, narrowed
+from ..calls.keywords import in_order, signature_of
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
@@ -67,15 +69,18 @@ class RaggedFunction:
         self._of_rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
         dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         self._is_wide = any(narrowed(dtype) != dtype for dtype in dtypes)
-        self.__name__ = self.program.name
+        self._groups = grouped(signature.arguments[: len(signature.arguments) - len(self._bindings)])
+        self.__name__, self.__signature__ = self.program.name, signature_of(self._groups)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The results of all rows.
 
         Raises:
             ArgumentTypeError, ArgumentShapeError: before anything runs.
             Exception: what a failed check in the graph asks for.
         """
+        if keywords:
+            args = tuple(in_order(self.__name__, self._groups, args, keywords))
         check_count(self.program.signature, len(args), len(self._bindings))
         traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(args))
         with enable_x64(True) if self._is_wide and not traced else nullcontext():

@@ -256,7 +256,7 @@ def test_graphs_of_one_row():
     reference = pytensor.function([x, z], outputs, mode="FAST_COMPILE")
     for value in (0.5, -2.0):
         mu.set_value(value)
-        found = fn(rows, matrices)
+        found = fn(z=matrices, x=rows)
         for number in range(4):
             for own, y in zip(found, reference(rows[number], matrices[number]), strict=True):
                 assert own[number].dtype == y.dtype
