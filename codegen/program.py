@@ -21,6 +21,7 @@ import numpy as np
 from . import collector
 from . import signature as signatures
 from .errors import UnsupportedGraphError
+from .ir.attributes import constant_value
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
@@ -524,7 +525,7 @@ class Program:
                 if operation.name != "stablehlo.constant":
                     continue
                 type_ = ir.RankedTensorType(operation.results[0].type)
-                value = ir.DenseElementsAttr(operation.attributes["value"])
-                count = 1 if value.is_splat else int(np.prod(type_.shape, dtype=np.int64))
+                value = constant_value(operation)
+                count = 1 if value is not None and not value.ndim else int(np.prod(type_.shape, dtype=np.int64))
                 found.append((str(type_), count * numpy_dtype(type_.element_type).itemsize, str(operation.location)))
         return sorted(found, key=lambda item: -item[1])

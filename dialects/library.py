@@ -36,12 +36,20 @@ class Library:
             self.function = module("compile.function.types").Function
         self.package = package
         self.module = module
-        self.rewrites = Rewrites(module)
-        self.generator = module("tensor.random.type").RandomType if package == "pytensor" else None
+        self.rewrites = Rewrites(module, saves_steps=package == "pytensor")
+        self.generator = module("tensor.random.type").RandomType
+
+    @property
+    def clone_replace(self) -> Any:
+        """From outputs and replacements of variables to the outputs of a copy."""
+        try:
+            return self.module("graph.replace").clone_replace
+        except ImportError:  # Aesara
+            return self.module("graph.basic").clone_replace
 
     def is_generator(self, variable: Any) -> bool:
         """Whether a variable is a random generator that a key can stand for."""
-        return self.generator is not None and isinstance(variable.type, self.generator)
+        return isinstance(variable.type, self.generator)
 
     def rewrite(
         self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite = True

@@ -28,6 +28,7 @@ _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose
 _RULES = (
     *(
         "advanced_index",
+        "aesara",
         "control",
         "data_dependent",
         "diagonal",

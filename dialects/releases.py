@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
+import numpy as np
+
 
 def axis_property(op: Any) -> int | None:
     """The axis of a `Join`, `Split`, `SortOp` or `ArgSortOp` that has it as a property (PyTensor 3.3).
@@ -19,6 +21,11 @@ def axis_property(op: Any) -> int | None:
     """
     axis: int | None = getattr(op, "axis", None)
     return axis
+
+
+def axis_of(axis: int | None, rank: int) -> int | None:
+    """An axis as it is counted from the front: PyTensor's ops say it so, Aesara's say what the user said."""
+    return axis if axis is None or axis >= 0 else axis + rank
 
 
 def inner_graph(op: Any) -> tuple[list[Any], list[Any]]:
@@ -39,6 +46,51 @@ def inner_graphs(op: Any) -> list[Any]:
     if fgraph is not None:
         return [fgraph]
     return list(op.inner_graphs.values()) if type(op).__name__ == "LazyIfElse" else []
+
+
+def draw_parts(op: Any, operands: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+    """The op, the size and the parameters of a random variable, of its operands (variables or handles of them).
+
+    Aesara has the dtype's number among them, and an empty vector for no size. Its `permutation` orders what it gets as
+    a whole, which PyTensor's says by the rank of its parameter; its `choice` has no chances, or a vector of them.
+    """
+    _, size, *rest = operands
+    if hasattr(op, "dist_params"):
+        return op, size, rest
+    shape = size.dims if hasattr(size, "dims") else size.type.shape
+    parameters = rest[1:]
+    if type(op).__name__ == "PermutationRV":
+        rank = _rank(parameters[0])
+        op = copy(op)
+        op.ndims_params, op.ndim_supp = (rank,), max(rank, 1)
+    if type(op).__name__ == "ChoiceRV":
+        *parameters, replace = filter(_has_rank, parameters)
+        op = copy(op)
+        op.ndims_params, op.replace = (1,) * len(parameters), _is_known(replace)
+    return op, None if shape == (0,) else size, parameters
+
+
+def _has_rank(operand: Any) -> bool:
+    return hasattr(operand, "dims") or hasattr(getattr(operand, "type", None), "ndim")
+
+
+def _is_known(operand: Any) -> bool:
+    """Whether a flag is a constant, and true."""
+    return bool(getattr(operand, "literal" if hasattr(operand, "dims") else "data", None))
+
+
+def _rank(operand: Any) -> int:
+    return int(operand.ndim if hasattr(operand, "dims") else operand.type.ndim)
+
+
+def inferred_shape(op: Any, size: Any, parameters: Sequence[Any], shapes: Sequence[Any]) -> Sequence[Any]:
+    """The shape of a random variable's draw; no size is an empty one in Aesara."""
+    if not hasattr(op, "dist_params") and not hasattr(size.type, "shape"):
+        size = np.zeros(0, np.int64)
+    if type(op).__name__ == "ChoiceRV":  # the other operands say nothing of shapes
+        return [*size, *([] if len(size) else shapes[0][:-1])]
+    found: Sequence[Any] = op._infer_shape(size, parameters, param_shapes=shapes)
+    return found
 
 
 def with_initial(op: Any) -> bool:

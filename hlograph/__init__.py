@@ -31,8 +31,8 @@ _WHERE = {
     "CpuOptions": ".runtime.options",
     "function": ".runtime.graphs",
     "jit": ".runtime.jit",
-    "Mode": ".pytensor",
     "Ragged": ".runtime.ragged.values",
+    "Mode": ".runtime.mode.classes",
     "lowers": ".dialects.registry",
     "lowers_with_jax": ".dialects.tensor.jax_ops",
     "HlographError": ".codegen.errors",
@@ -79,13 +79,13 @@ if TYPE_CHECKING:
     from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
     from .dialects.tensor.jax_ops import lowers_with_jax
-    from .pytensor import Mode
     from .runtime.executables.policy import Bucket
     from .runtime.executables.stats import Stats
     from .runtime.function import Function
     from .runtime.graphs import function
     from .runtime.jit import jit
     from .runtime.lowered.ahead import deserialize_and_load
+    from .runtime.mode.classes import Mode
     from .runtime.ragged.values import Ragged
     from .tools.explanation import explain
 

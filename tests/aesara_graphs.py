@@ -151,7 +151,7 @@ def test_functions_are_transformed_by_jax() -> None:
     np.testing.assert_allclose(gradient, weights * (1 - s) - points, rtol=1e-12)
     np.testing.assert_allclose(hessian, np.diag(-weights * s * (1 - s) - 1), rtol=1e-12, atol=1e-300)
     np.testing.assert_allclose(batch, single, rtol=1e-12)
-    assert list(function.derived.loops.values()) == ["this graph library cannot vectorize a graph"]
+    assert not function.derived.loops
 
 
 def test_what_runs_python(capsys) -> None:

@@ -182,17 +182,17 @@ def _names() -> Iterator[Name]:
     yield Name((f"jax._src.mesh:{mesh}", f"jax._src.config:{mesh}"), f"{compat} short_calls", _SHORT, _has_value)
     for name in ("disable_jit", "no_execution", "default_device"):
         yield Name((f"jax._src.config:{name}",), f"{compat} short_calls", _SHORT, _has_value)
-    pytensor_rules = "dialects/transforms/batching.py, dialects/random/ops.py"
+    pytensor_rules = "dialects/transforms/batching.py, dialects/random/pytensor_ops.py"
     yield Name(("pytensor.graph.replace:_vectorize_node",), pytensor_rules, "`jax.vmap` runs a loop over the batch")
     for path, used_by in (
-        ("pytensor.compile.mode:optdb", "dialects/rewrites/selection.py, runtime/pytensor/linker.py"),
-        ("pytensor.compile.mode:predefined_modes", "runtime/pytensor/linker.py"),
+        ("pytensor.compile.mode:optdb", "dialects/rewrites/selection.py, runtime/mode/classes.py"),
+        ("pytensor.compile.mode:predefined_modes", "runtime/mode/classes.py"),
         ("pytensor.graph.rewriting.basic:OpToRewriterTracker", "dialects/rewrites/selection.py"),
         ("pytensor.link.basic:LocalLinker", "runtime/pytensor/linker.py"),
         ("pytensor.link.basic:Container", "runtime/pytensor/linker.py"),
-        ("pytensor.tensor.basic:infer_static_shape", "dialects/random/ops.py"),
-        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/random/ops.py"),
-        ("pytensor.tensor.shape:shape_tuple", "dialects/random/ops.py"),
+        ("pytensor.tensor.basic:infer_static_shape", "dialects/random/key_ops.py"),
+        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/random/key_ops.py"),
+        ("pytensor.tensor.shape:shape_tuple", "dialects/random/key_ops.py"),
     ):
         yield Name((path,), used_by, "the PyTensor mode, or graphs with random variables, fail")
 

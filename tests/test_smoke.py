@@ -96,9 +96,8 @@ def test_smoke_transformations():
     agree([batch], [[logistic_in_numpy(rows, outcomes, w)[0] for w in (weights, 2 * weights)]])
 
 
-@pytest.mark.skipif(LIBRARY == "aesara", reason="the mode is PyTensor's")
 def test_smoke_mode():
-    import_module("hlograph.pytensor")
+    import_module(f"hlograph.{LIBRARY}")
     inputs, outputs = logistic()
     state = library.shared(np.zeros(3), name="state")
     step = library.function(
@@ -185,7 +184,8 @@ def test_smoke_inner_graphs():
     trace, _ = library.scan(lambda e, h: pt.sin(h) * e, sequences=x, outputs_info=pt.constant(np.float64(1)))
     graph = [trace, library.grad((trace**2).sum(), x)]
     _, rewritten = hlograph_library(LIBRARY).rewrite([x], graph)
-    assert str(hlograph.emit_stablehlo(([x], rewritten))).count("stablehlo.sine ") == 1
+    if LIBRARY == "pytensor":  # Aesara's gradients compute a step again
+        assert str(hlograph.emit_stablehlo(([x], rewritten))).count("stablehlo.sine ") == 1
     values = np.array([0.5, -1.5, 2.0])
     fn, step = hlograph.function([x], graph), 1e-6
     differences = [

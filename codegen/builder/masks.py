@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.attributes import constant_attribute
 from ..ir.bindings import ir
 from .core import Tensor
 from .types import BOOL
@@ -53,8 +54,8 @@ def is_zero(x: Tensor) -> bool:
     operation = _origin(x.value)
     if operation is None or operation.name != "stablehlo.constant":
         return False
-    value = ir.DenseElementsAttr(operation.attributes["value"])
-    return bool(value.is_splat) and not _number(value.get_splat_value())
+    value = constant_attribute(operation)
+    return value is not None and bool(value.is_splat) and not _number(value.get_splat_value())
 
 
 def _number(attribute: Any) -> Any:

@@ -50,11 +50,19 @@ def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
     return ir.BoolAttr(operation.attributes[name]).value if name in operation.attributes else default
 
 
+def constant_attribute(operation: ir.Operation) -> ir.DenseElementsAttr | None:
+    """The elements of a `stablehlo.constant`; None for complex ones.
+
+    The bindings have no class for those, and old ones end the process when they are asked for one.
+    """
+    kind = ir.RankedTensorType(operation.results[0].type).element_type
+    return None if numpy_dtype(kind).kind == "c" else ir.DenseElementsAttr(operation.attributes["value"])
+
+
 def constant_value(operation: ir.Operation) -> np.ndarray[Any, Any] | None:
     """The value of a `stablehlo.constant`, a splat as a 0-d array; None where the bindings cannot read it."""
-    try:
-        attribute = ir.DenseElementsAttr(operation.attributes["value"])
-    except TypeError:  # complex elements
+    attribute = constant_attribute(operation)
+    if attribute is None:
         return _complex_splat(str(operation))
     if attribute.is_splat:
         dtype = numpy_dtype(ir.RankedTensorType(operation.results[0].type).element_type)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import ops
-from .attributes import integers
+from .attributes import constant_attribute, integers
 from .axes import result_axes
 from .bindings import ir, stablehlo
 from .clone import clone
@@ -62,8 +62,10 @@ class Rows:
 
     def _take_apart(self, op: ir.Operation, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
         if op.name == "stablehlo.constant":
-            splat = ir.DenseElementsAttr(op.attributes["value"]).get_splat_value()
-            return stablehlo.constant(ir.DenseElementsAttr.get_splat(ops.tensor_type(op.results[0], sizes), splat))
+            elements = constant_attribute(op)
+            assert elements is not None
+            kind = ops.tensor_type(op.results[0], sizes)
+            return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, elements.get_splat_value()))
         if op.name == "stablehlo.iota":
             return _iota(op, starts, sizes)
         if op.name == "stablehlo.broadcast_in_dim":

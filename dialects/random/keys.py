@@ -26,7 +26,7 @@ from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
 from ..library import Library
-from ..releases import inner_graph
+from ..releases import draw_parts, inner_graph
 from ..scan_parts import ScanParts, is_scan
 from ..walk import order
 
@@ -93,7 +93,7 @@ def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> t
     """Puts draws from one key in place of the random variables.
 
     Args:
-        library: PyTensor's classes.
+        library: the graph library's classes.
         inputs: the graph's, generators left out: the walk stops there.
         outputs: the graph's.
 
@@ -124,10 +124,20 @@ class _Assignment:
         self._generator = library.module("tensor.random.type").RandomType
         self._inner_graph = library.module("compile.builders").OpFromGraph
         self._range = library.module("tensor.basic").arange
+        self._key_type = library.module("tensor.type").TensorType("uint32", (2,))
+        self._package = library.package
         self._inputs = set(inputs)
         self._holds: dict[Any, bool] = {}
         self._parts: dict[Any, ScanParts] = {}
         self.places: _Places = {}
+
+    @property
+    def _ops(self) -> Any:
+        """The ops on keys."""
+        return import_module(f".{self._package}_ops", __package__)
+
+    def _key_variable(self, name: str) -> Any:
+        return self._key_type(name=name)
 
     def is_generator(self, variable: Any) -> bool:
         """Whether a variable is a generator."""
@@ -232,7 +242,7 @@ class _Assignment:
 
     def _rebuild_loop(self, node: Any, scope: _Scope, keys: Mapping[_State, Any]) -> dict[int, Any]:
         """The outputs of a Scan whose steps get keys in the place of generators, by their places."""
-        ops = import_module(".ops", __package__)
+        ops = self._ops
         loop = self._loop(node, scope)
         values = scope.values
         new = replace(loop.parts)
@@ -245,12 +255,12 @@ class _Assignment:
         new.untraced = [replace(x, first=values.get(x.first, x.first)) for x in kept]
         inside: dict[_State, Any] = {}
         for start in loop.starts:
-            row, states = ops.key_variable(), loop.of_step[start]
+            row, states = self._key_variable("key"), loop.of_step[start]
             new.sequences.append((ops.FoldIn()(keys[start], self._range(new.steps)), row))
             parts = [row] if len(states) == 1 else ops.SplitKey(len(states))(row)
             inside.update({state: parts[number] for number, state in enumerate(states)})
         for state in loop.same:
-            inside[state] = ops.key_variable()
+            inside[state] = self._key_variable("key")
             new.constants.append((keys[state], inside[state]))
         self._rebuild(new.inner_outputs, loop.inner, inside)
         new.set_inner_outputs([loop.inner.values.get(x, x) for x in new.inner_outputs])
@@ -262,21 +272,21 @@ class _Assignment:
 
     def build(self, outputs: Sequence[Any]) -> tuple[Any, list[Any]]:
         """The key and the outputs that are computed with it."""
-        ops = import_module(".ops", __package__)
-        key = ops.key_variable(NAME)
+        ops = self._ops
+        key = self._key_variable(NAME)
         subkeys = ops.SplitKey(len(self.places))(key)
         scope = _Scope()
         self._rebuild(outputs, scope, {state: subkeys[place] for state, place in self.places.items()})
         return key, [scope.values.get(output, output) for output in outputs]
 
     def _rebuild(self, outputs: Sequence[Any], scope: _Scope, keys: Mapping[_State, Any]) -> None:
-        draw = import_module(".ops", __package__).Draw
         values = scope.values
         for node in order(outputs, self._inputs):
             operands = [values.get(x, x) for x in node.inputs]
             if isinstance(node.op, self._random_variable):
-                key = keys[self._read(node, scope)]
-                results = {1: draw(node.op).as_type(node.outputs[1].type, key, *operands[1:])}
+                key, type_ = keys[self._read(node, scope)], node.outputs[1].type
+                op, size, parameters = draw_parts(node.op, operands)
+                results = {1: self._ops.Draw(op, dtype=type_.dtype).as_type(type_, key, size, *parameters)}
             elif self._is_inlined(node.op):
                 inputs, inside = inner_graph(node.op)
                 inner = self._inner_scope(node, scope, inputs)

@@ -65,7 +65,12 @@ def _permutation_of_a_count(key: Array, shape: Shape, dtype: Any, like: Array) -
 
 @samples("ChoiceWithoutReplacement")
 def _choice(key: Array, shape: Shape, dtype: Any, a: Array, *rest: Array) -> Array:
-    return _each(lambda key, a, *rest: _take(a, _chosen(key, a, *rest)), key, shape, [a, *rest])
+    return _each(choice, key, shape, [a, *rest])
+
+
+def choice(key: Array, items: Array, *rest: Array) -> Array:
+    """Some of the items, each at most once; see `_chosen`."""
+    return _take(items, _chosen(key, items, *rest))
 
 
 @samples("ChoiceWithoutReplacement of a count")

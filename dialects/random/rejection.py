@@ -88,6 +88,20 @@ def hypergeometric(key: Array, good: Array, bad: Array, count: Array, shape: Sha
     return jnp.where(valid, found, jnp.nan)
 
 
+def zipf(key: Array, a: Array, shape: Shape) -> Array:
+    """Ranks with chances in proportion to `rank**-a`, from a Pareto variable (Devroye, 1986, X.6.1)."""
+    power = jnp.broadcast_to(a, shape).astype(np.float64) - 1
+    scale = 2**power
+
+    def trial(u: Array, v: Array) -> tuple[Array, Array]:
+        rank = jnp.floor((1 - u) ** (-1 / power))
+        ratio = (1 + 1 / rank) ** power
+        accepted = (v * rank * (ratio - 1) / (scale - 1) <= ratio / scale) & (rank < 2.0**63)
+        return rank, accepted | ~(power > 0)
+
+    return jnp.where(power > 0, _until_accepted(key, shape, 2, trial), jnp.nan)
+
+
 def _from_an_urn(key: Array, good: Array, total: Array, count: Array, shape: Shape) -> Array:
     found = jnp.zeros(shape, np.float64)
     for number, k in enumerate(random.split(key, _FEW)):

@@ -1,11 +1,12 @@
 """Draws of one random variable, as functions of arrays for JAX to trace; which sampler makes them.
 
 In: a `RandomVariable` op. Out: a function of one key and the parameters. Decision to know: a sampler belongs to one
-class, of PyTensor or PyMC. A subclass from elsewhere may draw something else under the same name.
+class, of PyTensor, Aesara or PyMC. A subclass from elsewhere may draw something else under the same name.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,9 +22,10 @@ Sampler = Callable[..., Array]
 
 IMPLEMENTATION = "threefry2x32"
 
-_MODULE = "pytensor.tensor.random.basic"
+# Their random variables of one name have the same parameters.
+_MODULES = ("pytensor.tensor.random.basic", "aesara.tensor.random.basic")
 # The files of samplers, which register them when they are imported.
-_FILES = ("samplers", "orders", "pymc_samplers")
+_FILES = ("samplers", "orders", "pymc_samplers", "aesara_samplers")
 
 # What is drawn is an order of items, or of the numbers below a count.
 _ORDERS = ("PermutationRV", "ChoiceWithoutReplacement")
@@ -60,15 +62,38 @@ def find(name: str) -> Sampler | None:
 
 
 def class_name(class_: type) -> str:
-    """What a class's sampler is registered for: its name, and for others than PyTensor's their module before it."""
-    return class_.__name__ if class_.__module__ == _MODULE else f"{class_.__module__}.{class_.__name__}"
+    """What a class's sampler is registered for: its name, and for others than the libraries' their module before it."""
+    return class_.__name__ if class_.__module__ in _MODULES else f"{class_.__module__}.{class_.__name__}"
+
+
+@functools.cache
+def _drawing_class(class_: Any) -> type:
+    """The class whose draws a class's are: its own, or that of one that it derives from and draws like.
+
+    aeppl marks random variables by classes of its own, which change nothing of how they draw.
+    """
+    for base in class_.__mro__[:-1]:
+        if find(class_name(base)) is not None:
+            class_ = base if _law(base) == _law(class_) else class_
+            break
+    found: type = class_
+    return found
+
+
+def _law(class_: type) -> list[Any]:
+    """What a random variable's draws follow from."""
+    found = [getattr(class_, name, None) for name in ("perform", "rng_fn", "rng_fn_scipy", "name")]
+    return [getattr(x, "__func__", x) for x in found]
 
 
 def name_of(op: Any) -> str:
     """What an op's sampler is registered for: the class, and how it works where it has several ways."""
-    name = class_name(type(op))
+    kind: Any = type(op)
+    name = class_name(_drawing_class(kind))
     if getattr(op, "method", "cholesky") != "cholesky":
         return f"{name} by {op.method}"
+    if not getattr(op, "replace", True):
+        return f"{name} without replacement"
     return f"{name} of a count" if name in _ORDERS and op.ndims_params[0] == 0 else name
 
 

@@ -74,7 +74,7 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
         given, axes = {**given, **parts.given}, {**axes, **parts.axes}
         containers.update(parts.containers)
     key = None
-    if not rng_inputs and library.generator is not None:
+    if not rng_inputs:
         key, inputs, outputs = keys.assign(library, inputs, outputs)
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]

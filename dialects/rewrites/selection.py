@@ -96,10 +96,13 @@ class Rewrites:
 
     Args:
         module: imports a module of the library by its path below the package.
+        saves_steps: whether what a loop keeps for its gradient is looked for; gradients of Aesara's loops are not
+            read as PyTensor's are.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, *, saves_steps: bool = True) -> None:
         self._module = module
+        self._saves_steps = saves_steps
         self._tracker = functools.cache(self._make_tracker)
 
     def apply(self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite) -> tuple[list[Any], list[Any]]:
@@ -122,7 +125,8 @@ class Rewrites:
         with collector.paused(), untraced:
             nodes = order(outputs, set(inputs))
             found = self._stabilized(inputs, outputs, nodes)
-            return list(inputs), save_steps(inputs, found) if any(map(is_scan, nodes)) else found
+            loops = self._saves_steps and any(map(is_scan, nodes))
+            return list(inputs), save_steps(inputs, found) if loops else found
 
     def _stabilized(self, inputs: Sequence[Any], outputs: Sequence[Any], nodes: Sequence[Any]) -> list[Any]:
         """The outputs of a graph with these nodes after the selection, which is applied in inner graphs too."""

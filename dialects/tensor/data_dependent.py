@@ -17,6 +17,7 @@ from ...codegen.dims import Dim, bounds
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from ..releases import axis_of
 from .index import in_range
 from .sort import comparable
 
@@ -59,7 +60,7 @@ def nonzero(ctx: Context, node: Any, x: Tensor) -> list[Tensor]:
 @lowers("Repeat")
 def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
     """`numpy.repeat` with a count for each place of an axis; before PyTensor 3 also without an axis, and one count."""
-    axis: int = node.op.axis or 0
+    axis: int = axis_of(node.op.axis, x.ndim) or 0
     if node.op.axis is None:
         x = hlo.reshape(x, (hlo.product(x.dims),))
     if not repeats.ndim:
@@ -122,15 +123,16 @@ def unique(ctx: Context, node: Any, x: Tensor) -> list[Tensor]:
         found = np.unique(x.literal, *flags, axis=op.axis)
         parts = list(found) if isinstance(found, tuple) else [found]
         return [ctx.constant(parts[0]), *[ctx.constant(part.reshape(-1).astype(np.int64)) for part in parts[1:]]]
-    if op.axis is None:
+    axis = axis_of(op.axis, x.ndim)
+    if axis is None:
         elements = hlo.reshape(x, (hlo.product(x.dims),))
         order, first, ordered = _sorted_elements(ctx, elements, ordering=op.return_index or op.return_inverse)
         starts = hlo.true_places(first, "unique")
         values = hlo.take(ordered, starts, 0)
     else:
-        order, first = _sorted_slices(ctx, x, op.axis)
+        order, first = _sorted_slices(ctx, x, axis)
         starts = hlo.true_places(first, "unique")
-        values = hlo.take(x, hlo.take(order, starts, 0), op.axis)
+        values = hlo.take(x, hlo.take(order, starts, 0), axis)
     results = [hlo.convert(values, x.dtype)]
     if op.return_index:
         results.append(hlo.take(order, starts, 0))

@@ -13,21 +13,26 @@ from ..registry import lowers
 
 @lowers("AllocDiag")
 def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
-    """A vector on the k-th diagonal of a zero matrix; the rest through the op's own inner graph, if it has one.
+    """The last axis on the k-th diagonal of zero matrices, whose axes are where the op says.
 
-    Newer releases write the graph themselves.
+    Where an op has an inner graph, that says it of more than a vector; newer releases write the graph themselves.
     """
     op = node.op
     fgraph = getattr(op, "fgraph", None)
     if fgraph is not None and (x.ndim != 1 or (op.axis1, op.axis2) != (0, 1)):
         return ctx.lower_inner(fgraph.inputs, fgraph.outputs, [x])
-    offset: int = op.offset
-    size: Dim = x.dims[0] + abs(offset)
-    padded = hlo.pad(x, ctx.constant(0, x.dtype), [max(-offset, 0)], [max(offset, 0)])
-    dims = (size, size)
-    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
+    rank, offset = x.ndim + 1, op.offset
+    axes = sorted(axis % rank for axis in (getattr(op, "axis1", 0), getattr(op, "axis2", 1)))
+    size: Dim = x.dims[-1] + abs(offset)
+    before = [0] * (rank - 2)
+    padded = hlo.pad(x, ctx.constant(0, x.dtype), [*before, max(-offset, 0)], [*before, max(offset, 0)])
+    others = [axis for axis in range(rank) if axis not in axes]
+    sizes = {axes[0]: size, axes[1]: size, **dict(zip(others, x.dims[:-1], strict=True))}
+    dims = tuple(sizes[axis] for axis in range(rank))
+    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in axes)
     on_diagonal = hlo.compare("EQ", hlo.add(rows, offset) if offset else rows, columns)
-    return hlo.select(on_diagonal, hlo.broadcast_in_dim(padded, dims, (0,)), ctx.constant(0, x.dtype))
+    spread = hlo.broadcast_in_dim(padded, dims, (*others, axes[0]))
+    return hlo.select(on_diagonal, spread, ctx.constant(0, x.dtype))
 
 
 @lowers("FillDiagonal")

@@ -63,7 +63,7 @@ def _eigenvalues(a: Tensor, b: Tensor | None, lower: bool) -> Tensor:
     return _where_finite(whole, lambda x: hlo.eigh(x)[1:])[0]
 
 
-def _eigenpairs(a: Tensor, b: Tensor | None, lower: bool) -> tuple[Tensor, Tensor]:
+def eigenpairs(a: Tensor, b: Tensor | None, lower: bool) -> tuple[Tensor, Tensor]:
     """The eigenvalues, and the vectors v."""
     whole, factor = _standard(a, b, lower)
     vectors, values = _where_finite(whole, hlo.eigh)
@@ -104,7 +104,7 @@ def eigh(ctx: Context, node: Any, a: Tensor, b: Tensor | None = None) -> tuple[T
 
     Those of complex matrices are complex, whatever the graph says: PyTensor declares them real.
     """
-    values, vectors = _eigenpairs(a, b, _reads_lower(node.op))
+    values, vectors = eigenpairs(a, b, _reads_lower(node.op))
     values, declared = hlo.convert(values, ctx.out_dtype(0)), ctx.out_dtype(1)
     if vectors.dtype.kind == "c" and declared.kind != "c":
         why = (
@@ -187,10 +187,15 @@ def lu(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, ...]:
 
 @lowers("Eig", batched=True)
 def eig(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
-    """Eigenvalues and right eigenvectors."""
-    if ctx.out_dtype().kind != "c":
-        raise UnsupportedGraphError("Eig whose eigenvalues the graph declares real: they may be complex")
+    """Eigenvalues and right eigenvectors; where the graph declares them real (Aesara), those that are not raise."""
     found = _where_finite(hlo.convert(a, _inexact(a)), hlo.eig)
+    if ctx.out_dtype().kind != "c":
+        values = hlo.imag(found[0])
+        rest = hlo.compare("EQ", values, hlo.full_like(values, 0))
+        undecided = hlo.compare("NE", values, values)
+        flag = hlo.reduce_monoid(hlo.or_(rest, undecided), range(values.ndim), "and")
+        ctx.check(flag, "ValueError", "Eig has complex eigenvalues, and the graph declares them real")
+        found = [hlo.real(x) for x in found]
     return [hlo.convert(x, ctx.out_dtype(place)) for place, x in enumerate(found)]
 
 

@@ -197,7 +197,7 @@ def pivot_to_permutations(ctx: Context, node: Any, pivots: Tensor) -> Tensor:
     return hlo.convert(hlo.pivots_to_permutation(pivots, inverse=node.op.inverse), ctx.out_dtype())
 
 
-@lowers("MatrixInverse", batched=True)
+@lowers("MatrixInverse", "Inv", batched=True)
 def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
     """The inverse, by LU; NaN where the matrix is singular, as `Solve` has it."""
     a = hlo.convert(a, ctx.out_dtype())

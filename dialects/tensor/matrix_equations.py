@@ -47,11 +47,24 @@ def trsyl(ctx: Context, node: Any, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     a, b, c = (hlo.convert(x, dtype) for x in (a, b, c))
     if dtype.kind == "c":
         return hlo.triangular_sylvester(a, b, c)
-    turn_a, a = hlo.triangular_form(a)
-    turn_b, b = hlo.triangular_form(b)
-    turned = matrices.matmul(matrices.matmul(matrices.adjoint(turn_a), hlo.convert(c, a.dtype)), turn_b)
+    (turn_a, a), (turn_b, b) = hlo.triangular_form(a), hlo.triangular_form(b)
+    return hlo.real(_turned_sylvester(turn_a, a, turn_b, b, hlo.convert(c, a.dtype)))
+
+
+def _turned_sylvester(turn_a: Tensor, a: Tensor, turn_b: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """X with `U A U^H X + X V B V^H = C`, for triangular A and B, and unitary U and V."""
+    turned = matrices.matmul(matrices.matmul(matrices.adjoint(turn_a), c), turn_b)
     x = matrices.matmul(turn_a, hlo.triangular_sylvester(a, b, turned))
-    return hlo.real(matrices.matmul(x, matrices.adjoint(turn_b)))
+    return matrices.matmul(x, matrices.adjoint(turn_b))
+
+
+def sylvester(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """X with `A X + X B = C`, of any square A and B of C's dtype."""
+    dtype = c.dtype
+    a, b, c = (hlo.convert(x, np.result_type(dtype, np.complex64)) for x in (a, b, c))
+    (a, turn_a), (b, turn_b) = hlo.schur(a), hlo.schur(b)
+    x = _turned_sylvester(turn_a, a, turn_b, b, c)
+    return x if dtype.kind == "c" else hlo.real(x)
 
 
 # ---- tridiagonal systems ---------------------------------------------------------------------------------------------

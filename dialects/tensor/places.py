@@ -11,7 +11,7 @@ from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ..registry import lowers
 from .index import in_range
-from .shape import broadcast_to, common_dims
+from .shape import broadcast_to, common_dims, static_int
 
 
 def _elements(vector: Tensor, count: int) -> list[Tensor]:
@@ -130,12 +130,12 @@ def choose(ctx: Context, node: Any, index: Tensor, choices: Any) -> Tensor:
 
 
 @lowers("PermuteRowElements")
-def permute_row_elements(ctx: Context, node: Any, x: Tensor, order: Tensor) -> Tensor:
+def permute_row_elements(ctx: Context, node: Any, x: Tensor, order: Tensor, *inverse: Tensor) -> Tensor:
     """The elements of each row (along the last axis) in the order that indices say, or put where they say.
 
     An axis but the last stretches where the type says that its size is 1.
     """
-    patterns = [variable.type.broadcastable for variable in node.inputs]
+    patterns = [variable.type.broadcastable for variable in node.inputs[:2]]
     dims = list(x.dims)
     for axis, flags in enumerate(zip(*patterns, strict=True)):
         if not any(flags) or axis == x.ndim - 1:
@@ -145,7 +145,9 @@ def permute_row_elements(ctx: Context, node: Any, x: Tensor, order: Tensor) -> T
     x, order = (hlo.broadcast_in_dim(operand, tuple(dims), range(len(dims))) for operand in (x, order))
     last = len(dims) - 1
     places = hlo.convert(in_range(ctx, order, dims[last], last), INT64)
-    if not node.op.inverse:
+    # A property in PyTensor, an operand in Aesara.
+    inverted = static_int(ctx, inverse[0], "which way PermuteRowElements goes") if inverse else node.op.inverse
+    if not inverted:
         return _take_along(ctx, x, places, last)
     axes = list(range(len(dims)))
     return hlo.scatter(

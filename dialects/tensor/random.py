@@ -1,8 +1,8 @@
 """Random variables: JAX's samplers, imported as private functions, on keys that are tensors.
 
 In: a key as uint32[..., 2], `size`, and parameters. Out: the draw. Two kinds of nodes come here: those of
-`pytensor_ops`, which take the place of a graph's random variables where the program has one key for all of them (see
-`keys`), and PyTensor's own, where each generator is an argument of its own and its next state a result.
+`random/key_ops.py`, which take the place of a graph's random variables where the program has one key for all of them
+(see `keys`), and PyTensor's own, where each generator is an argument of its own and its next state a result.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from ..releases import draw_parts
 
 
 def refused(op: Any) -> Sequence[str]:
@@ -31,12 +32,13 @@ def refused(op: Any) -> Sequence[str]:
 
 
 @lowers("RandomVariable", unsupported=refused)
-def random_variable(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> list[Tensor]:
+def random_variable(ctx: Context, node: Any, key: Tensor, *operands: Any) -> list[Tensor]:
     """The generator is a key: `next, subkey = jax.random.split(key)`, and the draw is made with the subkey."""
     keys = split_key(ctx, key, 2)
     following, subkey = (hlo.reshape(hlo.slice(keys, [i, 0], [i + 1, 2]), (2,)) for i in range(2))
-    variables = [node.inputs[0], *node.inputs[2:]]
-    return [following, draw(ctx, node.op, 0, variables, subkey, size, parameters)]
+    op, _, variables = draw_parts(node.op, node.inputs)
+    _, size, parameters = draw_parts(node.op, [key, *operands])
+    return [following, draw(ctx, op, 0, [node.inputs[0], *variables], subkey, size, parameters)]
 
 
 def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
@@ -72,7 +74,7 @@ def draw(
         variables: those of the key and the parameters: an axis stretches where the type says that its size is 1.
         key: uint32[batch..., 2].
         size: the draw's own sizes as an integer vector, or no tensor: those of the parameters.
-        parameters: [batch..., size..., core...].
+        parameters: [batch..., size..., core...]; the first axes of `size` may be missing.
 
     Raises:
         DataDependentSizeError: the size is computed from data.
@@ -82,15 +84,24 @@ def draw(
     from ..random import sampling
 
     name = type(op).__name__.removesuffix("RV").lower()
-    sizes, shapes = _shapes(ctx, op, batch_ndim, variables, [key, *parameters], size)
-    fixed = all(type(dim) is int for dim in sizes)
     counted = {
         place: _counts(ctx, parameters[place], op.ndims_params[place], name)
         for place in sampling.counting_parameters(op)
     }
-    _check_choice(ctx, op, parameters, counted)
-    operands, mapped = [hlo.reshape(key, shapes[0])], [_mapped(variables[0], batch_ndim)]
-    for place, (x, variable, shape) in enumerate(zip(parameters, variables[1:], shapes[1:], strict=True)):
+    stretches = [tuple(getattr(v.type, "broadcastable", ())) for v in variables]  # a generator has none
+    own = [x.ndim - batch_ndim - core for x, core in zip(parameters, op.ndims_params, strict=True)]
+    rank = size.dims[0] if isinstance(size, Tensor) else max(own, default=0)
+    parameters = list(parameters)
+    for place, missing in enumerate(rank - count for count in own):
+        if missing > 0 and place not in counted:
+            parameters[place] = hlo.expand_dims(parameters[place], range(batch_ndim, batch_ndim + missing))
+            before, after = stretches[place + 1][:batch_ndim], stretches[place + 1][batch_ndim:]
+            stretches[place + 1] = (*before, *(True,) * missing, *after)
+    sizes, shapes = _shapes(ctx, op, batch_ndim, stretches, [key, *parameters], size)
+    fixed = all(type(dim) is int for dim in sizes)
+    _check_choice(ctx, op, parameters, counted, sizes)
+    operands, mapped = [hlo.reshape(key, shapes[0])], [_mapped(stretches[0], batch_ndim)]
+    for place, (x, flags, shape) in enumerate(zip(parameters, stretches[1:], shapes[1:], strict=True)):
         if place in counted:
             ones = (1,) * (batch_ndim + len(sizes))
             x, shape = hlo.full(ctx.builder, ctx.constant(False), (*ones, *counted[place])), (*ones, *counted[place])
@@ -98,7 +109,7 @@ def draw(
         if not fixed and len(operands) == 1:  # what tells JAX the sizes
             x = hlo.broadcast(x, (*shape[:batch_ndim], *sizes, *shape[batch_ndim + len(sizes) :]))
         operands.append(x)
-        mapped.append((False,) * batch_ndim if place in counted else _mapped(variable, batch_ndim))
+        mapped.append((False,) * batch_ndim if place in counted else _mapped(flags, batch_ndim))
     if not fixed and len(operands) == 1:
         raise UnsupportedGraphError(f"{name} of size {', '.join(map(str, sizes))}: JAX needs one that is known")
     function = sampling.Sampling(
@@ -111,9 +122,9 @@ def draw(
     return hlo.import_function(name, function, operands, rules.rules(within=True))
 
 
-def _mapped(variable: Any, batch_ndim: int) -> tuple[bool, ...]:
-    """Whether a variable has each batch axis, or is the same along it."""
-    return tuple(not flag for flag in variable.type.broadcastable[:batch_ndim]) if batch_ndim else ()
+def _mapped(stretches: Sequence[bool], batch_ndim: int) -> tuple[bool, ...]:
+    """Whether an operand has each batch axis, or is the same along it."""
+    return tuple(not flag for flag in stretches[:batch_ndim])
 
 
 def _counts(ctx: Context, parameter: Tensor, rank: int, name: str) -> tuple[Dim, ...]:
@@ -134,12 +145,22 @@ def _counts(ctx: Context, parameter: Tensor, rank: int, name: str) -> tuple[Dim,
     return dims
 
 
-def _check_choice(ctx: Context, op: Any, parameters: Sequence[Tensor], counted: Mapping[int, tuple[Dim, ...]]) -> None:
+def _check_choice(
+    ctx: Context,
+    op: Any,
+    parameters: Sequence[Tensor],
+    counted: Mapping[int, tuple[Dim, ...]],
+    sizes: Sequence[Dim],
+) -> None:
     """There must be as many items as are chosen, and as many with a chance."""
-    if type(op).__name__ != "ChoiceWithoutReplacement":
+    if not getattr(op, "replace", True):  # Aesara's, whose size is how many are chosen
+        (items, *chances), shape = parameters, sizes
+    elif type(op).__name__ == "ChoiceWithoutReplacement":
+        items, *chances, _ = parameters
+        shape = counted[len(parameters) - 1]
+    else:
         return
-    items, *chances, _ = parameters
-    (wanted, last) = (fold(operator.mul, counted[len(parameters) - 1], 1), "the items of a choice without replacement")
+    (wanted, last) = (fold(operator.mul, shape, 1), "the items of a choice without replacement")
     total = counted[0][0] if 0 in counted else items.dims[items.ndim - op.ndims_params[0]]
     ctx.at_least(total, wanted, last)
     for p in chances:
@@ -160,7 +181,7 @@ def _signatures(op: Any) -> list[tuple[str, ...]]:
 
 
 def _shapes(
-    ctx: Context, op: Any, batch_ndim: int, variables: Sequence[Any], operands: Sequence[Tensor], size: Any
+    ctx: Context, op: Any, batch_ndim: int, stretches: Sequence[Sequence[bool]], operands: Sequence[Tensor], size: Any
 ) -> tuple[tuple[Dim, ...], list[tuple[Dim, ...]]]:
     """The draw's own sizes, and the operands' shapes in which equal sizes are one dimension.
 
@@ -180,8 +201,7 @@ def _shapes(
         for axis, dim in enumerate(given):
             ctx.at_least(dim, 0, f"size {axis} of {type(op).__name__}")
             known[batch_ndim + axis] = dim
-    for x, variable, core, count in zip(operands, variables, signatures, counts, strict=True):
-        flags = getattr(variable.type, "broadcastable", ())  # a generator has none
+    for x, flags, core, count in zip(operands, stretches, signatures, counts, strict=True):
         for axis in range(count):
             if not flags[axis]:
                 meet(axis, x.dims[axis])
@@ -194,7 +214,6 @@ def _shapes(
         return dim if type(dim) is int else canonical(dim)
 
     shapes = []
-    for variable, core, count in zip(variables, signatures, counts, strict=True):
-        flags = getattr(variable.type, "broadcastable", ())  # a generator has none
+    for flags, core, count in zip(stretches, signatures, counts, strict=True):
         shapes.append((*(1 if flags[axis] else final(axis) for axis in range(count)), *map(final, core)))
     return tuple(final(axis) for axis in range(batch_ndim, rank)), shapes

@@ -14,7 +14,7 @@ from ...codegen.builder import INT64, Monoid, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ..registry import lowers
-from ..releases import with_initial
+from ..releases import axis_of, with_initial
 
 _MONOIDS: dict[str, Monoid] = {
     "Add": "add",
@@ -29,7 +29,7 @@ _MONOIDS: dict[str, Monoid] = {
 }
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that are reduced; of a number none, as NumPy takes axis 0 and -1 of it."""
     if axis is None or ndim == 0:
         return tuple(range(ndim))
@@ -45,7 +45,7 @@ def _unsupported(op: Any) -> Sequence[str]:
 def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
     """Reduction of axes with a monoid, accumulated in `acc_dtype`."""
     op = node.op
-    axes = _axes(op.axis, x.ndim)
+    axes = reduced_axes(op.axis, x.ndim)
     dtype = ctx.out_dtype()
     name = type(op.scalar_op).__name__
     if name == "MulWithoutZeros":
@@ -113,7 +113,7 @@ def _accumulator(op: Any, input_dtype: np.dtype[Any], output: np.dtype[Any]) -> 
 @lowers("Argmax", "MaxAndArgmax")
 def argmax(ctx: Context, node: Any, x: Tensor) -> Any:
     """Index of the first largest element (NaN counts as largest) over one or several axes, flattened in order."""
-    axes = sorted(_axes(node.op.axis, x.ndim))
+    axes = sorted(reduced_axes(node.op.axis, x.ndim))
     for axis in axes:
         ctx.at_least(x.dims[axis], 1, f"argmax over axis {axis} of no elements")
     flat, place = x, axes[0] if axes else 0
@@ -133,7 +133,7 @@ def argmax(ctx: Context, node: Any, x: Tensor) -> Any:
 @lowers("CumOp")
 def cumulative(ctx: Context, node: Any, x: Tensor) -> Tensor:
     """Running sum or product along an axis, or over all elements in order."""
-    axis = node.op.axis
+    axis = axis_of(node.op.axis, x.ndim)
     if axis is None:
         x, axis = hlo.reshape(x, (hlo.product(x.dims),)), 0
     return hlo.cumulative(hlo.convert(x, ctx.out_dtype()), axis, "add" if node.op.mode == "add" else "multiply")
@@ -152,7 +152,7 @@ def _shifted(ctx: Context, x: Tensor, axes: Sequence[int]) -> Tensor:
 def softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
     """exp(x - max) / sum(exp(x - max)) over the op's axes."""
     x = hlo.convert(x, ctx.out_dtype())
-    axes = _axes(node.op.axis, x.ndim)
+    axes = reduced_axes(node.op.axis, x.ndim)
     weights = hlo.exponential(_shifted(ctx, x, axes))
     return hlo.divide(weights, _restored(ctx, hlo.reduce_monoid(weights, axes, "add"), x, axes))
 
@@ -161,7 +161,7 @@ def softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
 def log_softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
     """x - max - log(sum(exp(x - max))) over the op's axes."""
     x = hlo.convert(x, ctx.out_dtype())
-    axes = _axes(node.op.axis, x.ndim)
+    axes = reduced_axes(node.op.axis, x.ndim)
     shifted = _shifted(ctx, x, axes)
     total = hlo.log(hlo.reduce_monoid(hlo.exponential(shifted), axes, "add"))
     return hlo.subtract(shifted, _restored(ctx, total, x, axes))
@@ -170,7 +170,7 @@ def log_softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
 @lowers("SoftmaxGrad")
 def softmax_grad(ctx: Context, node: Any, gradient: Tensor, value: Tensor) -> Tensor:
     """dy * sm - sm * sum(dy * sm) over the op's axes."""
-    axes = _axes(node.op.axis, value.ndim)
+    axes = reduced_axes(node.op.axis, value.ndim)
     gradient, value = hlo.convert(gradient, ctx.out_dtype()), hlo.convert(value, ctx.out_dtype())
     product = hlo.multiply(gradient, value)
     total = _restored(ctx, hlo.reduce_monoid(product, axes, "add"), value, axes)

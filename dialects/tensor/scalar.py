@@ -55,7 +55,7 @@ _REAL_ONLY = """
     Clip IntDiv FloorDivide Mod Softplus Log1mexp
     Deg2Rad Rad2Deg ArcTan2 Erf Erfc Erfcx Erfinv Erfcinv Owens_t Gamma GammaLn Psi TriGamma PolyGamma GammaInc
     GammaIncC GammaIncInv GammaIncCInv GammaU GammaL BetaInc BetaIncInv Hyp2F1 I0 I1
-    Ive Kve J0 J1 Jv
+    Iv Ive Kve J0 J1 Jv
 """
 
 

@@ -278,7 +278,7 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     axis = axis_property(node.op)
     parts = list(operands)
     if axis is None:
-        axis, parts = _static_int(ctx, parts[0], "the axis of Join"), parts[1:]
+        axis, parts = static_int(ctx, parts[0], "the axis of Join"), parts[1:]
     axis %= parts[0].ndim
     dtype = ctx.out_dtype()
     known = [x.sizes for x in parts]
@@ -291,7 +291,8 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     return hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis)
 
 
-def _static_int(ctx: Context, x: Tensor, what: str) -> int:
+def static_int(ctx: Context, x: Tensor, what: str) -> int:
+    """An integer scalar that must be known when the graph is lowered."""
     if isinstance(x.sizes, int):
         return x.sizes
     raise UnsupportedGraphError(f"{what} is computed at {ctx.builder.where}; it must be a constant integer")
@@ -302,7 +303,7 @@ def split(ctx: Context, node: Any, x: Tensor, *operands: Tensor) -> tuple[Tensor
     """Cuts an axis into pieces of given sizes."""
     axis = axis_property(node.op)
     if axis is None:
-        axis = _static_int(ctx, operands[0], "the axis of Split")
+        axis = static_int(ctx, operands[0], "the axis of Split")
     axis %= x.ndim
     count = node.op.len_splits
     given = operands[-1]
@@ -459,8 +460,9 @@ def _moved(places: Tensor, by: Tensor | int) -> Tensor:
 def extract_diag(ctx: Context, node: Any, x: Tensor) -> Tensor:
     """`numpy.diagonal`: the diagonal becomes the last axis."""
     op = node.op
-    first, second = sorted((op.axis1, op.axis2))
-    offset = op.offset if op.axis1 < op.axis2 else -op.offset
+    given = [axis % x.ndim for axis in (op.axis1, op.axis2)]
+    first, second = sorted(given)
+    offset = op.offset if given == [first, second] else -op.offset
     rows, columns = x.dims[first], x.dims[second]
     length = maximum(minimum(rows - max(-offset, 0), columns - max(offset, 0)), 0)
     places = hlo.iota(ctx.builder, (length, 1), 0, INT64)

@@ -86,6 +86,21 @@ def _correlated(ctx: Context, x: Tensor, kernel: Tensor, padding: list[Dim]) -> 
     return hlo.complex(real, hlo.add(hlo.correlate(a, d, padding), hlo.correlate(b, c, padding)))
 
 
+@lowers("Convolve")
+def convolve_vectors(ctx: Context, node: Any, x: Tensor, kernel: Tensor) -> Tensor:
+    """`numpy.convolve` (an op with a mode in Aesara); "same" is the middle of all places, as long as the longer one."""
+    mode, size, length = node.op.mode, x.dims[0], kernel.dims[0]
+    for dim in (size, length):
+        ctx.at_least(dim, 1, "size 0 of an operand of Convolve")
+    padding = maximum(length - size, 0) if mode == "valid" else length - 1
+    kernel = hlo.reshape(hlo.reverse(kernel, [0]), (1, length))
+    found = _correlated(ctx, hlo.reshape(x, (1, size)), kernel, [padding])
+    found = hlo.reshape(found, found.dims[1:])
+    if mode != "same":
+        return found
+    return hlo.slice_axis(found, 0, (minimum(size, length) - 1) // 2, maximum(size, length))
+
+
 @lowers("Bartlett")
 def bartlett(ctx: Context, node: Any, length: Tensor) -> Tensor:
     """`numpy.bartlett`: a triangle from 0 to 1 and back; empty for a negative length, 1 for a length of 1."""

@@ -298,6 +298,17 @@ for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Ive": "ive", "Kve": "kve
 _written("Hyp2F1", "hypergeometric", "hyp2f1")
 
 
+@to_output("Iv")
+def _iv(dtype: DType, v: Tensor, x: Tensor) -> Tensor:
+    """`scipy.special.iv`, from the function that is scaled by `exp(-|x|)`."""
+
+    def grown(v: Tensor, x: Tensor) -> Tensor:
+        scaled = hlo.import_elementwise("ive", _jax_module("bessel").ive, [v, x], x.dtype)
+        return hlo.multiply(scaled, hlo.exponential(hlo.abs(x)))
+
+    return _in_float64(dtype, (v, x), grown)
+
+
 @to_output("GammaIncInv")
 def _gammaincinv(dtype: DType, *operands: Tensor) -> Tensor:
     """`scipy.special.gammaincinv`."""

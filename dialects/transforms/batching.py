@@ -21,6 +21,7 @@ from ..library import Library
 from ..registry import LIBRARIES
 from ..releases import axis_property, inner_graph
 from ..walk import order
+from . import plain_batching
 
 Rule = Callable[["Batch", Any, list[Any]], Sequence[Any] | None]
 
@@ -228,11 +229,15 @@ class Batch:
         return results
 
     def _default(self, node: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        """The library's own batched node."""
+        """The op's or the library's own batched node, or what stands in for the library's."""
+        own = getattr(node.op, "batched_node", None)  # of our ops
+        if own is not None:
+            found: Sequence[Any] = own(node, *operands).outputs
+            return found
         try:
             vectorize_node = self.library.module("graph.replace")._vectorize_node
         except (ImportError, AttributeError):
-            raise BatchingError("this graph library cannot vectorize a graph") from None
+            return plain_batching.batched(self, node, operands)
         made = vectorize_node(node.op, node, *operands)
         outputs: Sequence[Any] = made.outputs if hasattr(made, "outputs") else made
         return outputs

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...codegen.errors import BatchingError
-from ..releases import axis_property, inner_graph, unflatten
+from ..releases import axis_of, axis_property, inner_graph, unflatten
 from ..walk import order
 from .batching import Batch, batches, find, has_own_derivatives, is_inner_graph
 
@@ -53,7 +53,7 @@ def _reshape(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any] | No
 def _repeat(batch: Batch, node: Any, operands: list[Any]) -> Sequence[Any]:
     batch.refuse(node, operands, [1], "the counts")
     x, repeats = operands
-    axis = node.op.axis
+    axis = axis_of(node.op.axis, node.inputs[0].type.ndim)
     if axis is None:  # before PyTensor 3: all elements in order
         x, axis = x.flatten(2) if x.type.ndim > 1 else x.dimshuffle(0, "x"), 0
     return [type(node.op)(axis=axis + 1)(x, repeats)]

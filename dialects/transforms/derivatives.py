@@ -204,15 +204,8 @@ class Transforms:
     def _replace(self, outputs: list[Any], replacements: dict[Any, Any]) -> list[Any]:
         if not outputs:
             return outputs
-        replaced: list[Any] = self._clone_replace()(outputs, replacements)
+        replaced: list[Any] = self._library.clone_replace(outputs, replacements)
         return replaced
-
-    def _clone_replace(self) -> Callable[..., Any]:
-        try:
-            clone_replace: Callable[..., Any] = self._library.module("graph.replace").clone_replace
-        except ImportError:  # Aesara
-            clone_replace = self._library.module("graph.basic").clone_replace
-        return clone_replace
 
 
 def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:

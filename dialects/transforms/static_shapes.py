@@ -55,5 +55,8 @@ def _look_up(basic: Any, shape: Any) -> tuple[Sequence[Any], Sequence[int | None
 
 
 def _value(basic: Any, size: Any) -> int | None:
-    found = basic.get_scalar_constant_value(size, elemwise=False, max_recur=8, raise_not_constant=False)
-    return None if hasattr(found, "type") else int(found)
+    try:
+        found = basic.get_scalar_constant_value(size, elemwise=False, max_recur=8)
+    except basic.NotScalarConstantError:
+        return None
+    return int(found)

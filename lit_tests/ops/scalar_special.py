@@ -83,6 +83,8 @@ show_scalar(psm.j1, "float64")
 show_scalar(psm.jv, "float64", "float64")
 # CHECK-NEXT: Ive: @ive(x, y) : f64
 show_scalar(psm.ive, "float64", "float64")
+# CHECK-NEXT: Iv: multiply(@ive(x, y), exponential(abs(y))) : f64
+show_scalar(older("iv", "Iv"), "float64", "float64")
 # CHECK-NEXT: Kve: @kve(x, y) : f64
 show_scalar(psm.kve, "float64", "float64")
 # CHECK-NEXT: NdtriExp: ... select(...) : f64

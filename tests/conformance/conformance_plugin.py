@@ -1,4 +1,4 @@
-"""pytest plugin: PyTensor's own tests in hlograph's mode, as they are. `run.py` starts it.
+"""pytest plugin: PyTensor's or Aesara's own tests in hlograph's mode, as they are. `run.py` starts it.
 
 Whatever names JAX's mode or linker gets ours (`--suite jax`), or ours is the default mode (other suites). Of each test
 it is counted how many functions were compiled in our mode: one that compiles none says nothing of it. With
@@ -8,6 +8,7 @@ it is counted how many functions were compiled in our mode: one that compiles no
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -25,7 +26,13 @@ from table import row_of
 
 REPORT = Path(os.environ["CONFORMANCE_REPORT"])
 BACKEND = os.environ["CONFORMANCE_BACKEND"]
-INSTEAD_OF_JAX = BACKEND == "hlograph" and os.environ["CONFORMANCE_SUITE"] == "jax"
+LIBRARY = os.environ["CONFORMANCE_LIBRARY"]
+INSTEAD_OF_JAX = BACKEND == "hlograph" and os.environ["CONFORMANCE_SUITE"] in ("jax", "aesara")
+
+
+def module(path: str) -> Any:
+    """A module of the library."""
+    return importlib.import_module(f"{LIBRARY}.{path}")
 
 
 @dataclass
@@ -52,19 +59,16 @@ running = Running()
 
 def install() -> None:
     """Our mode wherever JAX's is named, or as the default."""
-    import pytensor.compile as compiling
-    import pytensor.compile.mode as modes
-    import pytensor.link.jax.dispatch  # noqa: F401  it sets JAX's x64 flag, on which the tests count
-    from pytensor.compile import maker
-    from pytensor.configdefaults import config
-    from pytensor.link.jax.linker import JAXLinker
-    from pytensor.link.vm import VMLinker
-
-    import hlograph.pytensor
-
-    ours = (
-        hlograph.Mode() if BACKEND == "hlograph" else modes.Mode(VMLinker(use_cloop=False, c_thunks=False), "fast_run")
-    )
+    compiling, modes = module("compile"), module("compile.mode")
+    module("link.jax.dispatch")  # it sets JAX's x64 flag, on which the tests count
+    config, JAXLinker = module("configdefaults").config, module("link.jax.linker").JAXLinker
+    hlograph = importlib.import_module(f"hlograph.{LIBRARY}")
+    python = module("link.vm").VMLinker(use_cloop=False, c_thunks=False)
+    ours = hlograph.Mode() if BACKEND == "hlograph" else modes.Mode(python, "fast_run")
+    try:
+        maker = module("compile.maker")
+    except ImportError:  # Aesara
+        maker = module("compile.function.types")
     _count_compiled(maker)
     if not INSTEAD_OF_JAX:
         config.mode = ours
@@ -84,8 +88,7 @@ def install() -> None:
 
 def _without_jax(query: Any, ours: Any) -> Any:
     """The rewrites that a test asks for, with ours in the place of those for JAX."""
-    from pytensor.graph.rewriting.db import RewriteDatabaseQuery
-
+    RewriteDatabaseQuery = module("graph.rewriting.db").RewriteDatabaseQuery
     if not isinstance(query, RewriteDatabaseQuery):
         return query
     own = [tag for tag in ours.include if tag not in ("fast_run", "fast_compile")]
@@ -97,8 +100,7 @@ def _without_jax(query: Any, ours: Any) -> Any:
 
 
 def _count_compiled(maker: Any) -> None:
-    from pytensor.compile.mode import get_mode
-
+    get_mode = module("compile.mode").get_mode
     init = maker.FunctionMaker.__init__
 
     def counted(self: Any, inputs: Any, outputs: Any, mode: Any = None, *args: Any, **options: Any) -> None:
@@ -173,11 +175,23 @@ def _warns(*args: Any, **options: Any) -> Any:
     return _either() if running.kind in ("beyond", "partly") else pytest.warns(*args, **options)
 
 
+def _is_of_tests(name: str, module: Any) -> bool:
+    """Whether a module holds tests; the folders of some are packages, and those of others are not."""
+    file = getattr(module, "__file__", None) or ""
+    return name.startswith("tests.") or file.startswith(str(Path.cwd() / "tests"))
+
+
 def _dress(module: Any) -> None:
     if INSTEAD_OF_JAX and isinstance(getattr(module, "jax", None), types.ModuleType):
         module.jax = _Beside(module.jax, Array=AnyArray)
     if getattr(module, "pytest", None) is pytest:
         module.pytest = _Beside(pytest, raises=_raises, warns=_warns)
+
+
+@pytest.fixture
+def benchmark() -> Any:
+    """Calls a function; what pytest-benchmark has by this name also measures it."""
+    return lambda function, *args, **named: function(*args, **named)
 
 
 # ---- what pytest calls ----------------------------------------------------------------------------------------------
@@ -194,10 +208,10 @@ def pytest_sessionstart(session: Any) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     for name, module in list(sys.modules.items()):
-        if BACKEND == "hlograph" and name.startswith("tests."):
+        if BACKEND == "hlograph" and _is_of_tests(name, module):
             _dress(module)
     for item in items:
-        kind, reason = row_of(item.nodeid)[1:]
+        kind, reason = row_of(item.nodeid, LIBRARY)[1:]
         if kind == "left out":
             _left_out[item.nodeid] = reason
         elif kind == "beyond":
@@ -211,10 +225,9 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: Any) -> Iterator[None]:
-    from pytensor.configdefaults import config
-
+    config = module("configdefaults").config
     global running
-    running = Running(row_of(item.nodeid).kind)
+    running = Running(row_of(item.nodeid, LIBRARY).kind)
     default = config.change_flags(mode="JAX") if running.kind == "default" else contextlib.nullcontext()
     with default:
         yield

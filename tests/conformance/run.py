@@ -1,15 +1,18 @@
-"""PyTensor's own tests in hlograph's mode, counted.
+"""PyTensor's own tests in hlograph's mode, counted; or Aesara's, where that is installed.
 
     python tests/conformance/run.py [--suite jax|scan|tensor|math|more] [--backend python] [--jobs 2] [tests ...]
+    build/aesara/bin/python tests/conformance/run.py [--suite aesara|aesara-tensor|aesara-scan] ...
 
-Their text is PyTensor's, and comes into build/conformance: from its repository (PYTENSOR_GIT is another place of it),
-by the tag of the release that is installed or else of its minor version; or from the source distribution.
+Their text is the library's, and comes into build/conformance: from its repository (PYTENSOR_GIT or AESARA_GIT is
+another place of it), by the tag of the release that is installed or else of its minor version; or from the source
+distribution.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import os
 import subprocess
@@ -26,6 +29,12 @@ SUITES = {
     "tensor": [f"tests/tensor/test_{name}.py" for name in ("elemwise", "shape", "basic", "subtensor")],
     "math": ["tests/tensor/test_math.py", "tests/tensor/linalg"],
     "sparse": ["tests/sparse"],
+    "aesara": ["tests/link/jax"],
+    "aesara-tensor": [
+        f"tests/tensor/test_{name}.py" for name in ("basic", "elemwise", "subtensor", "math", "extra_ops")
+    ],
+    "aesara-random": ["tests/tensor/random/test_basic.py"],
+    "aesara-scan": ["tests/scan/test_basic.py"],
     "more": [
         *(f"tests/tensor/test_{name}.py" for name in ("extra_ops", "pad", "reshape", "sort", "blockwise", "einsum")),
         *("tests/tensor/test_special.py", "tests/test_ifelse.py", "tests/test_gradient.py", "tests/test_raise_op.py"),
@@ -34,31 +43,36 @@ SUITES = {
 }
 
 
+LIBRARY = "pytensor" if importlib.util.find_spec("pytensor") else "aesara"
+DEFAULT = {"pytensor": ("jax", "scan"), "aesara": ("aesara", "aesara-tensor", "aesara-random", "aesara-scan")}
+
+
 def sources(version: str) -> Path:
     """The folder with the tests of a release, fetched when it is not there."""
-    folder = BUILD / f"pytensor-{version}"
+    folder = BUILD / f"{LIBRARY}-{version}"
     if (folder / "tests" / "link" / "jax").exists():
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     archive, fetched = BUILD / "tests.tar", str(BUILD / "fetched.git")
-    urls = dict(line.split(", ", 1) for line in importlib.metadata.metadata("pytensor").get_all("Project-URL"))
-    repository = os.environ.get("PYTENSOR_GIT") or next(url for x, url in urls.items() if x.lower() == "repository")
+    urls = dict(line.split(", ", 1) for line in importlib.metadata.metadata(LIBRARY).get_all("Project-URL"))
+    names = ("repository", "source")
+    repository = os.environ.get(f"{LIBRARY.upper()}_GIT") or next(url for x, url in urls.items() if x.lower() in names)
     _git("init", "-q", "--bare", fetched)
     for tag in (f"rel-{version}", f"rel-{version.rpartition('.')[0]}.0"):
         if _git("-C", fetched, "fetch", "-q", "--depth", "1", repository, f"refs/tags/{tag}"):
-            print(f"tests of {tag}, for PyTensor {version}")
+            print(f"tests of {tag}, for {LIBRARY} {version}")
             _git("-C", fetched, "archive", "-o", str(archive), "FETCH_HEAD", "tests", "conftest.py")
             break
     else:
         archive = _distribution(version)
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
-    inside = folder / f"pytensor-{version}"
+    inside = folder / f"{LIBRARY}-{version}"
     if inside.exists():
         for name in ("tests", "conftest.py"):
             (inside / name).rename(folder / name)
     if not (folder / "tests" / "link" / "jax").exists():
-        sys.exit(f"what was fetched of PyTensor {version} has no tests/link/jax: set PYTENSOR_GIT to a clone of it")
+        sys.exit(f"what was fetched has no tests/link/jax: set {LIBRARY.upper()}_GIT to a clone of {LIBRARY}")
     (folder / "pytest.ini").touch()
     return folder
 
@@ -71,13 +85,13 @@ def _distribution(version: str) -> Path:
         "-q",
         "--no-deps",
         "--no-binary",
-        "pytensor",
+        LIBRARY,
         "-d",
         str(BUILD),
-        f"pytensor=={version}",
+        f"{LIBRARY}=={version}",
     ]
     subprocess.run([sys.executable, "-m", *command], check=True)
-    return next(BUILD.glob(f"pytensor-{version}.tar.gz"))
+    return next(BUILD.glob(f"{LIBRARY}-{version}.tar.gz"))
 
 
 def _git(*arguments: str) -> bool:
@@ -92,9 +106,10 @@ def run(folder: Path, suite: str, tests: list[str], jobs: int, backend: str) -> 
         **os.environ,
         "CONFORMANCE_SUITE": suite,
         "CONFORMANCE_BACKEND": backend,
+        "CONFORMANCE_LIBRARY": LIBRARY,
         "CONFORMANCE_REPORT": str(report),
         "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent.parent)]),
-        "PYTENSOR_FLAGS": f"base_compiledir={BUILD / 'compiled'}",
+        f"{LIBRARY.upper()}_FLAGS": f"base_compiledir={BUILD / 'compiled'}",
         "JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu"),
     }
     options = ["-q", "-p", "conformance_plugin", "-p", "no:cacheprovider", f"--rootdir={folder}", "--confcutdir=."]
@@ -123,12 +138,12 @@ def show(report: Path, ours: Path) -> bool:
         apart[f"left out: {reason}"].append(name)
     failed = []
     for name, result in results.items():
-        outcome, (_, kind, reason) = result["outcome"], row_of(name)
+        outcome, (_, kind, reason) = result["outcome"], row_of(name, LIBRARY)
         if kind == "beyond":
             done = outcome == "passed" and not result.get("refused")
             apart[f"what JAX cannot do: {'done' if done else 'not done'}"].append(name)
         elif outcome in ("skipped", "expected to fail"):
-            apart[f"{outcome}, as PyTensor says"].append(name)
+            apart[f"{outcome}, as the library says"].append(name)
         elif outcome == "passed" and not result.get("used"):
             apart["compiled nothing in the mode"].append(name)
         else:
@@ -151,13 +166,13 @@ def show(report: Path, ours: Path) -> bool:
 def main() -> int:
     """The exit status: 0 where tests were run, whatever became of them."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--suite", choices=SUITES, default=None, help="jax and scan, when none is named")
+    parser.add_argument("--suite", choices=SUITES, default=None, help="by default JAX's tests and Scan's")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--backend", choices=("hlograph", "python"), default="hlograph")
     parser.add_argument("tests", nargs="*", help="some tests of the suite")
     options = parser.parse_args()
-    folder = sources(importlib.metadata.version("pytensor"))
-    for suite in [options.suite] if options.suite else ["jax", "scan"]:
+    folder = sources(importlib.metadata.version(LIBRARY))
+    for suite in [options.suite] if options.suite else DEFAULT[LIBRARY]:
         report = run(folder, suite, options.tests or SUITES[suite], options.jobs, options.backend)
         if not report.exists():
             print(f"{suite}: pytest has run nothing", file=sys.stderr)

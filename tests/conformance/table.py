@@ -13,6 +13,7 @@ The first pattern that a test matches counts. What is in no row is run as it sta
 from __future__ import annotations
 
 import fnmatch
+import importlib
 from typing import NamedTuple
 
 
@@ -173,9 +174,10 @@ TABLE = [
 ]
 
 
-def row_of(name: str) -> Row:
-    """How a test is read, by its pytest id."""
-    for row in TABLE:
+def row_of(name: str, library: str = "pytensor") -> Row:
+    """How a test of a library is read, by its pytest id."""
+    table = TABLE if library == "pytensor" else importlib.import_module(f"{library}_table").TABLE
+    for row in table:
         if fnmatch.fnmatchcase(name, row.pattern):
             return row
     return Row(name, "", "")

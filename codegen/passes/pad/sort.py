@@ -88,7 +88,7 @@ def _last(block: ir.Block, dtype: DType) -> Any:
             kind = str(operation.attributes["compare_type"]) if "compare_type" in operation.attributes else ""
             names[operation.results[0]] = (direction, "TOTALORDER" in kind, *operands)
         elif operation.name == "stablehlo.constant":
-            names[operation.results[0]] = ("constant", str(operation.attributes["value"]).partition(" :")[0])
+            names[operation.results[0]] = ("constant", str(operation).partition(" = ")[2].partition(" :")[0])
         else:
             for value in operation.results:
                 names[value] = (operation.name, *operands)

@@ -20,7 +20,7 @@ import hlograph
 from hlograph.codegen.errors import UnsupportedGraphError
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys
-from hlograph.dialects.random.ops import Draw, SplitKey, key_variable
+from hlograph.dialects.random.pytensor_ops import Draw, SplitKey
 
 PYTENSOR = library("pytensor")
 KEY = np.array([3, 1415], np.uint32)
@@ -199,7 +199,7 @@ def test_other_readers_of_a_generator_are_refused():
 
 
 def test_shapes():
-    key, size = key_variable(), pt.lvector("size")
+    key, size = pt.tensor("key", shape=(2,), dtype="uint32"), pt.lvector("size")
     keys_, matrix = pt.tensor("keys", shape=(5, 2), dtype="uint32"), pt.dmatrix("matrix")
     op = normal(0.0, 1.0).owner.op
     assert SplitKey(3)(keys_).type.shape == (5, 3, 2)

@@ -1,52 +1,72 @@
-"""PyTensor ops that take the place of random variables: pure functions of a key.
+"""Ops that take the place of random variables, pure functions of a key, without the class `Op` that they extend.
 
 In: a key, as uint32[2]. Out: other keys, draws. `keys` puts these ops in place of a graph's random variables, so that
-the graph is one of tensors alone: it can be rewritten, batched and evaluated as any other. PyTensor's own evaluation
-(`perform`) calls JAX's sampler. Imports PyTensor: only for where its graphs are read.
+the graph is one of tensors alone: it can be rewritten, batched and evaluated as any other. The library's own evaluation
+(`perform`) calls JAX's sampler. `pytensor_ops.py` and `aesara_ops.py` put them in front of their library's `Op`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pytensor import gradient
-from pytensor.graph.basic import Apply
-from pytensor.graph.null_type import NullType
-from pytensor.graph.op import Op
-from pytensor.graph.replace import _vectorize_node
-from pytensor.tensor.basic import as_tensor_variable, infer_static_shape
-from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.random.utils import normalize_size_param
-from pytensor.tensor.shape import shape_tuple
-from pytensor.tensor.type import TensorType, tensor
-from pytensor.tensor.type_other import NoneTypeT
 
 from ...codegen.builder import Tensor
 from ...codegen.emit import Context
 from ...codegen.ir.jax_compat import enable_x64
+from .. import releases
+from ..library import Library
 from ..registry import lowers
-from ..releases import shape_arguments
 from ..tensor import random
+
+if TYPE_CHECKING:
+    from typing import Any as Extended
+else:
+    Extended = object  # in front of a library's `Op`
 
 UNDEFINED = "a random draw has no derivative with respect to its parameters: write loc + scale * standard_draw"
 
 
-def key_variable(name: str = "key") -> Any:
-    """An input for one key."""
-    return tensor(name, shape=(2,), dtype="uint32")
+class KeyOp(Extended):
+    """An op on keys: no derivatives, under the names that PyTensor 3, PyTensor 2 and Aesara call them by."""
 
+    library: ClassVar[Library]
 
-def _as_key(key: Any) -> Any:
-    key = as_tensor_variable(key)
-    if key.type.dtype != "uint32" or key.type.ndim == 0 or key.type.shape[-1] not in (2, None):
-        raise TypeError(f"expected keys as uint32[..., 2], got {key.type}")
-    return key
+    @property
+    def _gradient(self) -> Any:
+        return self.library.module("gradient")
 
+    def _tensor_type(self, dtype: str, shape: Sequence[Any]) -> Any:
+        return self.library.module("tensor.type").TensorType(dtype, tuple(shape))
 
-class _KeyOp(Op):
-    """An op on keys: no derivatives, under the names that PyTensor 3 and 2 call them by."""
+    def _apply(self, inputs: Sequence[Any], type_: Any) -> Any:
+        return self.library.module("graph.basic").Apply(self, list(inputs), [type_()])
+
+    def _as_tensor(self, x: Any) -> Any:
+        return self.library.module("tensor").as_tensor_variable(x)
+
+    def _as_key(self, key: Any) -> Any:
+        key = self._as_tensor(key)
+        if key.type.dtype != "uint32" or key.type.ndim == 0 or key.type.shape[-1] not in (2, None):
+            raise TypeError(f"expected keys as uint32[..., 2], got {key.type}")
+        return key
+
+    def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
+        """The pullback in Aesara."""
+        return self.pullback(inputs, [], output_grads)
+
+    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Disconnected: keys have no gradient."""
+        return [self._gradient.DisconnectedType()() for _ in inputs]
+
+    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """Disconnected: keys have no tangent."""
+        return [self._gradient.DisconnectedType()()]
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        """Keys are no numbers."""
+        return [[False] for _ in node.inputs]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         """The pullback in PyTensor 2."""
@@ -54,13 +74,14 @@ class _KeyOp(Op):
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """The pushforward in PyTensor 2: None where nothing is connected."""
-        disconnected = gradient.DisconnectedType()()
+        kind = self._gradient.DisconnectedType
+        disconnected = kind()()
         tangents = [disconnected if point is None else point for point in eval_points]
         pushed = self.pushforward(inputs, [], tangents)
-        return [None if isinstance(x.type, gradient.DisconnectedType) else x for x in pushed]
+        return [None if isinstance(x.type, kind) else x for x in pushed]
 
 
-class SplitKey(_KeyOp):
+class SplitKeyParts(KeyOp):
     """`jax.random.split(key, count)`: uint32[..., 2] to uint32[..., count, 2]."""
 
     __props__ = ("count",)
@@ -68,75 +89,59 @@ class SplitKey(_KeyOp):
     def __init__(self, count: int) -> None:
         self.count = count
 
-    def make_node(self, key: Any) -> Apply:
+    def make_node(self, key: Any) -> Any:
         """One input, one output."""
-        key = _as_key(key)
-        return Apply(self, [key], [TensorType("uint32", (*key.type.shape[:-1], self.count, 2))()])
+        key = self._as_key(key)
+        return self._apply([key], self._tensor_type("uint32", (*key.type.shape[:-1], self.count, 2)))
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
         from . import sampling
 
         [key] = inputs
         output_storage[0][0] = _with_jax(sampling.Split(self.count, key.ndim - 1), key)
 
+    def batched_node(self, node: Any, key: Any) -> Any:
+        """The node for a batch of keys."""
+        return self.make_node(key)
+
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
-        _, [shape] = shape_arguments(arguments)
+        _, [shape] = releases.shape_arguments(arguments)
         return [(*shape[:-1], self.count, 2)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Keys are no numbers."""
-        return [[False]]
 
-    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no gradient."""
-        return [gradient.DisconnectedType()()]
-
-    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no tangent."""
-        return [gradient.DisconnectedType()()]
-
-
-class FoldIn(_KeyOp):
+class FoldInParts(KeyOp):
     """`jax.random.fold_in(key, number)` for each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
 
     __props__ = ()
 
-    def make_node(self, key: Any, numbers: Any) -> Apply:
+    def make_node(self, key: Any, numbers: Any) -> Any:
         """Two inputs, one output."""
-        key, numbers = _as_key(key), as_tensor_variable(numbers)
+        key, numbers = self._as_key(key), self._as_tensor(numbers)
         if numbers.type.ndim != 1 or np.dtype(numbers.type.dtype).kind not in "iu":
             raise TypeError(f"expected a vector of integers, got {numbers.type}")
         shape = (*key.type.shape[:-1], numbers.type.shape[0], 2)
-        return Apply(self, [key, numbers], [TensorType("uint32", shape)()])
+        return self._apply([key, numbers], self._tensor_type("uint32", shape))
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
         from . import sampling
 
         key, numbers = inputs
         output_storage[0][0] = _with_jax(sampling.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
 
+    def batched_node(self, node: Any, key: Any, numbers: Any) -> Any:
+        """The node for a batch of keys."""
+        return self.make_node(key, numbers)
+
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
-        _, [key, numbers] = shape_arguments(arguments)
+        _, [key, numbers] = releases.shape_arguments(arguments)
         return [(*key[:-1], numbers[0], 2)]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Keys are no numbers."""
-        return [[False], [False]]
 
-    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no gradient."""
-        return [gradient.DisconnectedType()(), gradient.DisconnectedType()()]
-
-    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no tangent."""
-        return [gradient.DisconnectedType()()]
-
-
-class Draw(_KeyOp):
+class DrawParts(KeyOp):
     """A draw of a random variable: (key, size, *parameters) to the draw.
 
     Args:
@@ -144,14 +149,16 @@ class Draw(_KeyOp):
         batch_ndim: number of leading axes of the key and all parameters. An axis stretches where its type says 1. A key
             without a batch of its own gives the same random numbers to all elements, as `jax.vmap` does. `size` is that
             of one element.
+        dtype: the draw's; by default the one that the random variable has.
     """
 
-    __props__ = ("rv_op", "batch_ndim")
+    __props__ = ("rv_op", "batch_ndim", "dtype")
     _output_type_depends_on_input_value = True  # the static shape, on a constant `size`
 
-    def __init__(self, rv_op: RandomVariable, batch_ndim: int = 0) -> None:
+    def __init__(self, rv_op: Any, batch_ndim: int = 0, dtype: str | None = None) -> None:
         self.rv_op = rv_op
         self.batch_ndim = batch_ndim
+        self.dtype = dtype or rv_op.dtype
 
     def __str__(self) -> str:
         batch = f", batch_ndim={self.batch_ndim}" if self.batch_ndim else ""
@@ -159,20 +166,39 @@ class Draw(_KeyOp):
 
     def as_type(self, type_: Any, key: Any, size: Any, *parameters: Any) -> Any:
         """A draw of a type that is known beforehand: finding its static shape takes PyTensor 20 ms."""
-        return Apply(self, [key, size, *parameters], [type_()]).outputs[0]
+        return self._apply([key, self._as_size(size), *parameters], type_).outputs[0]
 
-    def make_node(self, key: Any, size: Any, *parameters: Any) -> Apply:
+    def _as_size(self, size: Any) -> Any:
+        """A vector, or the library's constant for none."""
+        others = self.library.module("tensor.type_other")
+        if size is None or isinstance(getattr(size, "type", None), others.NoneTypeT):
+            return others.NoneConst
+        return self.library.module("tensor.random.utils").normalize_size_param(size)
+
+    def make_node(self, key: Any, size: Any, *parameters: Any) -> Any:
         """The key is uint32[batch..., 2], parameters are [batch..., size..., core...], `size` a vector or None."""
-        key = _as_key(key)
-        size = normalize_size_param(size)
-        parameters = tuple(as_tensor_variable(p) for p in parameters)
+        key, size = self._as_key(key), self._as_size(size)
+        parameters = tuple(self._as_tensor(p) for p in parameters)
         batch = self.batch_ndim
         for number, (x, core) in enumerate(zip((key, *parameters), (1, *self.rv_op.ndims_params), strict=True)):
             if x.type.ndim < batch + core or (x is key and x.type.ndim > batch + core):
                 raise ValueError(f"{self}: operand {number} is {x.type}, expected {batch} batch and {core} core axes")
         inputs = [key, size, *parameters]
-        _, shape = infer_static_shape(self._shape(inputs, [shape_tuple(x) for x in (key, *parameters)]))
-        return Apply(self, inputs, [TensorType(self.rv_op.dtype, shape)()])
+        shape_tuple = self.library.module("tensor.shape").shape_tuple
+        shape = self._shape(inputs, [shape_tuple(x) for x in (key, *parameters)])
+        _, static = self.library.module("tensor.basic").infer_static_shape(shape)
+        return self._apply(inputs, self._tensor_type(self.dtype, static))
+
+    def batched_node(self, node: Any, key: Any, size: Any, *parameters: Any) -> Any:
+        """The node for operands of which some have a further axis in front."""
+        old_key, old_size, *old_parameters = node.inputs
+        if getattr(size.type, "ndim", None) != getattr(old_size.type, "ndim", None):
+            raise NotImplementedError(f"the size of {self} cannot differ from element to element of a batch")
+        pairs = [(key, old_key), *zip(parameters, old_parameters, strict=True)]
+        added = max(new.type.ndim - old.type.ndim for new, old in pairs)
+        operands = [_with_axes_in_front(new, added - (new.type.ndim - old.type.ndim)) for new, old in pairs]
+        op = type(self)(self.rv_op, self.batch_ndim + added, self.dtype)
+        return op.make_node(operands[0], size, *operands[1:])
 
     def _shape(self, inputs: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> list[Any]:
         """The draw's shape from those of the key and the parameters."""
@@ -185,19 +211,20 @@ class Draw(_KeyOp):
         if rank:
             first = (0,) * rank
             core = [
-                p[first] if core_ndim else TensorType(p.type.dtype, p.type.shape[rank:])()
+                p[first] if core_ndim else self._tensor_type(p.type.dtype, p.type.shape[rank:])()
                 for p, core_ndim in zip(parameters, self.rv_op.ndims_params, strict=True)
             ]
         else:
             core = parameters
-        return [*batch, *self.rv_op._infer_shape(size, core, param_shapes=[tuple(s)[rank:] for s in shapes[1:]])]
+        own = releases.inferred_shape(self.rv_op, size, core, [tuple(s)[rank:] for s in shapes[1:]])
+        return [*batch, *own]
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """Batch axes, sizes, core axes."""
-        node, (key, _, *parameters) = shape_arguments(arguments)
+        node, (key, _, *parameters) = releases.shape_arguments(arguments)
         return [self._shape(node.inputs, [key, *parameters])]
 
-    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX's sampler."""
         from . import sampling
 
@@ -211,6 +238,10 @@ class Draw(_KeyOp):
         if size is None:
             counts = [p.ndim - core for p, core in zip(values, self.rv_op.ndims_params, strict=True)]
             size = np.broadcast_shapes(*[p.shape[rank:count] for p, count in zip(values, counts, strict=True)])
+        for place, (p, core) in enumerate(zip(values, self.rv_op.ndims_params, strict=True)):
+            if place not in places:  # the first axes of `size` may be missing
+                missing = rank + len(size) - (p.ndim - core)
+                values[place] = p.reshape((*p.shape[:rank], *(1,) * missing, *p.shape[rank:]))
         mapped = [tuple(not flag for flag in v.type.broadcastable[:rank]) for v in variables]
         for place in places:
             shape = _shape_of(values[place], self.rv_op.ndims_params[place])
@@ -225,21 +256,22 @@ class Draw(_KeyOp):
         )
         output_storage[0][0] = _with_jax(function, key, *values)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""
         return [[False], [False], *([True] for _ in node.inputs[2:])]
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """PyTensor's undefined gradient for the parameters."""
-        disconnected = gradient.DisconnectedType()
-        undefined = [gradient.grad_undefined(self, i, x, UNDEFINED) for i, x in enumerate(inputs) if i > 1]
+        disconnected = self._gradient.DisconnectedType()
+        undefined = [self._gradient.grad_undefined(self, i, x, UNDEFINED) for i, x in enumerate(inputs) if i > 1]
         return [disconnected(), disconnected(), *undefined]
 
     def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """PyTensor's undefined gradient if a parameter has a tangent."""
-        if all(isinstance(x.type, gradient.DisconnectedType) for x in tangents[2:]):
-            return [gradient.DisconnectedType()()]
-        return [NullType(UNDEFINED)()]
+        kind = self._gradient.DisconnectedType
+        if all(isinstance(x.type, kind) for x in tangents[2:]):
+            return [kind()()]
+        return [self.library.module("graph.null_type").NullType(UNDEFINED)()]
 
 
 def _shape_of(value: Any, core_ndim: int) -> tuple[int, ...]:
@@ -258,30 +290,6 @@ def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:
         return np.array(function(*[jax.numpy.asarray(x) for x in arrays]))
 
 
-# ---- batches ----------------------------------------------------------------------------------------------------
-
-
-@_vectorize_node.register(SplitKey)  # type: ignore[untyped-decorator]
-def _vectorize_split(op: SplitKey, node: Apply, key: Any) -> Apply:
-    return op.make_node(key)
-
-
-@_vectorize_node.register(FoldIn)  # type: ignore[untyped-decorator]
-def _vectorize_fold_in(op: FoldIn, node: Apply, key: Any, numbers: Any) -> Apply:
-    return op.make_node(key, numbers)
-
-
-@_vectorize_node.register(Draw)  # type: ignore[untyped-decorator]
-def _vectorize_draw(op: Draw, node: Apply, key: Any, size: Any, *parameters: Any) -> Apply:
-    old_key, old_size, *old_parameters = node.inputs
-    if not isinstance(size.type, NoneTypeT) and size.type.ndim != old_size.type.ndim:
-        raise NotImplementedError(f"the size of {op} cannot differ from element to element of a batch")
-    pairs = [(key, old_key), *zip(parameters, old_parameters, strict=True)]
-    added = max(new.type.ndim - old.type.ndim for new, old in pairs)
-    operands = [_with_axes_in_front(new, added - (new.type.ndim - old.type.ndim)) for new, old in pairs]
-    return Draw(op.rv_op, op.batch_ndim + added).make_node(operands[0], size, *operands[1:])
-
-
 def _with_axes_in_front(x: Any, count: int) -> Any:
     return x.dimshuffle(*"x" * count, *range(x.type.ndim)) if count else x
 
@@ -289,17 +297,24 @@ def _with_axes_in_front(x: Any, count: int) -> Any:
 # ---- lowering rules ---------------------------------------------------------------------------------------------
 
 
-@lowers(SplitKey)
-def _lower_split(ctx: Context, node: Any, key: Tensor) -> Tensor:
+def lower_split(ctx: Context, node: Any, key: Tensor) -> Tensor:
+    """The rule of `SplitKey`."""
     return random.split_key(ctx, key, node.op.count)
 
 
-@lowers(FoldIn)
-def _lower_fold_in(ctx: Context, node: Any, key: Tensor, numbers: Tensor) -> Tensor:
+def lower_fold_in(ctx: Context, node: Any, key: Tensor, numbers: Tensor) -> Tensor:
+    """The rule of `FoldIn`."""
     return random.fold_in(ctx, key, numbers)
 
 
-@lowers(Draw, unsupported=lambda op: random.refused(op.rv_op))
-def _lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
+def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
+    """The rule of `Draw`."""
     variables = [node.inputs[0], *node.inputs[2:]]
     return random.draw(ctx, node.op.rv_op, node.op.batch_ndim, variables, key, size, parameters)
+
+
+def register(split: type, fold: type, draw: type) -> None:
+    """Registers the rules for a library's classes."""
+    lowers(split)(lower_split)
+    lowers(fold)(lower_fold_in)
+    lowers(draw, unsupported=lambda op: random.refused(op.rv_op))(lower_draw)

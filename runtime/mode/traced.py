@@ -1,6 +1,6 @@
-"""PyTensor's compiled functions under JAX's transformations: calls with tracers.
+"""A library's compiled functions under JAX's transformations: calls with tracers.
 
-In: a function that the mode compiled, and arguments of which some are tracers. Out: what PyTensor would return, as
+In: a function that the mode compiled, and arguments of which some are tracers. Out: what the library would return, as
 tracers: one equation. Shared variables are read when the function is traced, and are constants there.
 """
 
@@ -55,16 +55,35 @@ def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) ->
         )
     given = _explicit(specs, args, named)
     values = [given[i] if i in given else argument.read() for i, argument in binding.arguments.items()]
-    found = binding.function(*values)
+    found = call_suited(binding, values)
     outputs = list(found) if isinstance(found, tuple) else [found]
     return outputs[0] if compiled.unpack_single else None if compiled.return_none else outputs
+
+
+def call_suited(binding: Any, values: Sequence[Any]) -> Any:
+    """The results for arguments of which some are floating-point numbers where the graph has integers."""
+    arguments = list(binding.arguments.values())
+    floats = frozenset(i for i, (a, x) in enumerate(zip(arguments, values, strict=True)) if _is_float_for_integer(a, x))
+    if not floats:
+        return binding.function(*values)
+    return binding.taking_floats(floats)(
+        *[jax.numpy.asarray(x, float) if i in floats else x for i, x in enumerate(values)]
+    )
+
+
+def _is_float_for_integer(argument: Any, value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    kind = "f" if isinstance(value, float) else getattr(dtype, "kind", "")
+    return argument.dtype is not None and argument.dtype.kind in "iu" and kind == "f"
 
 
 def _explicit(specs: Sequence[Any], args: Sequence[Any], named: Mapping[str, Any]) -> dict[int, Any]:
     """The values that a call gives, by the input's number; the others are defaults or shared."""
     places = [i for i, spec in enumerate(specs) if not spec.implicit]
     if len(args) > len(places):
-        raise TypeError(f"Too many parameter passed to pytensor function: {len(args)}, at most {len(places)} expected")
+        raise TypeError(
+            f"Too many parameter passed to the compiled function: {len(args)}, at most {len(places)} expected"
+        )
     given = dict(zip(places, args, strict=False))
     for name, value in named.items():
         found = [i for i in places if specs[i].name == name]

@@ -1,10 +1,10 @@
-"""Values between PyTensor's containers and the device: shared variables, random generators, results.
+"""Values between a library's containers and the device: shared variables, random generators, results.
 
-PyTensor keeps a value in a list of one element that every function using the variable shares, and other modes read
+The libraries keep a value in a list of one element that every function using the variable shares, and other modes read
 NumPy arrays and generators there. So what a container holds is always such a value; what belongs to it on the device is
 remembered beside it, by identity. On the CPU both are one piece of memory, and an array that was borrowed from a shared
 variable and written to counts in the next call. On other devices an update stays there, and becomes a NumPy array when
-it is read (`DeviceContainer`).
+it is read (`DeviceContents`).
 
 The key of a random generator: a JAX PRNG key's data, uint32[2], which is a function of the generator's state. After an
 update the container holds a `KeyGenerator`, which carries the key from then on.
@@ -14,15 +14,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from pytensor.link.basic import Container
 
 from ...codegen.errors import ArgumentTypeError
 from ...codegen.ir.jax_compat import enable_x64
 from ..calls.memory import ALIGNMENT, aligned, in_place, shared_memory
+
+if TYPE_CHECKING:
+    from typing import Any as Extended
+else:
+    Extended = object
 
 # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -44,7 +48,7 @@ class Plain:
     """An argument that is read as it is: an explicit input.
 
     Attributes:
-        storage: PyTensor's list with the value.
+        storage: the library's list with the value.
         dtype: of an array.
         shaped: whether the value is an array.
     """
@@ -129,14 +133,14 @@ class DeviceShared(Shared):
         return array
 
 
-class DeviceContainer(Container):
-    """A container whose JAX array becomes a NumPy array when it is read."""
+class DeviceContents(Extended):
+    """In front of a library's container: a JAX array becomes a NumPy array when it is read."""
 
     def _read(self) -> Any:
         value = self.storage[0]
         return from_device(value) if isinstance(value, jax.Array) else value
 
-    data = value = property(_read, Container.__set__)
+    data = value = property(_read, lambda self, value: self.__set__(value))
 
     def __getstate__(self) -> dict[str, Any]:
         # JAX makes 32-bit arrays of 64-bit ones when it unpickles them without its x64 mode.
@@ -144,14 +148,35 @@ class DeviceContainer(Container):
         return dict(self.__dict__)
 
 
-def read_from_device(variable: Any) -> None:
-    """Makes a shared variable's own container one whose JAX array is read as a NumPy array."""
+def read_from_device(variable: Any, kind: type) -> None:
+    """Makes a shared variable's own container one of a class with `DeviceContents`."""
     container = getattr(variable, "container", None)
     if container is not None:
-        container.__class__ = DeviceContainer
+        container.__class__ = kind
 
 
 # ---- random generators --------------------------------------------------------------------------------------------
+
+
+class KeyState(np.random.RandomState):
+    """The same for `numpy.random.RandomState`, which Aesara's random variables may read.
+
+    Attributes:
+        key: the key's data, uint32[2].
+    """
+
+    def __init__(self, bit_generator: Any, key: Any) -> None:
+        super().__init__(bit_generator)
+        self.key = key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeyState, (self._bit_generator, np.asarray(self.key))
+
+    def __copy__(self) -> KeyState:
+        return KeyState(self._bit_generator, self.key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> KeyState:
+        return KeyState(copy.deepcopy(self._bit_generator, memo), self.key)
 
 
 class KeyGenerator(np.random.Generator):
@@ -186,13 +211,21 @@ def key_of(generator: Any) -> Any:
     A function of its state, and nothing else: the state's words, in the order of their names, are the entropy of a
     `numpy.random.SeedSequence`, whose first two words are the key.
     """
-    if isinstance(generator, KeyGenerator):
+    if isinstance(generator, KeyGenerator | KeyState):
         return generator.key
+    if isinstance(generator, np.random.RandomState):
+        return _key_of_state(generator.get_state(legacy=False))
+    if isinstance(generator, Mapping):  # what Aesara's types take for the state of one
+        return _key_of_state(generator)
     if not isinstance(generator, np.random.Generator):
         raise ArgumentTypeError(
             f"a random generator is expected, got {type(generator).__name__}; set numpy.random.default_rng(seed)"
         )
-    words = [*_words(generator.bit_generator.state)]
+    return _key_of_state(generator.bit_generator.state)
+
+
+def _key_of_state(state: Any) -> Any:
+    words = [*_words(state)]
     return np.random.SeedSequence(words).generate_state(2, np.uint32)
 
 
@@ -204,7 +237,9 @@ def _words(state: Any) -> Iterator[int]:
     elif isinstance(state, str):
         yield int.from_bytes(state.encode(), "little")
     else:
-        yield from (int(word) for word in np.ravel(np.asarray(state, dtype=object)))
+        flat = np.ravel(np.asarray(state))
+        whole = flat if flat.dtype.kind in "iuO" else flat.astype(np.float64).view(np.uint64)
+        yield from (int(word) for word in whole)
 
 
 class Key(Plain):
@@ -216,12 +251,15 @@ class Key(Plain):
         return key_of(self.storage[0])
 
 
-def successor(generator: Any, key: Any) -> KeyGenerator:
+def successor(generator: Any, key: Any) -> KeyGenerator | KeyState:
     """The generator after a call, with the key that the call returned.
 
     Args:
         generator: the one before, or None when there was none (a constant of the graph).
         key: uint32[2].
     """
-    bits = np.random.PCG64(np.random.SeedSequence(np.asarray(key).tolist())) if generator is None else None
-    return KeyGenerator(bits or generator.bit_generator, key)
+    if isinstance(generator, np.random.RandomState):
+        return KeyState(generator._bit_generator, key)
+    if isinstance(generator, np.random.Generator):
+        return KeyGenerator(generator.bit_generator, key)
+    return KeyGenerator(np.random.PCG64(np.random.SeedSequence(np.asarray(key).tolist())), key)

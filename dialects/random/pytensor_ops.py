@@ -1,0 +1,32 @@
+"""The ops on keys, in front of PyTensor's `Op`. Imports PyTensor: only for where its graphs are read."""
+
+from __future__ import annotations
+
+from pytensor.graph.op import Op
+from pytensor.graph.replace import _vectorize_node
+
+from ..library import library
+from .key_ops import DrawParts, FoldInParts, SplitKeyParts, register
+
+GRAPHS = library("pytensor")
+
+
+class SplitKey(SplitKeyParts, Op):
+    __doc__ = SplitKeyParts.__doc__
+    library = GRAPHS
+
+
+class FoldIn(FoldInParts, Op):
+    __doc__ = FoldInParts.__doc__
+    library = GRAPHS
+
+
+class Draw(DrawParts, Op):
+    __doc__ = DrawParts.__doc__
+    library = GRAPHS
+
+
+register(SplitKey, FoldIn, Draw)
+
+for _class in (SplitKey, FoldIn, Draw):
+    _vectorize_node.register(_class)(lambda op, node, *operands: op.batched_node(node, *operands))

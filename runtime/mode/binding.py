@@ -1,0 +1,462 @@
+"""One compiled graph of a graph library's mode: its program, and the containers that its arguments come from.
+
+In: the function graph that the library has rewritten, and the containers of its inputs. Out: the thunk that the library
+calls, around a `runtime.function.Function` of the whole graph. Updates are results like the others; what a shared
+variable's container holds, and what is kept of it on the device, is the business of `values`.
+
+The long way of a call is the library's own `Function.__call__`, the containers and `hlograph.function`. Where an
+earlier call has had such arguments, most of that is skipped (`Binding`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...codegen.errors import ArgumentShapeError, DeviceError
+from ...codegen.ir.jax_compat import x64_caller, x64_flag
+from ...codegen.signature import Signature
+from ...codegen.sparse_parts import Group, grouped
+from ...dialects.frontend import emit_stablehlo
+from ...dialects.library import Library
+from ...dialects.readers import xtensors
+from ...dialects.sparse.lower import is_sparse
+from ...dialects.transforms.whole_numbers import taking_floats
+from ..calls.writer import not_an_array, write
+from ..executables.cpu_plan import choose_device
+from ..executables.devices import default_device, find_device
+from ..function import Function
+from ..options import CompileOptions, Numpy
+from . import values as values
+from .traced import call_suited, call_traced, has_tracers
+
+FORKED_SECONDS = 20.0  # for the first call in a forked process, which has no compile to wait for
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The classes of a graph library that a mode tells values by.
+
+    Attributes:
+        shared: of shared variables.
+        generator: of the types of random generators.
+        scalar: of the types of scalars.
+        tensor: of the types of tensors.
+        function: of compiled functions.
+        container: of the containers of values.
+        device_container: of those whose values may be on a device.
+        config: the library's configuration.
+        library: how graphs of it are read.
+    """
+
+    shared: Any
+    generator: Any
+    scalar: Any
+    tensor: Any
+    function: Any
+    container: Any
+    device_container: Any
+    config: Any
+    library: Library
+
+    def is_generator(self, variable: Any) -> bool:
+        """Whether a variable is a random generator."""
+        return isinstance(variable.type, self.generator)
+
+
+class Refusal:
+    """A function of which every call raises the same error."""
+
+    changed: Any = None
+    needs_x64 = False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __call__(self, *args: Any) -> Any:
+        raise type(self._error)(*self._error.args)
+
+
+class Binding:
+    """A function graph's program, and the containers that its arguments come from.
+
+    A call takes the long way (`run`) until the program has an executable for its shapes; from then on calls with such
+    shapes take a route: straight to the executable, without its checks. How NumPy arrays get there and back is
+    `from_numpy`'s business; shared variables and their updates are on the device already.
+
+    Args:
+        linker: knows the graph and the options.
+        storages: the library's list with the value of each of the graph's inputs.
+
+    Attributes:
+        function: the program; its arguments are the graph's inputs that the outputs need.
+        arguments: where they come from, by the input's number.
+        results: what becomes of each result.
+        on_cpu: whether results are in this process's memory.
+    """
+
+    def __init__(self, linker: Any, storages: Sequence[list[Any]]) -> None:
+        fgraph = linker.fgraph
+        self.kinds: Kinds = linker.kinds
+        used = [i for i, variable in enumerate(fgraph.inputs) if fgraph.clients[variable]]
+        inputs, outputs = [fgraph.inputs[i] for i in used], list(fgraph.outputs)
+        # Pinned, so that results are known to be in this process's memory or not.
+        given = linker.options
+        self._device = find_device(given.device) or default_device()
+        self.on_cpu: bool = values.in_host_memory(self._device)
+        self._in_numpy = given.numpy is not None
+        # Calls that return keys alone need not wait for them.
+        arrays = [variable for variable in outputs if not self.kinds.is_generator(variable)]
+        self._waits = self.on_cpu and self._in_numpy and bool(arrays)
+        if self._waits:
+            self._device = choose_device(given.cpu, self._device, numpy=True)
+        self.function: Any = _nothing
+        self._graph = inputs, outputs
+        self._taking_floats: dict[frozenset[int], Any] = {}
+        self._runs_forked = False
+        self._sparse = any(map(is_sparse, (*inputs, *outputs)))
+        self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
+        self.updates: dict[int, int] = fgraph.update_mapping or {}
+        generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if self.kinds.is_generator(v)}
+        self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
+        if outputs:
+            self._compile = partial(
+                self._compiled, inputs, outputs, _identifier(fgraph.name), given, on_unsupported=linker.on_unsupported
+            )
+            self.function = self._compile()
+        if not self.on_cpu:
+            for i in self.updates.values():
+                values.read_from_device(fgraph.inputs[i], self.kinds.device_container)
+        self._routes: dict[Any, Any] = {}
+        if outputs:
+            self.function.changed = weakref.WeakMethod(self.forget_routes)
+        _bindings.add(self)
+        self._cache_size = given.cache_size
+        self._allow_gc = self.kinds.config.allow_gc if linker.allow_gc is None else linker.allow_gc
+
+    def _compiled(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], name: str, given: CompileOptions, **more: Any
+    ) -> Any:
+        """The program; where no call can have sizes that it takes, what raises that at each call."""
+        random = any(self.kinds.is_generator(variable) for variable in (*inputs, *outputs))
+        options: dict[str, Any] = {"rng_inputs": True, **more} if random else {**more}
+        # Names of xtensors' dimensions say nothing of sizes here: a mode takes what the library takes.
+        options["dims"] = xtensors.own_dims(inputs)
+        try:
+            program = emit_stablehlo((inputs, outputs), name=name, **options)
+        except ArgumentShapeError as error:
+            return Refusal(error)
+        cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
+        return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
+
+    def _numpy(self, signature: Signature) -> Numpy:
+        """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
+        targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
+        given = zip(self.arguments.values(), grouped(signature.arguments), strict=True)
+        returned = zip(targets, grouped(signature.results), strict=True)
+        return Numpy(_places_of_shared(given), _places_of_shared(returned))
+
+    def _argument(self, variable: Any, storage: list[Any]) -> values.Plain:
+        if self.kinds.is_generator(variable):
+            return values.Key(storage)
+        if is_sparse(variable):
+            return values.Plain(storage)
+        if isinstance(variable, self.kinds.shared):
+            return (values.Shared if self.on_cpu else values.DeviceShared)(storage, self._device)
+        dtype = getattr(variable.type, "dtype", None)  # a slice has none
+        return values.Plain(storage, None if dtype is None else np.dtype(dtype))
+
+    def _conversion(self, number: int, variable: Any, generators: Mapping[Any, list[Any]]) -> Callable[[Any], Any]:
+        if self.kinds.is_generator(variable):
+            storage = self._source(variable, generators)
+            return lambda key: values.successor(storage and storage[0], key)
+        if is_sparse(variable):
+            return _unchanged
+        target = self.arguments.get(self.updates.get(number, -1))
+        if isinstance(target, values.Shared):
+            return target.write
+        if isinstance(variable.type, self.kinds.scalar):
+            return lambda array: np.asarray(array)[()]
+        if self._waits or (number not in self.updates and not self._in_numpy):
+            return _unchanged
+        return values.from_device
+
+    def _source(self, variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | None:
+        """The container of the generator that a generator was drawn from; None when it is a constant."""
+        while variable is not None and variable not in generators:
+            inputs = [] if variable.owner is None else variable.owner.inputs
+            variable = next((v for v in inputs if self.kinds.is_generator(v)), None)
+        return generators.get(variable)
+
+    def taking_floats(self, places: frozenset[int]) -> Any:
+        """The program that takes floating-point numbers for the integers at these places, if they are whole."""
+        if places not in self._taking_floats:
+            compiled, (_, _, *rest) = self._compile.func, self._compile.args
+            changed = taking_floats(self.kinds.library, *self._graph, places)
+            self._taking_floats[places] = compiled(*changed, *rest, **self._compile.keywords)
+        return self._taking_floats[places]
+
+    def jit_fn(self, *values: Any) -> tuple[Any, ...]:
+        """The name that the libraries' own JAX modes have for a function of all inputs, shared ones too, to a tuple."""
+        found = call_suited(self, [values[i] for i in self.arguments])
+        return found if isinstance(found, tuple) else (found,)
+
+    # ---- the long way ------------------------------------------------------------------------------------------------
+
+    def run(self) -> list[Any]:
+        """The results for the containers' values.
+
+        Raises:
+            DeviceError: in a process that was forked from one with compiled functions, where the call waits for threads
+                that are not there.
+        """
+        if _forked and not self._runs_forked:
+            found = _within(FORKED_SECONDS, self._run)
+            self._runs_forked = True
+            return found
+        return self._run()
+
+    def _run(self) -> list[Any]:
+        given = [argument.read() for argument in self.arguments.values()]
+        try:
+            found = self.function(*given)
+        except ArgumentShapeError as error:
+            if not error.option or error.option in self._compile.keywords:
+                raise
+            self._compile_with(error.option)
+            return self._run()
+        outputs = found if isinstance(found, tuple) else (found,)
+        if self.results and not self._sparse:
+            self._learn(given)
+        return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
+
+    def _compile_with(self, option: str) -> None:
+        """The program once more, for sizes that have turned out not to be as it took them to be."""
+        self._compile = partial(self._compile, **{option: True})
+        self._taking_floats.clear()
+        self.function = self._thunk.function = self._compile()
+        self.function.changed = weakref.WeakMethod(self.forget_routes)
+        self.forget_routes()
+
+    def _learn(self, given: Sequence[Any]) -> None:
+        """After a call: the next one with such arguments takes a route, where there is one."""
+        key = tuple([np.shape(x) for x, a in zip(given, self.arguments.values(), strict=True) if a.shaped])
+        if key in self._routes:
+            return
+        run = self.function.executable(given)
+        if run is not None:
+            if len(self._routes) >= self._cache_size:
+                self._routes.clear()
+            self._routes[key] = run
+
+    def forget_routes(self) -> None:
+        """Every call takes the long way again."""
+        self._routes.clear()
+
+    # ---- the short way -----------------------------------------------------------------------------------------------
+
+    def thunk(self, storages: Sequence[list[Any]]) -> Any:
+        """What the library calls: from the containers' values to the results, which it puts into containers too.
+
+        For one argument and one result:
+
+        def call():
+            a0 = storage0[0]
+            if type(a0) is not ndarray or a0.dtype is not dtype0: return placed(run())
+            execute = routes.get((a0.shape,))
+            if execute is None: return placed(run())
+            r0 = execute(a0)
+            return placed([r0])
+        """
+
+        def placed(results: list[Any]) -> list[Any]:
+            for storage, result in zip(storages, results, strict=True):
+                storage[0] = result
+            return results
+
+        returned = ", ".join(f"r{i}" for i in range(len(self.results)))
+        end = [f"return placed([{returned}])"]
+        call = self._written("", list(self.arguments), [], "return placed(run())", end, {"placed": placed})
+        call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
+        call.binding, call.jit_fn = self, self.jit_fn
+        self._thunk = call
+        return call
+
+    def call(self, compiled: Any) -> Any:
+        """A compiled function's `__call__`; None where its calls need the library's attention.
+
+        NumPy arrays of the right dtypes, with shapes that an earlier call has had, need none of the library's checks:
+
+            def call(self, a0=MISSING, /, *more, **named):
+                if more or named or self.profile or type(a0) is not ndarray or ...: return long_way(self, ...)
+                ...
+        """
+        maker = compiled.maker
+        explicit = [i for i, spec in enumerate(maker.inputs) if not spec.implicit]
+        for i in explicit:
+            type_, spec = maker.fgraph.inputs[i].type, maker.inputs[i]
+            plain = i in self.arguments and type(type_) is self.kinds.tensor and not type_.filter_checks_isfinite
+            if not plain or spec.value is not None or spec.update is not None:
+                return None
+        if not self.results or not self.on_cpu or getattr(compiled, "output_keys", None):
+            return None
+        updates = {f"update{number}": compiled.input_storage[i].storage for number, i in self.updates.items()}
+        returned = [f"r{i}" for i in range(len(self.results) - len(updates))]
+        # The library sets these two after it has made a copy.
+        value = f"{(returned or ['None'])[0]} if self.unpack_single else None if self.return_none else "
+        parameters = "".join(f"a{i}=MISSING, " for i in explicit)
+        given = "".join(f"a{i}, " for i in explicit)
+        return self._written(
+            f"self, {parameters}/, *more, **named",
+            [i for i in self.arguments if i not in explicit],
+            ["more", "named", "self.profile"],
+            f"return long_way(self, ({given}*more,), named)",
+            [*(f"update{number}[0] = r{number}" for number in self.updates), f"return {value}[{', '.join(returned)}]"],
+            {"MISSING": _MISSING, "long_way": long_way, **updates},
+        )
+
+    def _written(
+        self,
+        parameters: str,
+        stored: Sequence[int],
+        special: Sequence[str],
+        otherwise: str,
+        end: Sequence[str],
+        names: Mapping[str, Any],
+    ) -> Any:
+        """A function that takes a route, written out for these arguments and compiled once.
+
+        Args:
+            parameters: the function's.
+            stored: arguments that are read from their containers.
+            special: conditions under which it does not take a route, besides those of the arguments.
+            otherwise: what it does then.
+            end: what it does last.
+            names: what these refer to.
+        """
+        scope: dict[str, Any] = {
+            "KeyGenerator": values.KeyGenerator,
+            "routes": self._routes,
+            "run": self.run,
+            "X64": x64_flag(),
+            "call_in_x64": x64_caller(),
+            **names,
+        }
+        reads, guards, passed = [], list(special), []
+        for i, argument in self.arguments.items():
+            scope |= {f"argument{i}": argument, f"storage{i}": argument.storage}
+            if i in stored:
+                reads.append(f"a{i} = storage{i}[0]")
+            if isinstance(argument, values.Key):
+                guards.append(f"type(a{i}) is not KeyGenerator")
+                if self._waits:
+                    scope["ndarray"] = np.ndarray
+                    guards.append(f"type(a{i}.key) is not ndarray")
+                passed.append(f"a{i}.key")
+            elif isinstance(argument, values.DeviceShared):
+                passed.append(f"argument{i}.read()")
+            elif isinstance(argument, values.Shared):
+                guards.append(f"a{i} is not argument{i}.host")
+                passed.append(f"argument{i}.array")
+            else:
+                guards.append(not_an_array(f"a{i}", i, scope, argument.dtype, None))
+                passed.append(f"a{i}")
+        shapes = "".join(f"a{i}.shape, " for i, argument in self.arguments.items() if argument.shaped)
+        operands = "".join(f"{value}, " for value in passed)
+        execute = f"execute({operands})"
+        if self.results and self.function.needs_x64 and not self._waits:
+            execute += f" if X64.value else call_in_x64(execute, ({operands}))"
+        scope |= {f"finish{i}": finish for i, finish in enumerate(self.results)}
+        results = [f"r{i}" for i in range(len(self.results))]
+        lines = [
+            *reads,
+            *([f"if {' or '.join(guards)}: {otherwise}"] if guards else []),
+            f"execute = routes.get(({shapes}))",
+            f"if execute is None: {otherwise}",
+            f"{', '.join(results) or '()'} = {execute}",
+            *(f"r{i} = finish{i}(r{i})" for i, finish in enumerate(self.results) if finish is not _unchanged),
+            *end,
+        ]
+        return write(parameters, lines, scope)
+
+
+_bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
+_forked = False  # whether this process was forked from one in which XLA may have threads
+
+
+def _within(seconds: float, work: Callable[[], list[Any]]) -> list[Any]:
+    """The result of a first call in a forked process, or an error where it does not come back."""
+    done: list[Any] = []
+
+    def attempt() -> None:
+        try:
+            done.append((work(), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise DeviceError(
+            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
+            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
+            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
+        )
+    result, error = done[0]
+    if error is not None:
+        raise error
+    found: list[Any] = result
+    return found
+
+
+def _after_fork() -> None:
+    """From now on every call takes the long way, the first one of each function under a time limit."""
+    global _forked
+    for binding in list(_bindings):
+        _forked = True
+        binding.forget_routes()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _places_of_shared(items: Iterable[tuple[Any, Group]]) -> frozenset[int]:
+    """The numbers of a program's arguments or results that are shared variables, which stay on the device."""
+    found, number = set(), 0
+    for item, group in items:
+        if isinstance(item, values.Shared):
+            found.add(number)
+        number += len(group.items)
+    return frozenset(found)
+
+
+def _nothing() -> tuple[()]:
+    return ()
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+def _identifier(name: str | None) -> str:
+    """A program's name from a function's."""
+    return re.sub(r"\W+", "_", name or "") or "main"
+
+
+def long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The library's own call, or one that JAX traces; missing arguments are its business."""
+    given = [value for value in args if value is not _MISSING]
+    if has_tracers(given, named):
+        return call_traced(compiled, given, named)
+    return compiled.vm.binding.kinds.function.__call__(compiled, *given, **named)
