@@ -38,7 +38,7 @@ ROW_BUCKET = Bucket(factor=1.5, start=8)
 
 
 @dataclass(frozen=True)
-class _Made:
+class Made:
     """What runs calls within some bounds.
 
     Attributes:
@@ -78,8 +78,8 @@ class RowsFunction:
         self._plain = all(type(dim) is int for result in element.signature.results for dim in result.dims)
         self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
         self._least, self._open = _demands(element.signature.constraints, ragged)
-        self._programs: dict[Any, _Made] = {}
-        self._recent: dict[Any, _Made] = {}
+        self._programs: dict[Any, Made] = {}
+        self._recent: dict[Any, Made] = {}
         self._lock = threading.Lock()
 
     def __call__(
@@ -98,6 +98,23 @@ class RowsFunction:
             The results: arrays with the rows in front, or `Ragged` where axes have a length of their own in each row.
         """
         self._check(lengths, sizes)
+        made, given = self.prepared(arrays, lengths, sizes, counted)
+        rows = sizes[self.rows]
+        results = made.function.run(given)
+        if self._plain:
+            return [x if made.rows == rows else cut(x, (rows, *x.shape[1:])) for x in results]
+        count = len(self.element.signature.results)
+        known: dict[str, Any] = {**sizes, **lengths}
+        known.update({name: x[:rows] for name, x in zip(made.counts, results[count:], strict=True)})
+        return [
+            _result(x, result.dims, known, rows)
+            for x, result in zip(results, self.element.signature.results, strict=False)
+        ]
+
+    def prepared(
+        self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int], counted: Any = None
+    ) -> tuple[Made, list[Any]]:
+        """What runs such a call, and its arguments."""
         traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *lengths.values()))
         key = (traced, counted is None, *map(sizes.__getitem__, self._names))
         made = self._recent.get(key)
@@ -110,24 +127,28 @@ class RowsFunction:
         for name in made.sizes:
             given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
         given.append(np.arange(bound) < rows if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
-        results = made.function.run(given)
-        if self._plain:
-            return [x if bound == rows else cut(x, (rows, *x.shape[1:])) for x in results]
-        count = len(self.element.signature.results)
-        known: dict[str, Any] = {**sizes, **lengths}
-        known.update({name: x[:rows] for name, x in zip(made.counts, results[count:], strict=True)})
-        return [
-            _result(x, result.dims, known, rows)
-            for x, result in zip(results, self.element.signature.results, strict=False)
-        ]
+        return made, given
 
-    def _within_bounds(self, sizes: Mapping[str, int], traced: bool, partial: bool) -> _Made:
+    def holds(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        """Of traced lengths: for each row whether it is one that the program is for."""
+        known = {**sizes, **lengths}
+        found: Any = True
+        for constraint in self.element.signature.constraints:
+            difference = constraint.lhs - constraint.rhs
+            if dimension.roots(difference) <= known.keys():
+                value = _value_of(difference, known, jax.numpy)
+                relation = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}[constraint.relation]
+                found = found & relation(value, 0)
+        return found
+
+    def _within_bounds(self, sizes: Mapping[str, int], traced: bool, partial: bool) -> Made:
         """What runs a call with these sizes."""
         try:
             plan = self._policies.plan(sizes, exact=traced)
         except PolicyError as error:
             raise ArgumentShapeError(str(error)) from None
         bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
+        bounds[self.rows] = max(1, bounds[self.rows])
         return self._made(bounds, {name: plan.exact[name] for name in self._others if name in plan.exact}, partial)
 
     def _check(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
@@ -153,7 +174,7 @@ class RowsFunction:
                 if not constraint.holds({**sizes, **dict(zip(own, map(int, kind), strict=True))}):
                     _refuse_row(constraint, own, int(row), sizes)
 
-    def _made(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> _Made:
+    def _made(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> Made:
         key = (tuple(bounds.items()), tuple(exact.items()), partial)
         found = self._programs.get(key)
         if found is not None:
@@ -166,7 +187,7 @@ class RowsFunction:
                 self._programs[key] = self._make(bounds, exact, partial)
             return self._programs[key]
 
-    def _make(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> _Made:
+    def _make(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> Made:
         element = self.element.specialize(exact) if exact else self.element
         open_ = {name: bound for name, bound in bounds.items() if name != self.rows and name not in exact}
         rows = Rows(bounds[self.rows], self.shared, self.ragged, open_, self.options.passes, partial)
@@ -175,7 +196,7 @@ class RowsFunction:
         except PaddingError as error:
             raise PaddingError(f"rows of different lengths need padding, and {error}") from None
         count, signature = len(self.element.signature.arguments), program.signature
-        return _Made(
+        return Made(
             bounds[self.rows],
             # Loops have been seen to before there were rows.
             Function(program, replace(self.options, policy="exact", passes=())),
@@ -266,7 +287,12 @@ def _size_of(dim: Dim, known: Mapping[str, Any]) -> Any:
     if all(isinstance(x, int) for x in values):
         return dimension.evaluate(dim, known)
     module: Any = jax.numpy if any(isinstance(x, jax.core.Tracer) for x in values) else np
-    found = dimension.rebuild(
+    return _value_of(dim, known, module).astype(np.int32)
+
+
+def _value_of(dim: Dim, known: Mapping[str, Any], module: Any) -> Any:
+    """A dimension of sizes, of which some are vectors, by NumPy or `jax.numpy`."""
+    return dimension.rebuild(
         dim,
         lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name]),
         const=int,
@@ -277,7 +303,6 @@ def _size_of(dim: Dim, known: Mapping[str, Any]) -> Any:
         minimum=module.minimum,
         maximum=module.maximum,
     )
-    return found.astype(np.int32)
 
 
 def _of_sizes(names: Sequence[str]) -> Signature:

@@ -12,6 +12,7 @@ run apart from the rest, and put together.
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import threading
 import types
@@ -35,6 +36,7 @@ from ..function import Function
 from ..jitted.calls import X64, Call, Key, Parameters, Static, kind_of, leaves_of
 from ..jitted.plans import restoration
 from ..jitted.programs import JitStats
+from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
 from .function import RowsFunction
@@ -305,7 +307,10 @@ class RaggedJit:
         return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
 
     def _run_open(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
-        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are."""
+        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are.
+
+        Rows of lengths that there cannot be, or that the function is not for, are NaN.
+        """
         call, specs = plan.call, plan.specs
         variant = self._variant(call, specs, leaves, sizes, frozenset())
         if variant.guards:
@@ -313,11 +318,15 @@ class RaggedJit:
                 f"{self._parameters.name} decides by the lengths of rows ({variant.guards[0]}, at "
                 f"{variant.guards[0].where}), which are traced here: give them as NumPy arrays from outside of jax.jit"
             )
-        filled = functools.reduce(lambda x, y: x & y, [jax.numpy.asarray(x) > 0 for x in lengths.values()])
+        own = [jax.numpy.asarray(x) for x in lengths.values()]
+        inside = [x <= sizes[name] for name, x in zip(lengths, own, strict=True)]
+        filled = functools.reduce(operator.and_, inside, variant.rows.holds(lengths, sizes))
         found = self._call(variant, leaves, lengths, sizes, frozenset(), filled)
-        other = self._without_elements(plan, leaves, lengths, sizes) if len(lengths) == 1 else None
-        if other is None:
-            other = tree_util.tree_map(undefined, found, is_leaf=is_ragged_value)
+        other = tree_util.tree_map(undefined, found, is_leaf=is_ragged_value)
+        none = self._without_elements(plan, leaves, lengths, sizes) if len(lengths) == 1 else None
+        if none is not None:
+            choose = functools.partial(chosen, own[0] != 0)
+            other = tree_util.tree_map(choose, other, none, is_leaf=is_ragged_value)
         return tree_util.tree_map(functools.partial(chosen, filled), found, other, is_leaf=is_ragged_value)
 
     def _without_elements(
@@ -425,6 +434,24 @@ class RaggedJit:
         leaves = plan.filled(flat)
         _, sizes = _lengths_of(leaves, plan.sizes)
         return self._variant(plan.call, plan.specs, leaves, sizes, frozenset()).traced.program
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program of such a call for its bounds, ahead of time, with its stages; see `Function.lower`.
+
+        Its arguments are the call's, padded, then the sizes of the rows, and which rows there are.
+
+        Raises:
+            ArgumentShapeError: the rows need several programs.
+        """
+        plan, flat, _ = self._look_at(args, kwargs)
+        leaves = plan.filled(flat)
+        lengths, sizes = _lengths_of(leaves, plan.sizes)
+        variant = self._variant(plan.call, plan.specs, leaves, sizes, frozenset())
+        if variant.guards or not _all_filled(lengths):
+            raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
+        arrays = [_converted(leaf.value, dtype) for leaf, dtype in zip(leaves, variant.dtypes, strict=True)]
+        made, given = variant.rows.prepared(arrays, lengths, sizes)
+        return made.function.lower(*given)
 
     @property
     def functions(self) -> list[Function]:

@@ -50,11 +50,15 @@ def chosen(filled: Any, x: Any, other: Any) -> Any:
     """Rows with elements from one result, those without from another."""
     if isinstance(x, Ragged):
         values = other.values if isinstance(other, Ragged) else other
-        pads = [(0, own - n) for n, own in zip(values.shape, x.values.shape, strict=True)]
-        made = chosen(filled, x.values, jax.numpy.pad(values, pads))
+        shape = tuple(map(max, values.shape, x.values.shape))
+        made = chosen(filled, _padded(x.values, shape), _padded(values, shape))
         lengths = []
         for axis, own in zip(x.axes, x.lengths, strict=True):
             there = other.lengths[x.axes.index(axis)] if isinstance(other, Ragged) else values.shape[axis]
             lengths.append(jax.numpy.where(filled, own, there).astype(np.int32))
         return Ragged(made, tuple(lengths), x.axes)
     return jax.numpy.where(filled.reshape((-1,) + (1,) * (x.ndim - 1)), x, other)
+
+
+def _padded(x: Any, shape: Sequence[int]) -> Any:
+    return jax.numpy.pad(x, [(0, whole - own) for own, whole in zip(x.shape, shape, strict=True)])

@@ -202,6 +202,24 @@ def test_rows_without_elements_inside_jit():
     np.testing.assert_allclose(gradient, rows[0].max(), rtol=1e-6)
 
 
+def test_lengths_that_there_cannot_be_give_nan_inside_jit():
+    fn = hlograph.jit(jax.vmap(jnp.sum), dims={"a": ("b", "n[b]")}, constraints=("n >= 2",))
+    values = np.ones((5, 3), "float32")
+    found = jax.jit(lambda n: fn(Ragged(values, n)))(np.array([3, 2, 1, 0, 4]))
+    np.testing.assert_array_equal(found, [3, 2, np.nan, 0, np.nan])
+
+
+def test_no_rows_at_all_and_a_look_at_the_program():
+    for policy in ("auto", "exact"):
+        fn = hlograph.jit(jax.vmap(lambda x: (x.sum(), x)), dims={"x": ("b", "n[b]")}, policy=policy)
+        total, each = fn(Ragged(np.zeros((0, 4), "float32"), np.zeros(0, np.int32)))
+        assert total.shape == (0,)
+        assert len(each) == 0
+    assert "tensor<2x5xf32>" in fn.lower(rows_of([5, 3])).as_text()
+    with pytest.raises(ArgumentShapeError, match="in parts"):
+        fn.lower(rows_of([5, 0]))
+
+
 def test_calls_by_other_functions_of_jax():
     fn = hlograph.jit(jax.jit(jax.vmap(jnp.sum)), dims={"a": ("b", "n[b]")})
     rows = poisoned(rows_of([3, 1, 2]))
