@@ -5,7 +5,7 @@
 // RUN: not %hlograph opt %s --pass 'batch{size=3}' 2>&1 | filecheck %s --check-prefix=OPEN
 
 // CHECK-LABEL: module @mean
-// CHECK: func.func @main(%arg0: tensor<3x8xf64> {{.*}}, %arg1: tensor<3xi32> {{.*}}) -> (tensor<3xf64>
+// CHECK: func.func @main(%arg0: tensor<3x8xf64> {{.*}}, %n: tensor<3xi32> {{.*}}) -> (tensor<3xf64>
 // CHECK: [[SIZES:%[^ ]+]] = stablehlo.broadcast_in_dim {{%[^ ]+}}, dims = [0] : (tensor<3xi32>) -> tensor<3x8xi32>
 // CHECK: stablehlo.compare LT, {{%[^ ]+}}, [[SIZES]]
 // CHECK: [[MASKED:%[^ ]+]] = stablehlo.select {{%[^ ]+}}, {{%[^ ]+}}, {{%[^ ]+}} : tensor<3x8xi1>, tensor<3x8xf64>

@@ -16,15 +16,15 @@ def median_filtered(values):
 x = pt.dvector("x")
 
 # CHECK-LABEL: module @selective.dynamic
-# CHECK: [[TWICE:%\w+]] = stablehlo.multiply %arg0, %{{\w+}} : tensor<?xf64>
+# CHECK: [[TWICE:%\w+]] = stablehlo.multiply %x, %{{\w+}} : tensor<?xf64>
 # CHECK: [[CALL:%\w+]]:2 = stablehlo.custom_call @hlograph.host(%{{\w+}}, [[TWICE]], {{.*}}) {{{.*}}backend_config = {name = "host_0"}{{.*}}}
 # CHECK: stablehlo.negate [[CALL]]#1 : tensor<?xf64>
-# CHECK: stablehlo.tanh %arg0 : tensor<?xf64>
+# CHECK: stablehlo.tanh %x : tensor<?xf64>
 outputs = [pt.exp(-median_filtered(x * 2)).sum(), pt.tanh(x)]
 print(hlograph.emit_stablehlo(([x], outputs), name="selective.dynamic").text)
 
 # CHECK-LABEL: module @selective.static
-# CHECK: [[TWICE:%\w+]] = stablehlo.multiply %arg0, %{{\w+}} : tensor<4xf64>
+# CHECK: [[TWICE:%\w+]] = stablehlo.multiply %x, %{{\w+}} : tensor<4xf64>
 # CHECK-NEXT: [[CALL:%\w+]]:2 = stablehlo.custom_call @hlograph.host(%{{\w+}}, [[TWICE]]) {{{.*}}parts = [{name = "host_0", operands = array<i64: 0>, results = [tensor<4xf64>]}, {name = "host_1", operands = array<i64: 1>, results = [tensor<4xf64>]}], returned = array<i64: 2>
 # CHECK-NEXT: stablehlo.negate [[CALL]]#1 : tensor<4xf64>
 twice = pt.exp(-median_filtered(median_filtered(x * 2)))
