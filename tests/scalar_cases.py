@@ -89,6 +89,7 @@ ODD = dict.fromkeys(("complex128", "complex64"), (3 - 4j, *PAIRS))
 # Scalar ops that not every release of PyTensor has, and the class of each; 3.3 makes the first ones of other ops.
 ELSEWHERE = {
     "deg2rad": "Deg2Rad",
+    "iv": "Iv",
     "rad2deg": "Rad2Deg",
     "angle": "Angle",
     "complex_from_polar": "ComplexFromPolar",
