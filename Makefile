@@ -107,7 +107,7 @@ nightly: setup
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 
-# One in forty-five of them is in `make test`, all are in `make nightly`.
+# One in sixty of them is in `make test`, all are in `make nightly`.
 outside: setup
 	@for policy in padded exact; do echo "==> $$policy"; $(PY) tests/outside.py --policy $$policy || exit 1; done
 	@for under in vmap grad rows; do echo "==> $$under"; $(PY) tests/outside.py --every 4 --under $$under || exit 1; done

@@ -253,7 +253,8 @@ def check_transformed(program: hlograph.Program, arrays: Sequence[Any], *, rtol:
         except DerivativeError:
             return
         except UnsupportedGraphError as error:  # refused in words: a cotangent's size is not known inside of jax.jit
-            assert "a size that depends on data" in str(error)
+            if "a size that depends on data" not in str(error):
+                raise
             return
         precision = max(np.finfo(arrays[i].dtype).eps for i in smooth)
         assert np.isfinite(left) == np.isfinite(right), f"pushforward {left}, pullback {right}"

@@ -358,7 +358,7 @@ def test_results_share_no_element(make, execution, count):
     check(call(x), (x, x, x + 1, constant, constant))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [3, COPIED])
 def test_results_outlive_their_call(make, execution, count):
     call = make(lambda x: (x + 1, x * 2), np.zeros(count))
@@ -370,7 +370,7 @@ def test_results_outlive_their_call(make, execution, count):
     check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
 def test_nothing_is_left_of_a_call(execution, count):
     resource = pytest.importorskip("resource")

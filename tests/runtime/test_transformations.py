@@ -64,7 +64,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 EVERYWHERE = ("grad", "jit of value_and_grad")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("model", "transform"),
     [

@@ -155,7 +155,7 @@ def check_same(draws, what):
         np.testing.assert_allclose(other, first, rtol=1e-8, atol=1e-9, err_msg=what)
 
 
-@pytest.mark.sampled(48)
+@pytest.mark.sampled(96)
 @pytest.mark.parametrize("name", [name for name, case in SCALARS.items() if case.drawn])
 def test_draws_of_a_number(name):
     case, count = SCALARS[name], pt.lscalar("count")

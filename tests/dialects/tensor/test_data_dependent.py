@@ -310,6 +310,7 @@ def test_split_into_sizes_that_do_not_fit():
 PAD_MODES = ["constant", "edge", "linear_ramp", "maximum", "mean", "minimum", "reflect", "symmetric", "wrap"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", PAD_MODES)
 def test_pad_with_widths_that_come_with_the_call(mode):
     widths = pt.lmatrix("widths")

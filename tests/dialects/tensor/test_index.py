@@ -50,13 +50,13 @@ def test_writing_backwards_beside_axes_of_size_1() -> None:
 # ---- slices ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_constant_slices(size):
     check_lowering([x], [x[s] for s in SLICES], numbers(size), interpret=size == 5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 2), (2, 1), (5, 3)])
 def test_symbolic_ends(sizes):
     n, m = x.shape[0], y.shape[0]

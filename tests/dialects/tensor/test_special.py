@@ -35,7 +35,7 @@ LONG = (
 )  # loops: up to minutes in the interpreter
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_function(name: str) -> None:
     """All combinations of the values, in one vector per argument."""
