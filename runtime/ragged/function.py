@@ -11,6 +11,7 @@ import operator
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import jax
@@ -25,7 +26,7 @@ from ...codegen.program import Program
 from ...codegen.rows import Rows
 from ...codegen.signature import Argument, Signature
 from ..executables.padding import cut, pad
-from ..executables.policy import Bucket, Policies, PolicyArgument
+from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
@@ -80,6 +81,16 @@ class RowsFunction:
         self._least, self._open = _demands(element.signature.constraints, ragged)
         self._programs: dict[Any, Made] = {}
         self._recent: dict[Any, Made] = {}
+        self._extents: list[Mapping[str, int]] = []
+        policy = options.policy if isinstance(options.policy, Mapping) else {}
+        self._places = [
+            (number, [(axis, str(dim)) for axis, dim in enumerate(argument.dims, start=1) if str(dim) in self.ragged])
+            for number, argument in enumerate(element.signature.arguments)
+            if number not in shared
+        ]
+        self._takes_extents = options.policy == "auto" or (
+            isinstance(options.policy, Mapping) and not {rows, *self.ragged} & policy.keys()
+        )
         self._lock = threading.Lock()
 
     def __call__(
@@ -116,6 +127,7 @@ class RowsFunction:
     ) -> tuple[Made, list[Any]]:
         """What runs such a call, and its arguments."""
         traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *lengths.values()))
+        sizes = sizes if traced or not self._takes_extents else self._as_given(arrays, sizes)
         key = (traced, counted is None, *map(sizes.__getitem__, self._names))
         made = self._recent.get(key)
         if made is None:
@@ -126,8 +138,26 @@ class RowsFunction:
         given = [_fitted(x, shape) for x, shape in zip(arrays, made.shapes, strict=True)]
         for name in made.sizes:
             given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
-        given.append(np.arange(bound) < rows if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
+        given.append(_first(rows, bound) if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
         return made, given
+
+    def _as_given(self, arrays: Sequence[Any], sizes: Mapping[str, int]) -> Mapping[str, int]:
+        """The sizes, of rows that are on the device already those of the arrays: whoever padded them has chosen.
+
+        After some different ones that ends, and bounds are those of buckets.
+        """
+        found = dict(sizes)
+        for number, axes in self._places:
+            x = arrays[number]
+            if not isinstance(x, jax.Array):
+                return sizes
+            for axis, name in axes:
+                found[name] = max(found[name], x.shape[axis])
+        if found not in self._extents:
+            if len(self._extents) >= WARN_AFTER:
+                return sizes
+            self._extents.append(found)
+        return found
 
     def holds(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
         """Of traced lengths: for each row whether it is one that the program is for."""
@@ -144,7 +174,7 @@ class RowsFunction:
     def _within_bounds(self, sizes: Mapping[str, int], traced: bool, partial: bool) -> Made:
         """What runs a call with these sizes."""
         try:
-            plan = self._policies.plan(sizes, exact=traced)
+            plan = self._policies.plan(sizes, exact=traced or sizes in self._extents)
         except PolicyError as error:
             raise ArgumentShapeError(str(error)) from None
         bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
@@ -215,11 +245,20 @@ class RowsFunction:
         with self._lock:
             self._programs.clear()
             self._recent.clear()
+            self._extents.clear()
 
     @property
     def stats(self) -> Stats:
         """Calls and compiles of all of them."""
         return Stats.total([function.stats for function in self.functions])
+
+
+@lru_cache(maxsize=4096)
+def _first(rows: int, bound: int) -> Any:
+    """The first rows of so many."""
+    found = np.arange(bound) < rows
+    found.flags.writeable = False
+    return found
 
 
 def _fitted(x: Any, shape: Sequence[int]) -> Any:

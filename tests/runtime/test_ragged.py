@@ -106,6 +106,14 @@ def test_few_compiles_for_many_batches():
     assert fn.stats.compiles <= 20
 
 
+def test_padding_of_arrays_on_the_device_is_taken_as_it_is_for_some_shapes():
+    fn = hlograph.jit(jax.vmap(jnp.sum), dims={"a": ("b", "n[b]")}, cpu="plain")
+    for size in range(20, 40):
+        np.testing.assert_array_equal(fn(Ragged(jnp.ones((3, size)), jnp.array([1, 2, 3]))), [1, 2, 3])
+    shapes = [function.program.signature.arguments[0].dims for function in fn.functions]
+    assert shapes == [*[(3, size) for size in range(20, 28)], (8, 16)]
+
+
 def test_two_lengths_and_sizes_that_rows_share():
     def f(a, b, m, c):
         return a @ b.T + m[: len(a), None], (a.sum() * c), c + m.sum()
