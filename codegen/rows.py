@@ -7,7 +7,7 @@ In: a `?` program of one row, and which of its sizes each row has for itself. Ou
 arguments are the rows' sizes, and which rows count. Padding on the way in may hold anything; on the way out it holds
 zeros, so that cotangents of it go nowhere. Derivatives are rows of the element's derivatives: what many rows share has
 the sum of their cotangents. Decision to know: passes run on the padded element, whose loops they know; of the batched
-module only what is left over is simplified.
+module what is left over is simplified, if that is wanted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .errors import BatchingError, UnsupportedGraphError
 from .passes.batch import batch
 from .passes.driver import run_all
 from .passes.pad import pad
-from .program import Made, Program
+from .passes.registry import parse_spec
+from .program import Made, Program, Source
 
 ROWS = "rows"
 
@@ -33,7 +34,7 @@ class Rows:
         shared: the arguments that are the same for all rows.
         ragged: the sizes that each row has for itself.
         bounds: the greatest value of each size, those that all rows share included.
-        passes: what the padded element goes through.
+        passes: what the padded element goes through; of the batched module `simplify`, if it is among them.
         partial: some rows do not count, and give zeros; otherwise only those behind the last one do not.
     """
 
@@ -73,7 +74,7 @@ class Rows:
         batched, _ = batch(
             program._module, self.size, shared=shared, summed=summed, order=order, rows=ROWS, zeros=self.partial
         )
-        run_all(batched, ["simplify"])
+        run_all(batched, [spec for spec in self.passes if parse_spec(spec)[0] == "simplify"])
         made = Program(batched, filename=element.filename)
         names = {number: name for name, number in places.items()}
         made.source = RowsSource(element, self, tuple(names.get(number, number) for number in order))
@@ -138,11 +139,11 @@ class RowsSource:
         raise BatchingError("a batch of rows of different lengths is a loop over its entries")
 
     @property
-    def _source(self) -> RowsSource:
+    def _source(self) -> Source:
         source = self.element.source
         if source is None:
             raise UnsupportedGraphError("the program of one row has no source")
-        return source  # type: ignore[return-value]
+        return source
 
     def _own(self, active: Sequence[int]) -> tuple[int, ...]:
         """Numbers of arguments as the element has them."""

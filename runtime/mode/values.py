@@ -158,28 +158,7 @@ def read_from_device(variable: Any, kind: type) -> None:
 # ---- random generators --------------------------------------------------------------------------------------------
 
 
-class KeyState(np.random.RandomState):
-    """The same for `numpy.random.RandomState`, which Aesara's random variables may read.
-
-    Attributes:
-        key: the key's data, uint32[2].
-    """
-
-    def __init__(self, bit_generator: Any, key: Any) -> None:
-        super().__init__(bit_generator)
-        self.key = key
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return KeyState, (self._bit_generator, np.asarray(self.key))
-
-    def __copy__(self) -> KeyState:
-        return KeyState(self._bit_generator, self.key)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> KeyState:
-        return KeyState(copy.deepcopy(self._bit_generator, memo), self.key)
-
-
-class KeyGenerator(np.random.Generator):
+class _WithKey:
     """A NumPy generator that carries a JAX PRNG key: the stream of the compiled functions.
 
     Its bit generator is that of the generator it came from, so that NumPy's stream goes on beside it.
@@ -188,18 +167,28 @@ class KeyGenerator(np.random.Generator):
         key: the key's data, uint32[2].
     """
 
+    _bit_generator: Any
+
     def __init__(self, bit_generator: Any, key: Any) -> None:
-        super().__init__(bit_generator)
+        super().__init__(bit_generator)  # type: ignore[call-arg]
         self.key = key
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return KeyGenerator, (self.bit_generator, np.asarray(self.key))
+        return type(self), (self._bit_generator, np.asarray(self.key))
 
-    def __copy__(self) -> KeyGenerator:
-        return KeyGenerator(self.bit_generator, self.key)
+    def __copy__(self) -> Any:
+        return type(self)(self._bit_generator, self.key)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> KeyGenerator:
-        return KeyGenerator(copy.deepcopy(self.bit_generator, memo), self.key)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return type(self)(copy.deepcopy(self._bit_generator, memo), self.key)
+
+
+class KeyState(_WithKey, np.random.RandomState):
+    """The kind that Aesara's random variables may read."""
+
+
+class KeyGenerator(_WithKey, np.random.Generator):
+    """The kind that PyTensor's random variables read, and Aesara's."""
 
     def __repr__(self) -> str:
         return f"KeyGenerator(key={np.asarray(self.key).tolist()})"

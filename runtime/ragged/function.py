@@ -30,6 +30,7 @@ from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
+from .results import chosen, undefined
 from .values import Ragged
 
 # Calls with so many different sizes are recognized; then recognition starts again.
@@ -93,25 +94,30 @@ class RowsFunction:
         )
         self._lock = threading.Lock()
 
-    def __call__(
-        self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int], counted: Any = None
-    ) -> list[Any]:
-        """The results of all rows.
+    def __call__(self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Any]:
+        """The results of all rows; of traced lengths NaN (of integers 0) where a row is none that the program is for.
 
         Args:
             arrays: for each argument of the element its value, or its values in all rows; ragged axes are as long as
                 the longest row, or longer.
             lengths: of each ragged size the rows' values.
             sizes: the number of rows, the other sizes, and of the ragged ones what holds all rows.
-            counted: which rows count, a vector of booleans; the others give zeros. By default all.
 
         Returns:
             The results: arrays with the rows in front, or `Ragged` where axes have a length of their own in each row.
         """
         self._check(lengths, sizes)
+        known = not any(isinstance(x, jax.core.Tracer) for x in lengths.values())
+        counted = None if known else self._holds(lengths, sizes)
         made, given = self.prepared(arrays, lengths, sizes, counted)
+        found = self._cut(made, made.function.run(given), lengths, sizes)
+        return found if counted is None else [chosen(counted, x, undefined(x)) for x in found]
+
+    def _cut(
+        self, made: Made, results: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> list[Any]:
+        """Results without what is behind the last row, and behind the longest one."""
         rows = sizes[self.rows]
-        results = made.function.run(given)
         if self._plain:
             return [x if made.rows == rows else cut(x, (rows, *x.shape[1:])) for x in results]
         count = len(self.element.signature.results)
@@ -125,7 +131,12 @@ class RowsFunction:
     def prepared(
         self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int], counted: Any = None
     ) -> tuple[Made, list[Any]]:
-        """What runs such a call, and its arguments."""
+        """What runs such a call, and its arguments.
+
+        Args:
+            arrays, lengths, sizes: those of the call.
+            counted: which rows count, a vector of booleans; the others give zeros. By default all.
+        """
         traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *lengths.values()))
         sizes = sizes if traced or not self._takes_extents else self._as_given(arrays, sizes)
         key = (traced, counted is None, *map(sizes.__getitem__, self._names))
@@ -159,10 +170,13 @@ class RowsFunction:
             self._extents.append(found)
         return found
 
-    def holds(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
-        """Of traced lengths: for each row whether it is one that the program is for."""
+    def _holds(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        """Of traced lengths: for each row whether its values are there, and it is one that the program is for."""
         known = {**sizes, **lengths}
         found: Any = True
+        for name, own in lengths.items():
+            values = jax.numpy.asarray(own)
+            found = found & (values >= 0) & (values <= sizes[name])
         for constraint in self.element.signature.constraints:
             difference = constraint.lhs - constraint.rhs
             if dimension.roots(difference) <= known.keys():

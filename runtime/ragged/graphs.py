@@ -33,7 +33,7 @@ from ..calls.keywords import in_order, signature_of
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
-from .arguments import OF_ROWS, sizes_named, with_rows
+from .arguments import OF_ROWS, Lengths, sizes_named, with_rows
 from .function import RowsFunction
 from .values import Ragged
 
@@ -90,19 +90,18 @@ class RaggedFunction:
         signature = self.program.signature
         args = (*args, *[container.get_value(borrow=True) for container in self._bindings])
         listed: list[bool] = []
-        lengths: dict[str, Any] = {}
-        sizes: dict[str, int] = {}
+        said = Lengths({}, {})
         values = []
         given = [with_rows(x, entry, listed) for x, entry in zip(args, self._entries, strict=True)]
         for argument, axes, value in zip(signature.arguments, self._axes, given, strict=True):
-            values.append(value if argument.key else self._taken(argument, axes, value, lengths, sizes, narrow))
+            values.append(value if argument.key else self._taken(argument, axes, value, said, narrow))
         for number, argument in enumerate(signature.arguments):
             if argument.key:
-                keys = jax.random.split(jax.random.wrap_key_data(key_data(argument, values[number])), sizes[self._rows])
-                values[number] = jax.random.key_data(keys)
+                key = jax.random.wrap_key_data(key_data(argument, values[number]), impl=argument.key)
+                values[number] = jax.random.key_data(jax.random.split(key, said.sizes[self._rows]))
         if self._inside:  # the element has the axis too, of size 1
             values = [x if axes is None else x[:, None] for x, axes in zip(values, self._axes, strict=True)]
-        found = self._of_rows(values, lengths, sizes)
+        found = self._of_rows(values, said.lengths, said.sizes)
         if self._inside:
             found = [_without_axis(x) for x in found]
         cut = [x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in found]
@@ -113,11 +112,11 @@ class RaggedFunction:
         argument: Argument,
         axes: dict[int, str] | None,
         value: Any,
-        lengths: dict[str, Any],
-        sizes: dict[str, int],
+        found: Lengths,
         narrow: bool,
     ) -> Any:
         """An argument's values; its lengths and sizes are taken note of."""
+        sizes = found.sizes
         own = value.lengths if isinstance(value, Ragged) else None
         array = value.values if isinstance(value, Ragged) else value
         if not hasattr(array, "dtype"):
@@ -137,17 +136,9 @@ class RaggedFunction:
                 f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
             )
         for place, (axis, name) in enumerate(axes.items()):
-            count = array.shape[axis]
-            found = np.full(array.shape[0], count, np.int32) if own is None else own[place]
-            found = found if isinstance(found, jax.core.Tracer) else np.asarray(found)
-            known = lengths.setdefault(name, found)
-            traced = isinstance(found, jax.core.Tracer) or isinstance(known, jax.core.Tracer)
-            if known is not found and not traced and not np.array_equal(known, found):
-                row = int(np.argmax(known != found))
-                raise ArgumentShapeError(
-                    f"argument {argument.name!r}, row {row}: {name} = {found[row]}, but another has {known[row]}"
-                )
-            sizes[name] = count if traced else int(found.max()) if found.size else 0
+            extent = array.shape[axis]
+            full = np.full(array.shape[0], extent, np.int32) if own is None else own[place]
+            found.note(name, full, extent, argument.name)
         return array
 
     @property

@@ -12,7 +12,6 @@ run apart from the rest, and put together.
 from __future__ import annotations
 
 import functools
-import operator
 import re
 import threading
 import types
@@ -38,9 +37,9 @@ from ..jitted.plans import restoration
 from ..jitted.programs import JitStats
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
-from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
+from .arguments import OF_ROWS, Lengths, is_ragged_value, leading, prefix, sizes_named, with_rows
 from .function import RowsFunction
-from .results import chosen, joined, undefined
+from .results import chosen, joined
 from .values import Ragged
 
 # Calls with this many different shapes are recognized; then recognition starts again.
@@ -307,10 +306,7 @@ class RaggedJit:
         return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
 
     def _run_open(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
-        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are.
-
-        Rows of lengths that there cannot be, or that the function is not for, are NaN.
-        """
+        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are."""
         call, specs = plan.call, plan.specs
         variant = self._variant(call, specs, leaves, sizes, frozenset())
         if variant.guards:
@@ -318,16 +314,12 @@ class RaggedJit:
                 f"{self._parameters.name} decides by the lengths of rows ({variant.guards[0]}, at "
                 f"{variant.guards[0].where}), which are traced here: give them as NumPy arrays from outside of jax.jit"
             )
-        own = [jax.numpy.asarray(x) for x in lengths.values()]
-        inside = [x <= sizes[name] for name, x in zip(lengths, own, strict=True)]
-        filled = functools.reduce(operator.and_, inside, variant.rows.holds(lengths, sizes))
-        found = self._call(variant, leaves, lengths, sizes, frozenset(), filled)
-        other = tree_util.tree_map(undefined, found, is_leaf=is_ragged_value)
+        found = self._call(variant, leaves, lengths, sizes, frozenset())
         none = self._without_elements(plan, leaves, lengths, sizes) if len(lengths) == 1 else None
-        if none is not None:
-            choose = functools.partial(chosen, own[0] != 0)
-            other = tree_util.tree_map(choose, other, none, is_leaf=is_ragged_value)
-        return tree_util.tree_map(functools.partial(chosen, filled), found, other, is_leaf=is_ragged_value)
+        if none is None:
+            return found
+        filled = jax.numpy.asarray(next(iter(lengths.values()))) != 0
+        return tree_util.tree_map(functools.partial(chosen, filled), found, none, is_leaf=is_ragged_value)
 
     def _without_elements(
         self, plan: _Plan, leaves: Sequence[_Leaf], lengths: Mapping[str, Any], sizes: Mapping[str, int]
@@ -347,7 +339,6 @@ class RaggedJit:
         lengths: Mapping[str, Any],
         sizes: Mapping[str, int],
         empty: frozenset[str],
-        counted: Any = None,
     ) -> Any:
         arrays = []
         fixed = {name: 0 if name in empty else sizes[name] for name in lengths if name not in variant.rows.ragged}
@@ -361,7 +352,7 @@ class RaggedJit:
         if fixed:
             lengths = {name: x for name, x in lengths.items() if name not in fixed}
             sizes = {name: size for name, size in sizes.items() if name not in fixed}
-        results = variant.rows(arrays, lengths, sizes, counted)
+        results = variant.rows(arrays, lengths, sizes)
         found = results[0] if len(results) == 1 else tuple(results)
         return found if variant.restore is None else variant.restore(found)
 
@@ -389,7 +380,8 @@ class RaggedJit:
             for limit in traced.limits:
                 if not limit.holds(sizes):
                     raise ArgumentShapeError(f"{limit} does not hold: {limit.where}")
-            how = replace(self._how, policy=_policy_of(self._how.policy, empty))
+            gone = self._ragged - {root.name for root in traced.program.signature.roots}
+            how = replace(self._how, policy=_policy_of(self._how.policy, gone))
             rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
             variants.append(_Variant(traced.guards, traced, rows))
             return variants[-1]
@@ -434,6 +426,11 @@ class RaggedJit:
         leaves = plan.filled(flat)
         _, sizes = _lengths_of(leaves, plan.sizes)
         return self._variant(plan.call, plan.specs, leaves, sizes, frozenset()).traced.program
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs of one row that are held now."""
+        return [variant.traced.program for found in list(self._variants.values()) for variant in found]
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program of such a call for its bounds, ahead of time, with its stages; see `Function.lower`.
@@ -483,8 +480,9 @@ def _without(spec: Any, empty: frozenset[str]) -> Any:
     return jax.ShapeDtypeStruct(shape, spec.dtype, weak_type=spec.weak_type)
 
 
-def _policy_of(policy: Any, empty: frozenset[str]) -> Any:
-    return {k: v for k, v in policy.items() if k not in empty} if isinstance(policy, Mapping) else policy
+def _policy_of(policy: Any, gone: frozenset[str]) -> Any:
+    """Without the sizes that a trace has fixed."""
+    return {k: v for k, v in policy.items() if k not in gone} if isinstance(policy, Mapping) else policy
 
 
 def _converted(value: Any, dtype: Any) -> Any:
@@ -511,30 +509,11 @@ def _lengths_of(leaves: Sequence[_Leaf], known: Mapping[str, int]) -> tuple[dict
     Raises:
         ArgumentShapeError: two arguments say different lengths.
     """
-    lengths: dict[str, Any] = {}
-    sizes = dict(known)
-    first: dict[str, str] = {}
+    found = Lengths({}, dict(known))
     for leaf in leaves:
-        for (axis, name), given in zip(leaf.axes.items(), leaf.lengths, strict=True):
-            own = given if isinstance(given, jax.core.Tracer) else np.asarray(given)
-            if name not in lengths:
-                lengths[name], first[name] = own, leaf.path
-                traced = isinstance(own, jax.core.Tracer)
-                sizes[name] = leaf.value.shape[axis] if traced else int(own.max()) if own.size else 0
-            elif not _same_lengths(lengths[name], own):
-                row = int(np.argmax(np.asarray(lengths[name]) != own))
-                raise ArgumentShapeError(
-                    f"argument {leaf.path!r}, row {row}: {name} = {own[row]}, but {first[name]!r} has "
-                    f"{lengths[name][row]}"
-                )
-    return lengths, sizes
-
-
-def _same_lengths(x: Any, y: Any) -> bool:
-    """Whether two vectors of lengths are equal; traced ones are taken to be."""
-    if isinstance(x, jax.core.Tracer) or isinstance(y, jax.core.Tracer):
-        return True
-    return bool(np.array_equal(np.asarray(x), np.asarray(y)))
+        for (axis, name), own in zip(leaf.axes.items(), leaf.lengths, strict=True):
+            found.note(name, own, leaf.value.shape[axis], leaf.path)
+    return found.lengths, found.sizes
 
 
 def _rows_of(leaf: _Leaf, rows: np.ndarray[Any, Any]) -> _Leaf:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import jax
@@ -39,7 +40,7 @@ class Ragged:
 
     def __post_init__(self) -> None:
         lengths = self.lengths if isinstance(self.lengths, tuple | list) else (self.lengths,)
-        if any(isinstance(x, int) for x in lengths):  # a list of numbers is one vector
+        if any(isinstance(x, Number) for x in lengths):  # a list of numbers is one vector
             lengths = (np.asarray(lengths),)
         object.__setattr__(self, "lengths", tuple(lengths))
         self._check()

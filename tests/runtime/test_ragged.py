@@ -11,7 +11,14 @@ import pytest
 
 import hlograph
 from hlograph import Ragged
-from hlograph.codegen.errors import ArgumentShapeError, GraphError, OptionError, PaddingError, PolicyError
+from hlograph.codegen.errors import (
+    ArgumentShapeError,
+    ArgumentTypeError,
+    GraphError,
+    OptionError,
+    PaddingError,
+    PolicyError,
+)
 
 RNG = np.random.default_rng(0)
 LENGTHS = {"different": [3, 7, 1, 5], "equal": [4, 4, 4], "some empty": [2, 0, 6, 0], "one": [5], "all empty": [0, 0]}
@@ -217,6 +224,22 @@ def test_lengths_that_there_cannot_be_give_nan_inside_jit():
     values = np.ones((5, 3), "float32")
     found = jax.jit(lambda n: fn(Ragged(values, n)))(np.array([3, 2, 1, 0, 4]))
     np.testing.assert_array_equal(found, [3, 2, np.nan, 0, np.nan])
+    x = pt.fvector("x")
+    graph = hlograph.function([x], x[1] + x.sum(), dims={"x": ("b", "n[b]")})
+    found = jax.jit(lambda n: graph(Ragged(values, n)))(np.array([3, 2, 1, 0, 4]))
+    np.testing.assert_array_equal(found, [4, 3, np.nan, np.nan, np.nan])
+    pair = hlograph.jit(jax.vmap(lambda x, y: (x * y).sum()), dims=dict.fromkeys("xy", ("b", "n[b]")))
+    found = jax.jit(lambda n: pair(Ragged(values, n), Ragged(np.ones((5, 9), "float32"), n)))(np.array([3, 2, 1, 0, 4]))
+    np.testing.assert_array_equal(found, [3, 2, 1, 0, np.nan])
+
+
+def test_options_of_sizes_that_a_trace_fixes_and_of_passes():
+    rows = rows_of([2, 3, 2], 2)
+    fn = hlograph.jit(jax.vmap(lambda x: x.sum() / len(x)), dims={"x": ("b", "n[b]", 2)}, policy={"n": 16})
+    np.testing.assert_allclose(fn(rows), [x.sum() / len(x) for x in rows], rtol=1e-5)
+    for optimize, operation in (("default", "multiply"), ("none", "power")):
+        power = hlograph.jit(jax.vmap(lambda x: x**2.0), dims={"x": ("b", "n[b]", 2)}, optimize=optimize)
+        assert f"stablehlo.{operation}" in power.lower(rows).as_text()
 
 
 def test_no_rows_at_all_and_a_look_at_the_program():
@@ -225,6 +248,12 @@ def test_no_rows_at_all_and_a_look_at_the_program():
         total, each = fn(Ragged(np.zeros((0, 4), "float32"), np.zeros(0, np.int32)))
         assert total.shape == (0,)
         assert len(each) == 0
+    with pytest.raises(ValueError, match="give arguments to say which is meant"):
+        hlograph.explain(hlograph.jit(jax.vmap(jnp.sum), dims={"a": ("b", "n[b]")}))
+    assert "x  float32  (n)" in str(hlograph.explain(fn))
+    assert "x  float32  (n)" in str(hlograph.explain(fn, rows_of([5, 3])))
+    x = pt.dvector("x")
+    assert "x  float64  (n)" in str(hlograph.explain(hlograph.function([x], x.sum(), dims={"x": ("b", "n[b]")})))
     assert "tensor<2x5xf32>" in fn.lower(rows_of([5, 3])).as_text()
     with pytest.raises(ArgumentShapeError, match="in parts"):
         fn.lower(rows_of([5, 0]))
@@ -252,6 +281,10 @@ def test_what_is_wrong_is_said():
         hlograph.jit(jax.vmap(f), dims=dims, policy={"k": 3})([np.ones(2)])
     with pytest.raises(ArgumentShapeError, match="rows"):
         fn([])
+    with pytest.raises(ArgumentTypeError, match="got str"):
+        fn("rows")
+    with pytest.raises(ArgumentTypeError, match="lengths are integers, got float64"):
+        Ragged(np.ones((2, 3)), [1.5, 2.0])
     with pytest.raises(ArgumentShapeError, match="row 1 has length 9"):
         Ragged(np.ones((2, 3)), [1, 9])
     with pytest.raises(ArgumentShapeError, match="row 1 has shape"):

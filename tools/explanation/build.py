@@ -153,20 +153,33 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
     """The program that is meant, and the compiled function if it is one."""
     from ...dialects.frontend import emit_stablehlo
     from ...runtime.jit import Jit
+    from ...runtime.ragged.graphs import RaggedFunction
+    from ...runtime.ragged.jitted import RaggedJit
 
     if isinstance(source, Jit):
         functions = source.functions
         if specs:
             program = source.program(*specs)
             return program, next((function for function in functions if function.program is program), None)
-        if len(functions) != 1:
-            raise ValueError(
-                f"explain: {source!r} has traced {count(len(functions), 'program')}; "
-                "give arguments to say which is meant: explain(function, *arguments)"
-            )
-        return functions[0].program, functions[0]
+        function = _only(source, functions)
+        return function.program, function
+    if isinstance(source, RaggedFunction):  # of rows, the program of one is what there is to explain
+        return source.program, None
+    if isinstance(source, RaggedJit):
+        found = [source.program(*specs)] if specs else source.programs
+        return _only(source, found), None
     if isinstance(source, Function | Program) and (specs or dims is not None):
         raise TypeError("explain: dims and specs are for graphs; a program has its own")
     if isinstance(source, Function):
         return source.program, source
     return source if isinstance(source, Program) else emit_stablehlo(source, *specs, dims=dims), None
+
+
+def _only(source: Any, found: Sequence[Any]) -> Any:
+    """What there is one of."""
+    if len(found) != 1:
+        raise ValueError(
+            f"explain: {source!r} has traced {count(len(found), 'program')}; "
+            "give arguments to say which is meant: explain(function, *arguments)"
+        )
+    return found[0]
