@@ -9,8 +9,8 @@ computed the same bits as PJRT, with the caller's arguments and with random ones
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import metadata
 from typing import Any, Protocol
 
@@ -20,8 +20,8 @@ import numpy as np
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
 from ..calls.writer import write
-from .executable import KERNEL_ALIGNMENT, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
-from .object_code import ObjectCode, outside
+from .executable import CpuExecutable, DirectCallRefused, Value
+from .image import Image, Workspace
 
 TRIALS = 8  # random inputs tried before a function is given out
 
@@ -57,7 +57,8 @@ class DirectCall:
         """Loads an executable without trying it; `of` is what others use."""
         self.parameters = tuple((value.dtype, value.shape) for value in executable.parameters)
         self.results = tuple((value.dtype, value.shape) for value in executable.results)
-        self.workspace = _workspaces(executable)
+        image = Image.of(executable)
+        self.workspace: Callable[[], Workspace] = partial(Workspace, image)
         self.run: Function = _function(executable.parameters, len(executable.results), self.workspace)
 
     @classmethod
@@ -129,87 +130,7 @@ def _serialized(executable: Any) -> bytes:
     return bytes(made)
 
 
-# --- Memory and the call
-
-
-class Workspace:
-    """What one call at a time uses: every buffer of the executable, and the table that `ObjectCode.run` runs.
-
-    A caller writes to `arguments`, calls `run(table)`, which returns 0 unless a kernel reported an error, and copies
-    what it wants from `results` before the next call.
-
-    Attributes:
-        run: without the interpreter's lock, in the calling thread.
-        table: what it takes.
-        arguments: an array for each parameter of the executable.
-        results: an array for each of its results.
-    """
-
-    def __init__(self, executable: CpuExecutable, code: ObjectCode, constants: dict[int, np.ndarray]) -> None:
-        sizes = executable.allocations
-        kernels = [step for step in executable.steps if isinstance(step, Kernel)]
-        words = sum(-(-size // KERNEL_ALIGNMENT) * 8 for size in sizes.values())
-        words += sum(4 + 2 * len(kernel.buffers) for kernel in kernels) + 6 + 5 * (len(executable.steps) + 1)
-        self._words = _aligned(8 * words).view(np.uint64)
-        self._used = 0
-        self._base = self._words.ctypes.data
-        self._held = code, constants  # what addresses in the table point to
-        self._allocations = {number: array.ctypes.data for number, array in constants.items()}
-        self._bytes = dict(constants)
-        for number, size in sizes.items():
-            self._allocations[number], part = self._take(-(-size // KERNEL_ALIGNMENT) * 8)
-            self._bytes[number] = part.view(np.uint8)
-
-        # XLA_CPU_KernelCallFrame: number of work groups {x, y, z}, this one's {x, y, z}, number of buffers, buffers
-        groups, part = self._take(6)
-        part[:] = 1, 1, 1, 0, 0, 0
-        lines: list[tuple[int, int, int, int, int]] = []
-        for step in executable.steps:
-            if isinstance(step, Kernel):
-                buffers, table = self._take(2 * len(step.buffers))
-                table[0::2] = [self._address(buffer) for buffer in step.buffers]
-                table[1::2] = [buffer.size for buffer in step.buffers]
-                frame, part = self._take(4)
-                part[:] = groups, groups + 24, len(step.buffers), buffers
-                lines.append((code.address(step.name), frame, 0, 0, 0))
-            else:
-                ends = self._address(step.destination), self._address(step.source)
-                lines.append((outside("memcpy"), *ends, step.source.size, ends[0]))
-        table_address, table = self._take(5 * (len(lines) + 1))
-        table[:-5] = [word for line in lines for word in line]
-        self.run = code.run
-        self.table = ctypes.c_void_p(table_address)
-        self.arguments = [self._array(value) for value in executable.parameters]
-        self.results = [self._array(value) for value in executable.results]
-
-    def _take(self, words: int) -> tuple[int, np.ndarray]:
-        """Address and content of the next words that are free."""
-        start = self._used
-        self._used += words
-        return self._base + 8 * start, self._words[start : self._used]
-
-    def _address(self, buffer: Slice) -> int:
-        return self._allocations[buffer.allocation] + buffer.offset
-
-    def _array(self, value: Value) -> np.ndarray:
-        part = self._bytes[value.buffer.allocation][value.buffer.offset :][: value.buffer.size]
-        return part.view(value.dtype).reshape(value.shape)
-
-
-def _aligned(size: int) -> np.ndarray:
-    """Zero bytes at an address that kernels accept."""
-    memory = np.zeros(size + KERNEL_ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % KERNEL_ALIGNMENT
-    return memory[start : start + size]
-
-
-def _workspaces(executable: CpuExecutable) -> Callable[[], Workspace]:
-    """Loads an executable; what makes workspaces for it."""
-    code = ObjectCode(executable.objects)
-    constants = {number: _aligned(len(data)) for number, data in executable.constants.items()}
-    for number, data in executable.constants.items():
-        constants[number][:] = np.frombuffer(data, np.uint8)
-    return lambda: Workspace(executable, code, constants)
+# --- The call
 
 
 def _function(parameters: Sequence[Value], results: int, workspace: Callable[[], Workspace]) -> Function:

@@ -1,8 +1,8 @@
-"""Machine code from ELF object files, placed in this process's memory, and the few instructions that run it.
+"""Machine code from ELF object files, placed in this process's memory.
 
-In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them. Out: addresses of their functions.
-Decision to know: a loader for what XLA emits, not for C programs. Sections, relocations and outside functions that are
-not listed here are refused. No memory is writable and executable at the same time.
+In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them, and our own (`native_code`). Out:
+addresses of their functions. Decision to know: a loader for these, not for C programs. Sections, relocations and
+outside functions that are not listed here are refused. No memory is writable and executable at the same time.
 """
 
 from __future__ import annotations
@@ -12,39 +12,9 @@ import mmap
 import platform
 import struct
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
 
 from .executable import DirectCallRefused
-
-# Runs a table of (function, argument, argument, argument, expected result) up to a null function; returns 0, or the
-# address of the first line whose function returned anything else. Floating point is as XLA's threads have it: round to
-# nearest, no traps, subnormal numbers are zero (MXCSR 0x9fc0); the caller's mode comes back afterwards.
-_RUN = bytes.fromhex(
-    "f30f1efa"  # endbr64
-    "53"  # push rbx
-    "4883ec10"  # sub rsp, 16
-    "4889fb"  # mov rbx, rdi
-    "0fae1c24"  # stmxcsr [rsp]
-    "c7442404c09f0000"  # mov dword ptr [rsp + 4], 0x9fc0
-    "0fae542404"  # ldmxcsr [rsp + 4]
-    "488b03"  # next: mov rax, [rbx]
-    "4885c0"  # test rax, rax
-    "741d"  # jz out
-    "488b7b08"  # mov rdi, [rbx + 8]
-    "488b7310"  # mov rsi, [rbx + 16]
-    "488b5318"  # mov rdx, [rbx + 24]
-    "ffd0"  # call rax
-    "483b4320"  # cmp rax, [rbx + 32]
-    "7506"  # jne failed
-    "4883c328"  # add rbx, 40
-    "ebde"  # jmp next
-    "4889d8"  # failed: mov rax, rbx
-    "0fae1424"  # out: ldmxcsr [rsp]
-    "4883c410"  # add rsp, 16
-    "5b"  # pop rbx
-    "c3"  # ret
-)
 
 # Functions of the C library that kernels may call: XLA takes them from the process, too. Those of XLA's own runtime
 # (`__xla_cpu_runtime_...`) cannot be found from outside of jaxlib.
@@ -56,7 +26,7 @@ _MATH = [
 ]
 # glibc keeps versions of a function. jaxlib is linked with those of glibc 2.27, newest first; the later ones of
 # `log` and `pow` give a NaN of the other sign.
-_GLIBC = ("2.27", "2.23", "2.14", "2.2.5")
+_GLIBC = ("2.27", "2.23", "2.16", "2.14", "2.2.5")
 OUTSIDE = frozenset([*_MATH, *(name + "f" for name in _MATH), "sincos", "sincosf", "memcpy", "memmove", "memset"])
 
 _SHF_WRITE, _SHF_ALLOC, _SHF_EXECINSTR, _SHF_TLS, _SHF_COMPRESSED = 0x1, 0x2, 0x4, 0x400, 0x800
@@ -148,14 +118,14 @@ class ObjectCode:
     """Object files linked with one another in memory of their own; it stays as long as this object.
 
     The memory can be read and executed, its constants only read; a process that is forked has it, too.
-
-    Attributes:
-        run: runs a table of calls, of which it takes the address (`_RUN` tells its form), without the interpreter's
-            lock, in the calling thread.
     """
 
-    def __init__(self, files: Sequence[bytes]) -> None:
+    def __init__(self, files: Sequence[bytes], outside: Collection[str] | None = None) -> None:
         """Links the object files.
+
+        Args:
+            files: what they are.
+            outside: functions of the C library that they may call; those of XLA's kernels by default.
 
         Raises:
             DirectCallRefused: another machine than x86-64 Linux, something unknown in a file, or a system that does not
@@ -163,6 +133,7 @@ class ObjectCode:
         """
         if sys.platform != "linux" or platform.machine() != "x86_64" or struct.calcsize("P") != 8:
             raise DirectCallRefused(f"machine code is loaded on x86-64 Linux only, not on {platform.platform()}")
+        self._outside = OUTSIDE if outside is None else outside
         try:
             self._link([_ObjectFile(data) for data in files])
         except (struct.error, IndexError, ValueError, OSError, OverflowError) as error:
@@ -172,7 +143,7 @@ class ObjectCode:
         sections = [section for file in objects for section in file.sections if section.loaded]
         code = [section for section in sections if section.flags & _SHF_EXECINSTR]
         data = [section for section in sections if not section.flags & _SHF_EXECINSTR]
-        ends = _places(code, len(_RUN))
+        ends = _places(code, 0)
         code_size = ends[-1][1] + -ends[-1][1] % mmap.PAGESIZE if ends else mmap.PAGESIZE
         data_ends = _places(data, 0)
         size = code_size + (data_ends[-1][1] if data_ends else 0)
@@ -187,7 +158,6 @@ class ObjectCode:
         for file in objects:
             for name, address in file.defined():
                 self._symbols[name] = address
-        self._memory[: len(_RUN)] = _RUN
         for section in sections:
             start = _address(section) - base
             self._memory[start : start + section.size] = section.data
@@ -196,8 +166,6 @@ class ObjectCode:
         _protect(base, code_size, mmap.PROT_READ | mmap.PROT_EXEC)
         if size > code_size:
             _protect(base + code_size, size - code_size, mmap.PROT_READ)
-        # CFUNCTYPE lets go of the interpreter's lock during the call.
-        self.run: Any = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p)(base)
 
     def address(self, name: str) -> int:
         """Of a function in the object files.
@@ -230,17 +198,19 @@ class ObjectCode:
             raise DirectCallRefused(f"the symbol {name} is of an unknown kind")
         if index != _SHN_UNDEF:
             return _address(file.sections[index]) + value
-        return self._symbols[name] if name in self._symbols else outside(name)
+        if name in self._symbols:
+            return self._symbols[name]
+        if name not in self._outside:
+            raise DirectCallRefused(f"the machine code calls {name}, which is a part of XLA's runtime")
+        return c_function(name)
 
 
-def outside(name: str) -> int:
+def c_function(name: str) -> int:
     """The address of a function of the C library.
 
     Raises:
-        DirectCallRefused: it is none that kernels may call here, or this C library has not got it.
+        DirectCallRefused: this C library has not got it.
     """
-    if name not in OUTSIDE:
-        raise DirectCallRefused(f"the machine code calls {name}, which is a part of XLA's runtime")
     try:
         # Their names are visible to the whole process then, if they were not before.
         library = ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)

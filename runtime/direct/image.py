@@ -1,0 +1,189 @@
+"""What a call of an executable's steps works on, as words: its buffers, and the table of steps that refers to them.
+
+In: a `CpuExecutable` and where its code and constants are. Out: an `Image`, of which each workspace is a copy: words,
+and which of them are addresses in the workspace itself, to be moved to where it lies. C makes workspaces of it
+(`native/function.c`), and Python (`Workspace`), for callers who have NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .executable import KERNEL_ALIGNMENT, Copy, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
+from .native_code import runner
+from .object_code import ObjectCode
+
+# As in native/native.h.
+_LINE = 8
+_KERNEL, _COPY = 1, 2
+_ALIGNED_WORDS = KERNEL_ALIGNMENT // 8
+
+
+@dataclass(frozen=True)
+class Image:
+    """A workspace with addresses that count from its own start.
+
+    Attributes:
+        words: its content.
+        addresses: which words are such addresses.
+        table: place of the table of steps, in bytes.
+        places: of each allocation that lies in the workspace, in bytes.
+        uses: of each parameter, the words that refer to its buffer, and how many bytes behind its start.
+        executable: what it was made of.
+        held: what addresses in it point to.
+    """
+
+    words: np.ndarray
+    addresses: np.ndarray
+    table: int
+    places: Mapping[int, int]
+    uses: Sequence[np.ndarray]
+    executable: CpuExecutable
+    held: object
+
+    @classmethod
+    def of(cls, executable: CpuExecutable, referred: Collection[int] = ()) -> Image:
+        """Loads an executable.
+
+        Args:
+            executable: what it is.
+            referred: parameters that have no buffer in a workspace: their addresses are put in by each call.
+
+        Raises:
+            DirectCallRefused: its code cannot be loaded.
+        """
+        if any(value.buffer.allocation in executable.constants for value in executable.results):
+            raise DirectCallRefused("a result lies in a constant's buffer")
+        return _Builder(executable, frozenset(referred)).build()
+
+    def place(self, value: Value) -> int:
+        """Where a parameter or result is, in bytes."""
+        return self.places[value.buffer.allocation] + value.buffer.offset
+
+
+class _Builder:
+    """Lays out an image."""
+
+    def __init__(self, executable: CpuExecutable, referred: Collection[int]) -> None:
+        self.executable = executable
+        self.code = ObjectCode(executable.objects)
+        self.constants = {number: _constant(data) for number, data in executable.constants.items()}
+        self.parameters = {value.buffer.allocation: i for i, value in enumerate(executable.parameters)}
+        self.referred = referred
+        self.used = 0
+        self.places: dict[int, int] = {}
+        self.parts: list[tuple[int, np.ndarray]] = []
+        self.addresses: list[int] = []
+        self.uses: list[list[tuple[int, int]]] = [[] for _ in executable.parameters]
+
+    def build(self) -> Image:
+        for number, size in self.executable.allocations.items():
+            absent = self.parameters.get(number) in self.referred
+            self.places[number] = 8 * self.take(0 if absent else -(-size // 8))
+        table = self.table()
+        words = np.zeros(self.used, np.uint64)
+        for start, part in self.parts:
+            words[start : start + len(part)] = part
+        uses = [np.array(use, np.uint32).reshape(-1, 2) for use in self.uses]
+        addresses = np.array(self.addresses, np.uint32)
+        return Image(words, addresses, 8 * table, self.places, uses, self.executable, (self.code, self.constants))
+
+    def take(self, words: int) -> int:
+        """The first of so many words, where a buffer may begin."""
+        start = self.used
+        self.used += -(-words // _ALIGNED_WORDS) * _ALIGNED_WORDS
+        return start
+
+    def write(self, words: Sequence[int | Slice | _Within]) -> int:
+        """Places words; the number of the first one."""
+        start = self.take(len(words))
+        content = np.zeros(len(words), np.uint64)
+        for i, item in enumerate(words):
+            content[i] = self.address(start + i, item) if isinstance(item, Slice | _Within) else item
+        self.parts.append((start, content))
+        return start
+
+    def address(self, word: int, item: Slice | _Within) -> int:
+        """What stands in a word that refers to a buffer."""
+        if isinstance(item, _Within):
+            self.addresses.append(word)
+            return 8 * item.word
+        if item.allocation in self.constants:
+            return self.constants[item.allocation].ctypes.data + item.offset
+        parameter = self.parameters.get(item.allocation)
+        if parameter is not None:
+            self.uses[parameter].append((word, item.offset - self.executable.parameters[parameter].buffer.offset))
+        if parameter not in self.referred:
+            self.addresses.append(word)
+        return self.places[item.allocation] + item.offset
+
+    def table(self) -> int:
+        """Writes the steps."""
+        # XLA_CPU_KernelCallFrame: numbers of work groups {x, y, z}, this one's {x, y, z}, number of buffers, buffers
+        groups = self.write((1, 1, 1, 0, 0, 0))
+        lines: list[int | Slice | _Within] = []
+        for step in self.executable.steps:
+            line: list[int | Slice | _Within]
+            match step:
+                case Kernel(name, buffers):
+                    described = self.write([word for buffer in buffers for word in (buffer, buffer.size)])
+                    frame = self.write((_Within(groups), _Within(groups + 3), len(buffers), _Within(described)))
+                    line = [_KERNEL, self.code.address(name), _Within(frame)]
+                case Copy(source, destination):
+                    line = [_COPY, destination, source, source.size]
+            lines += [*line, *[0] * (_LINE - len(line))]
+        return self.write([*lines, *[0] * _LINE])
+
+
+@dataclass(frozen=True)
+class _Within:
+    """The address of a word of the workspace."""
+
+    word: int
+
+
+class Workspace:
+    """A copy of an image: what one call at a time uses.
+
+    A caller writes to `arguments`, calls `run(table)`, which returns 0 unless a step failed, and copies what it
+    wants from `results` before the next call.
+
+    Attributes:
+        run: without the interpreter's lock, in the calling thread.
+        table: what it takes.
+        arguments: an array for each parameter of the executable.
+        results: an array for each of its results.
+    """
+
+    def __init__(self, image: Image) -> None:
+        memory = _aligned(8 * len(image.words))
+        words = memory.view(np.uint64)
+        words[:] = image.words
+        words[image.addresses] += np.uint64(memory.ctypes.data)
+        self._held = image, memory
+        self.run = runner()
+        self.table = ctypes.c_void_p(memory.ctypes.data + image.table)
+        executable = image.executable
+        self.arguments = [_array(memory, image.place(value), value) for value in executable.parameters]
+        self.results = [_array(memory, image.place(value), value) for value in executable.results]
+
+
+def _array(memory: np.ndarray, place: int, value: Value) -> np.ndarray:
+    return memory[place : place + value.buffer.size].view(value.dtype).reshape(value.shape)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Zero bytes at an address that kernels accept."""
+    memory = np.zeros(size + KERNEL_ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % KERNEL_ALIGNMENT
+    return memory[start : start + size]
+
+
+def _constant(data: bytes) -> np.ndarray:
+    memory = _aligned(len(data))
+    memory[:] = np.frombuffer(data, np.uint8)
+    return memory

@@ -1,0 +1,157 @@
+// C functions over a table of steps, which any number of threads may call at once.
+//
+// A call takes a workspace (buffers and a table that refers to them) from the program's slots, or makes one, and puts it
+// back. A new workspace is a copy of the program's image, whose addresses are moved to where it lies.
+#include "native.h"
+
+enum { SLOTS = 64, ALIGNMENT = 64 };
+
+typedef struct {
+    word place;  // of the argument's buffer in a workspace, in bytes; unused where it is `referred`
+    word bytes;
+    word referred;  // 1: always read where the caller has it; 2: also read there if it is aligned; 0: copied
+    word uses;  // number of addresses of the buffer, or of parts of it, in a workspace
+    const uint32_t (*use)[2];  // which word, and how many bytes behind the buffer's start it points
+} input;
+
+typedef struct {
+    word place, bytes;
+} output;
+
+typedef struct {
+    word size;  // of a workspace in bytes
+    const word *image;
+    word addresses;
+    const uint32_t *address;  // which words of a workspace are addresses in it
+    word table;  // place of the table of steps
+    word inputs;
+    const input *input;
+    word outputs;
+    const output *output;
+    word checks;  // number of flags in the output behind the last one; none without that
+    word flag;  // bytes of one: 1 for booleans; 4 or 8 for signed integers, which are positive if all is well
+    const void *const *data;  // bound values of the arguments after the first one
+    word slots[SLOTS];
+} program;
+
+static word *make(const program *p) {
+    word *memory = aligned_alloc(ALIGNMENT, p->size);
+    if (!memory) return 0;
+    memcpy(memory, p->image, p->size);
+    for (word i = 0; i < p->addresses; i++) memory[p->address[i]] += (word)memory;
+    return memory;
+}
+
+static word *take(program *p) {
+    for (int i = 0; i < SLOTS; i++) {
+        if (!__atomic_load_n(&p->slots[i], __ATOMIC_RELAXED)) continue;
+        word found = __atomic_exchange_n(&p->slots[i], 0, __ATOMIC_ACQUIRE);
+        if (found) return (word *)found;
+    }
+    return make(p);
+}
+
+static void give(program *p, word *memory) {
+    for (int i = 0; i < SLOTS; i++) {
+        word empty = 0;
+        if (__atomic_load_n(&p->slots[i], __ATOMIC_RELAXED)) continue;
+        if (__atomic_compare_exchange_n(&p->slots[i], &empty, (word)memory, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+    }
+    free(memory);
+}
+
+// Frees the workspaces that no call has.
+void hlograph_release(program *p) {
+    for (int i = 0; i < SLOTS; i++) free((void *)__atomic_exchange_n(&p->slots[i], 0, __ATOMIC_ACQUIRE));
+}
+
+static int put(word *memory, const input *in, const void *given) {
+    if (!given) return in->bytes ? NULL_POINTER : FINE;
+    word address = (word)given;
+    int aligned = !(address % ALIGNMENT);
+    if (in->referred == 1 && !aligned) return NOT_ALIGNED;
+    if (in->referred != 1 && !(in->referred && aligned)) {
+        address = (word)memory + in->place;
+        memcpy((void *)address, given, in->bytes);
+    }
+    if (in->referred)
+        for (word i = 0; i < in->uses; i++) memory[in->use[i][0]] = address + in->use[i][1];
+    return FINE;
+}
+
+static long flag(const program *p, const char *memory, word number) {
+    const char *at = memory + p->output[p->outputs].place + number * p->flag;
+    if (p->flag == 1) return *(const signed char *)at;
+    return p->flag == 4 ? *(const int32_t *)at : *(const int64_t *)at;
+}
+
+static int run(const program *p, word *memory) {
+    if (hlograph_run((const word *)((char *)memory + p->table))) return STEP_FAILED;
+    for (word i = 0; i < p->checks; i++)
+        if (flag(p, (char *)memory, i) <= 0) return CHECK_FAILED - (int)i;
+    return FINE;
+}
+
+static void get(void *to, const word *memory, const output *out) {
+    memcpy(to, (const char *)memory + out->place, out->bytes);
+}
+
+static int finite(const double *values, word count) {
+    word bad = 0;
+    const word *bits = (const word *)values;
+    for (word i = 0; i < count; i++) bad |= (bits[i] & 0x7ff0000000000000) == 0x7ff0000000000000;
+    return !bad;
+}
+
+// Puts a call's first argument and its data, and runs.
+static int run_with_data(program *p, word *memory, const void *first, const void *user) {
+    const void *const *data = user ? (const void *const *)user : p->data;
+    int code = put(memory, &p->input[0], first);
+    for (word i = 1; i < p->inputs && !code; i++) code = put(memory, &p->input[i], data[i - 1]);
+    return code ? code : run(p, memory);
+}
+
+long hlograph_arrays(const void *const *inputs, void *const *outputs, void *user, program *p) {
+    (void)user;
+    if ((p->inputs && !inputs) || (p->outputs && !outputs)) return NULL_POINTER;
+    for (word i = 0; i < p->outputs; i++)
+        if (!outputs[i] && p->output[i].bytes) return NULL_POINTER;
+    word *memory = take(p);
+    if (!memory) return NO_MEMORY;
+    int code = FINE;
+    for (word i = 0; i < p->inputs && !code; i++) code = put(memory, &p->input[i], inputs[i]);
+    if (!code) code = run(p, memory);
+    for (word i = 0; i < p->outputs && !code; i++) get(outputs[i], memory, &p->output[i]);
+    give(p, memory);
+    return code;
+}
+
+long hlograph_logp(
+    size_t dim, const double *x, double *gradient, double *logp, const void *user, program *p
+) {
+    if (dim * sizeof(double) != p->input[0].bytes) return WRONG_DIMENSION;
+    if ((dim && (!x || !gradient)) || !logp) return NULL_POINTER;
+    word *memory = take(p);
+    if (!memory) return NO_MEMORY;
+    int code = run_with_data(p, memory, x, user);
+    if (!code) {
+        get(logp, memory, &p->output[0]);
+        get(gradient, memory, &p->output[1]);
+    }
+    give(p, memory);
+    if (code) return code;
+    if (!finite(gradient, dim)) return GRADIENT_NOT_FINITE;
+    return finite(logp, 1) ? FINE : LOGP_NOT_FINITE;
+}
+
+long hlograph_expand(size_t dim, size_t expanded, const double *x, double *out, const void *user, program *p) {
+    if (dim * sizeof(double) != p->input[0].bytes || expanded * sizeof(double) != p->output[0].bytes)
+        return WRONG_DIMENSION;
+    if ((dim && !x) || (expanded && !out)) return NULL_POINTER;
+    word *memory = take(p);
+    if (!memory) return NO_MEMORY;
+    int code = run_with_data(p, memory, x, user);
+    if (!code) get(out, memory, &p->output[0]);
+    give(p, memory);
+    return code;
+}
