@@ -24,6 +24,7 @@ from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
+from .c_function import CFunction, FormName
 from .calls import short
 from .calls.arguments import (
     check_call,
@@ -436,6 +437,26 @@ class Function:
         given = in_order(self.__name__, self._given, args, keywords) if keywords else args
         arrays = to_arrays(self._signature.arguments, split(self._given, given))
         return AheadFunction(self.program, None, self.options).lower(*arrays, sizes=sizes)
+
+    def c_function(self, *arguments: Any, form: FormName = "arrays") -> CFunction:
+        """The function for callers in C: an address that any number of threads may call, see docs/samplers.md.
+
+        Where the direct call can run it, calls need neither Python nor its lock; elsewhere they go through Python, and
+        a warning says why. Shared variables of the graph have the values of now.
+
+        Args:
+            arguments: one per argument, for its shape: an array, a `jax.ShapeDtypeStruct`, or None where all dimensions
+                are known. Of arguments that the form has no place for, their values (`CFunction.data` makes others).
+            form: "arrays" (`inputs` and `outputs` are tables of addresses of arrays in C's order), "logp" (of the first
+                argument float64[dim]; the results are the value and its gradient), or "expand" (of the first argument
+                float64[dim]; the result is float64[expanded]).
+
+        Raises:
+            ArgumentTypeError, ArgumentShapeError: an argument does not fit.
+            UnsupportedGraphError: the program does not have the form, or sizes that depend on data.
+            CompileError: the device's compiler refuses the program.
+        """
+        return CFunction(self.program, self.options, arguments, form)
 
     @property
     def stats(self) -> Stats:

@@ -245,3 +245,16 @@ def _protect(address: int, size: int, protection: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), ctypes.c_int(protection)):
         raise DirectCallRefused(f"the system does not let this process make machine code: error {ctypes.get_errno():d}")
+
+
+def executable_memory(code: bytes) -> tuple[mmap.mmap, int]:
+    """Memory with this code, which can be run and not written; and its address.
+
+    Raises:
+        DirectCallRefused: the system does not let a process make machine code.
+    """
+    memory = mmap.mmap(-1, len(code), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    memory[: len(code)] = code
+    _protect(address, len(code), mmap.PROT_READ | mmap.PROT_EXEC)
+    return memory, address

@@ -296,6 +296,16 @@ class Executable:
         return self._compiled
 
     def _jitted(self, args: Sequence[Any]) -> Callable[..., Any]:
+        jitted = self._jit()
+        if self._numpy is not None:
+            return self._in_numpy(jitted, self._numpy, args)
+        if self._calls_host:
+            return self._calling_host(jitted, args)
+        self.call_unchecked = self.jitted = jitted
+        return jitted
+
+    def _jit(self) -> Any:
+        """The program in a `jax.jit`, with its plan."""
         plan, name = self.plan, self.prepared.program.name
         if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
             initialize_lapack()
@@ -314,13 +324,24 @@ class Executable:
         sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
         placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
         options = None if plan.options is None else dict(plan.options)
-        jitted = jax.jit(traced, compiler_options=options, keep_unused=plan.direct, **placed)
-        if self._numpy is not None:
-            return self._in_numpy(jitted, self._numpy, args)
-        if self._calls_host:
-            return self._calling_host(jitted, args)
-        self.call_unchecked = self.jitted = jitted
-        return jitted
+        return jax.jit(traced, compiler_options=options, keep_unused=plan.direct, **placed)
+
+    def ahead(self) -> Any:
+        """A `jax.stages.Compiled` of it, for callers who run it in their own way.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        arguments = self.prepared.program.signature.arguments
+        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
+        with enable_x64(True):
+            try:
+                return self._outside(lambda: self._jit().lower(*specs).compile())
+            except jax.errors.JaxRuntimeError as error:
+                if not self.plan.planned:
+                    raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
+                self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
+                return self.ahead()
 
     def _calling_host(self, jitted: Any, args: Sequence[Any]) -> Callable[..., Any]:
         """For a program that calls Python functions: compiled now, as the call that comes next may come back here.

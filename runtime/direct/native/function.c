@@ -25,12 +25,13 @@ typedef struct {
     const uint32_t *address;  // which words of a workspace are addresses in it
     word table;  // place of the table of steps
     word inputs;
+    word given;  // how many of them the form `arrays` takes from the caller; the others are data
     const input *input;
     word outputs;
     const output *output;
     word checks;  // number of flags in the output behind the last one; none without that
     word flag;  // bytes of one: 1 for booleans; 4 or 8 for signed integers, which are positive if all is well
-    const void *const *data;  // bound values of the arguments after the first one
+    const void *const *data;  // bound values of the data, or null
     word slots[SLOTS];
 } program;
 
@@ -85,13 +86,6 @@ static long flag(const program *p, const char *memory, word number) {
     return p->flag == 4 ? *(const int32_t *)at : *(const int64_t *)at;
 }
 
-static int run(const program *p, word *memory) {
-    if (hlograph_run((const word *)((char *)memory + p->table))) return STEP_FAILED;
-    for (word i = 0; i < p->checks; i++)
-        if (flag(p, (char *)memory, i) <= 0) return CHECK_FAILED - (int)i;
-    return FINE;
-}
-
 static void get(void *to, const word *memory, const output *out) {
     memcpy(to, (const char *)memory + out->place, out->bytes);
 }
@@ -103,24 +97,26 @@ static int finite(const double *values, word count) {
     return !bad;
 }
 
-// Puts a call's first argument and its data, and runs.
-static int run_with_data(program *p, word *memory, const void *first, const void *user) {
+// Puts a call's arguments, and runs.
+static int call(program *p, word *memory, const void *const *inputs, word given, const void *user) {
     const void *const *data = user ? (const void *const *)user : p->data;
-    int code = put(memory, &p->input[0], first);
-    for (word i = 1; i < p->inputs && !code; i++) code = put(memory, &p->input[i], data[i - 1]);
-    return code ? code : run(p, memory);
+    int code = FINE;
+    if (!data && given < p->inputs) return NULL_POINTER;
+    for (word i = 0; i < p->inputs && !code; i++)
+        code = put(memory, &p->input[i], i < given ? inputs[i] : data[i - given]);
+    if (!code && hlograph_run((const word *)((char *)memory + p->table))) code = STEP_FAILED;
+    for (word i = 0; i < p->checks && !code; i++)
+        if (flag(p, (char *)memory, i) <= 0) code = CHECK_FAILED - (int)i;
+    return code;
 }
 
-long hlograph_arrays(const void *const *inputs, void *const *outputs, void *user, program *p) {
-    (void)user;
-    if ((p->inputs && !inputs) || (p->outputs && !outputs)) return NULL_POINTER;
+long hlograph_arrays(const void *const *inputs, void *const *outputs, const void *user, program *p) {
+    if ((p->given && !inputs) || (p->outputs && !outputs)) return NULL_POINTER;
     for (word i = 0; i < p->outputs; i++)
         if (!outputs[i] && p->output[i].bytes) return NULL_POINTER;
     word *memory = take(p);
     if (!memory) return NO_MEMORY;
-    int code = FINE;
-    for (word i = 0; i < p->inputs && !code; i++) code = put(memory, &p->input[i], inputs[i]);
-    if (!code) code = run(p, memory);
+    int code = call(p, memory, inputs, p->given, user);
     for (word i = 0; i < p->outputs && !code; i++) get(outputs[i], memory, &p->output[i]);
     give(p, memory);
     return code;
@@ -133,7 +129,8 @@ long hlograph_logp(
     if ((dim && (!x || !gradient)) || !logp) return NULL_POINTER;
     word *memory = take(p);
     if (!memory) return NO_MEMORY;
-    int code = run_with_data(p, memory, x, user);
+    const void *const inputs[] = {x};
+    int code = call(p, memory, inputs, 1, user);
     if (!code) {
         get(logp, memory, &p->output[0]);
         get(gradient, memory, &p->output[1]);
@@ -150,7 +147,8 @@ long hlograph_expand(size_t dim, size_t expanded, const double *x, double *out, 
     if ((dim && !x) || (expanded && !out)) return NULL_POINTER;
     word *memory = take(p);
     if (!memory) return NO_MEMORY;
-    int code = run_with_data(p, memory, x, user);
+    const void *const inputs[] = {x};
+    int code = call(p, memory, inputs, 1, user);
     if (!code) get(out, memory, &p->output[0]);
     give(p, memory);
     return code;

@@ -1,0 +1,404 @@
+"""`CFunction`: a compiled function as a C function, for callers that are not Python.
+
+In: a `Function`, and values for the arguments that callers do not give (*data*). Out: an address. Where the direct call
+can run the executable (docs/direct_call.md), a call needs neither Python nor its lock; elsewhere the address is that of
+a callback into Python, which is slower and takes the lock, and a warning says why.
+
+    Function ── program for the sizes ── Executable.ahead ── DirectCall.of (compares) ── CProgram (native)
+                                                └─ otherwise ─────────────────────── _Callback (Python)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from ..codegen import dims as dimension
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, UnsupportedGraphError
+from ..codegen.ir.jax_compat import enable_x64
+from ..codegen.program import Program
+from ..codegen.recipe import Recipe
+from ..codegen.signature import Argument, Result, Signature, describe
+from .calls.arguments import check_call, find_sizes, key_of
+from .calls.array_likes import to_arrays
+from .calls.memory import aligned
+from .direct.c_program import FORMS, CProgram, Form, table
+from .direct.call import TRIALS, DirectCall
+from .direct.executable import DirectCallRefused
+from .executables import cpu_plan
+from .executables.devices import find_device
+from .executables.executable import Account, Executable
+from .executables.policy import PaddingRefusedWarning, Plan, Policies
+from .executables.prepared import PreparedProgram
+from .options import CompileOptions, CpuOptions, Numpy
+
+FormName = Literal["arrays", "logp", "expand"]
+
+# Return codes of a C function; as in direct/native/native.h.
+GRADIENT_NOT_FINITE, LOGP_NOT_FINITE = 3, 4
+WRONG_DIMENSION, NULL_POINTER, STEP_FAILED, NO_MEMORY, PYTHON_RAISED, NOT_ALIGNED = -1, -2, -3, -4, -5, -6
+CHECK_FAILED = -100  # less the number of the check
+
+
+class PythonCallWarning(UserWarning):
+    """A C function calls Python, and takes the interpreter's lock for each call."""
+
+
+class FunctionData:
+    """Values of the arguments that a C function's callers do not give.
+
+    Attributes:
+        address: what C functions take as `user`; good as long as this object is.
+        values: argument name to its value.
+    """
+
+    def __init__(self, values: Mapping[str, np.ndarray], arrays: Sequence[np.ndarray]) -> None:
+        self.values = dict(values)
+        self._arrays = arrays
+        self._table = table(arrays)
+        self.address = int(self._table.ctypes.data) if arrays else 0
+
+
+class CFunction:
+    """A compiled function that C calls by its address; see `Function.c_function`.
+
+    Any number of threads may call it at once. It, and the `FunctionData` that a call is given, must live as long as
+    calls of it.
+
+    Attributes:
+        address: of the function.
+        signature: of the function, in C.
+        form: "arrays", "logp" or "expand".
+        ctypes: the same as a `ctypes` function, which lets go of the interpreter's lock.
+        native: whether calls need neither Python nor its lock.
+        reason: why not; "" if they do not.
+        names: of the arguments that are data.
+        dim: elements of `x` in the forms "logp" and "expand".
+        error: where it calls Python, the last exception (return code -5).
+    """
+
+    def __init__(
+        self, program: Program, options: CompileOptions, arguments: Sequence[Any], form: FormName = "arrays"
+    ) -> None:
+        """Compiles it; what the arguments are, `Function.c_function` tells."""
+        if form not in FORMS:
+            raise ValueError(f"form must be {', '.join(map(repr, FORMS))}, got {form!r}")
+        self.form, self._form = form, FORMS[form]
+        self._program, self._options = program, options
+        self.signature = self._form.signature
+        self.error: BaseException | None = None
+        signature = program.signature
+        _check_form(signature, self._form)
+        shared = len(program.bindings)
+        count = len(signature.arguments) - shared
+        self._given = count if self._form.data is None else self._form.data
+        self.names = tuple(argument.name for argument in signature.arguments[self._given : count])
+        self._arguments = self._complete(arguments)
+        self._sizes = self._checked(self._arguments)
+        self._executable = self._prepare()
+        padded = self._executable.prepared.program.signature
+        self._padded, self._live = padded.arguments, padded.arguments[len(signature.arguments) :]
+        self._results = padded.results
+        self.dim = math.prod(_static(self._padded[0])) if form != "arrays" else None
+        self._data = self._bound(self._arguments)
+        self._run, self.reason = self._compile()
+        self.native = not self.reason
+        if self.reason:
+            warnings.warn(
+                f"{self.signature.split('(')[0].split()[-1]} of {program.name}: calls go through Python and "
+                f"take its lock, since there is no direct call: {self.reason}",
+                PythonCallWarning,
+                stacklevel=3,
+            )
+        self.address: int = self._run.address
+        self.ctypes: Any = self._form.prototype(self.address)
+
+    # ---- arguments and data -----------------------------------------------------------------------------------------
+
+    def data(self, *arrays: Any, **by_name: Any) -> FunctionData:
+        """Other values of the arguments that callers do not give.
+
+        Args:
+            arrays: those values, in the order of `names`; fewer leave the rest as it is.
+            by_name: the same by the arguments' names.
+
+        Raises:
+            ArgumentTypeError: another dtype, or no such argument.
+            ArgumentShapeError: another rank, or a size that the compiled program does not cover: it was compiled for
+                exactly one, or for sizes up to a bound.
+        """
+        if len(arrays) > len(self.names):
+            raise ArgumentTypeError(f"{len(arrays)} arrays for the data {', '.join(self.names) or '(none)'}")
+        given = dict(zip(self.names, arrays, strict=False)) | by_name
+        unknown = [name for name in by_name if name not in self.names]
+        if unknown or len(given) < len(arrays) + len(by_name):
+            wrong = unknown[0] if unknown else next(name for name in by_name if name in self.names[: len(arrays)])
+            raise ArgumentTypeError(f"{wrong!r} is no data that is open; there are {', '.join(self.names) or 'none'}")
+        arguments = list(self._arguments)
+        for i, argument in enumerate(self._program.signature.arguments):
+            if argument.name in given and i >= self._given:
+                arguments[i] = given[argument.name]
+        return self._bound(self._as_arrays(arguments))
+
+    def _complete(self, arguments: Sequence[Any]) -> list[Any]:
+        """All arguments: those that are given, values of shared variables, and made-up ones for what callers give."""
+        program = self._program
+        signature = program.signature
+        containers = [program.bindings[i] for i in sorted(program.bindings)]
+        count = len(signature.arguments) - len(containers)
+        if len(arguments) > count:
+            names = ", ".join(argument.name for argument in signature.arguments[:count]) or "none"
+            raise ArgumentTypeError(f"{len(arguments)} arguments for {names}")
+        found = []
+        for i, argument in enumerate(signature.arguments[:count]):
+            value = arguments[i] if i < len(arguments) else None
+            if value is None and i >= self._given:
+                raise ArgumentTypeError(
+                    f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
+                    f"{self.form!r}: give its value"
+                )
+            found.append(_made_up(argument) if value is None else value)
+        return self._as_arrays([*found, *[container.get_value(borrow=True) for container in containers]])
+
+    def _as_arrays(self, arguments: Sequence[Any]) -> list[Any]:
+        signature = self._program.signature
+        for argument in signature.arguments:
+            if argument.key or argument.sparse:
+                kind = "a PRNG key" if argument.key else "a sparse matrix"
+                raise UnsupportedGraphError(f"argument {argument.name!r} is {kind}, which C functions do not take")
+        arrays = to_arrays(signature.arguments, arguments)
+        return [np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x for x in arrays]
+
+    def _checked(self, arguments: Sequence[Any]) -> dict[str, int]:
+        """The size of each root.
+
+        Raises:
+            ArgumentTypeError, ArgumentShapeError: something is wrong with the arguments.
+        """
+        signature, shared = self._program.signature, len(self._program.bindings)
+        shapes = check_call(signature, arguments, shared)
+        key = key_of(signature, arguments)
+        known = {root.name: size for root, size in zip(signature.roots, key, strict=True)}
+        return find_sizes(signature, shapes, {root.name: known[root.name] for root in signature.value_roots})
+
+    def _bound(self, arguments: Sequence[Any]) -> FunctionData:
+        """Data as the executable takes it: padded, and with live sizes."""
+        sizes, plan, signature = self._checked(arguments), self._executable.sizes, self._program.signature
+        for name, size in sizes.items():
+            exact, bound = plan.exact.get(name), plan.bounds.get(name)
+            if exact is not None and size != exact:
+                raise ArgumentShapeError(
+                    f"size {name} = {size}: this C function was compiled for {exact}; a policy of 'padded' or a bound "
+                    "for that size, where callers do not give it, covers others"
+                )
+            if bound is not None and size > bound:
+                raise ArgumentShapeError(f"size {name} = {size}: this C function was compiled for sizes up to {bound}")
+        arrays = []
+        for argument, value in zip(self._padded[self._given :], arguments[self._given :], strict=False):
+            array = aligned(_static(argument), argument.dtype)
+            array[...] = 0
+            array[tuple(map(slice, np.shape(value)))] = np.asarray(value, argument.dtype)
+            arrays.append(array)
+        for argument in self._live:
+            array = aligned((), argument.dtype)
+            array[...] = sizes[argument.size]
+            arrays.append(array)
+        values = {a.name: v for a, v in zip(signature.arguments, arguments, strict=True) if a.name in self.names}
+        return FunctionData(values, arrays)
+
+    # ---- compiling --------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> Executable:
+        """The program for these sizes: those of what callers give, and of results, exactly."""
+        options, signature = self._options, self._program.signature
+        if signature.has_data_sizes:
+            raise UnsupportedGraphError(f"{self._program.name} has sizes that depend on data, C functions have not")
+        fixed = self._fixed_roots(signature)
+        plan = Policies(options.policy, signature).plan(self._sizes)
+        bounds = {name: bound for name, bound in plan.bounds.items() if name not in fixed}
+        plan = Plan({name: size for name, size in self._sizes.items() if name not in bounds}, bounds)
+        cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, trial=False, client="sync")
+        device = cpu_plan.choose_device(cpu, find_device(options.device), numpy=True)
+        recipe = Recipe(plan.exact, plan.bounds, options.passes)
+        try:
+            program = recipe.sized(self._program)
+        except PaddingError as error:
+            warnings.warn(f"{self._program.name}: compiled for these sizes only: {error}", PaddingRefusedWarning, 4)
+            plan = Plan(self._sizes, {})
+            recipe = Recipe(plan.exact, passes=options.passes)
+            program = recipe.sized(self._program)
+        executable = Executable(plan, Account(lambda: None), cpu, device, Numpy())
+        executable.prepare(lambda: PreparedProgram(program, recipe), lambda _: lambda _: None)
+        return executable
+
+    def _fixed_roots(self, signature: Signature) -> set[str]:
+        """Sizes that callers could not tell."""
+        fixed = {root.name for root in signature.value_roots}
+        values: list[Argument | Result] = [*signature.arguments[: self._given], *signature.results]
+        for value in values:
+            for dim in value.dims:
+                fixed |= dimension.roots(dim)
+        for root in signature.value_roots:
+            if root.argument < self._given:
+                name = signature.arguments[root.argument].name
+                raise UnsupportedGraphError(
+                    f"the value of argument {name!r} decides a size, and callers of a C function give it; make it "
+                    "data, or specialize the program first"
+                )
+        return fixed
+
+    def _compile(self) -> tuple[CProgram | _Callback, str]:
+        executable = self._executable
+        compiled = executable.ahead()
+        arrays = [np.ascontiguousarray(x, a.dtype) for x, a in zip(self._arguments, self._padded, strict=False)]
+        arrays = [*arrays[: self._given], *self._data._arrays]
+        checks = len(executable.checks)
+        try:
+            trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
+            direct = DirectCall.of(compiled, arrays, trials=trials)
+            return CProgram(direct.executable, self._form, self._given, self._data.address, checks), ""
+        except DirectCallRefused as refusal:
+            return _Callback(self, compiled, checks), str(refusal)
+
+    def __repr__(self) -> str:
+        kind = "native" if self.native else "calls Python"
+        return f"<CFunction {self._program.name}: {self.signature}, {kind}>"
+
+
+class _Callback:
+    """A callback into Python with the form of a C function.
+
+    Attributes:
+        address: of the function.
+    """
+
+    def __init__(self, owner: CFunction, compiled: Any, checks: int) -> None:
+        self._owner, self._compiled, self._checks = owner, compiled, checks
+        arguments = [(_static(a), a.dtype) for a in owner._padded]
+        self._given, self._data = arguments[: owner._given], arguments[owner._given :]
+        calls: dict[str, Callable[..., int]] = {"arrays": self._arrays, "logp": self._logp, "expand": self._expand}
+        call = calls[owner.form]
+
+        def called(*words: Any) -> int:
+            try:
+                return call(*words)
+            except BaseException as error:  # what is raised here would only be printed
+                owner.error = error
+                return PYTHON_RAISED
+
+        self._called = owner._form.prototype(called)  # a reference to it is what keeps the address good
+        self.address = ctypes.cast(self._called, ctypes.c_void_p).value or 0
+
+    def _results(self, inputs: Sequence[int | None], user: int | None) -> tuple[int, list[np.ndarray]]:
+        user = user or self._owner._data.address
+        data = _words(user, len(self._data)) if self._data else []
+        places = list(zip([*inputs, *data], [*self._given, *self._data], strict=True))
+        if any(not address and 0 not in dims for address, (dims, _) in places):
+            return NULL_POINTER, []
+        arrays = [_at(address, dims, dtype) for address, (dims, dtype) in places]
+        with enable_x64(True):
+            leaves = jax.tree.leaves(self._compiled(*[np.array(array) for array in arrays]))
+        found = [np.asarray(x) for x in leaves]
+        if self._checks:
+            flags = found.pop()
+            if (flags <= 0).any():
+                return CHECK_FAILED - int(np.argmax(flags <= 0)), []
+        return 0, found
+
+    def _arrays(self, inputs: int | None, outputs: int | None, user: int | None) -> int:
+        if not outputs or (self._given and not inputs):
+            return NULL_POINTER
+        code, results = self._results(_words(inputs, len(self._given)) if self._given else [], user)
+        for address, result in zip(_words(outputs, len(results)), results, strict=True):
+            if not address and result.size:
+                return NULL_POINTER
+            _put(address, result)
+        return code
+
+    def _logp(self, dim: int, x: int | None, gradient: int | None, logp: int | None, user: int | None) -> int:
+        if dim != self._owner.dim:
+            return WRONG_DIMENSION
+        if (dim and not (x and gradient)) or not logp:
+            return NULL_POINTER
+        code, results = self._results([x], user)
+        if code:
+            return code
+        _put(logp, results[0])
+        _put(gradient, results[1])
+        if not np.isfinite(results[1]).all():
+            return GRADIENT_NOT_FINITE
+        return 0 if np.isfinite(results[0]) else LOGP_NOT_FINITE
+
+    def _expand(self, dim: int, expanded: int, x: int | None, out: int | None, user: int | None) -> int:
+        if dim != self._owner.dim or [expanded] != [math.prod(_static(r)) for r in self._owner._results]:
+            return WRONG_DIMENSION
+        if (dim and not x) or (expanded and not out):
+            return NULL_POINTER
+        code, results = self._results([x], user)
+        if not code:
+            _put(out, results[0])
+        return code
+
+
+def _static(value: Argument | Result) -> tuple[int, ...]:
+    """The dimensions of a padded or exact program's argument or result."""
+    return tuple(int(dim) for dim in value.dims if isinstance(dim, int))
+
+
+def _words(address: int | None, count: int) -> list[int | None]:
+    return list((ctypes.c_void_p * count).from_address(address or 0)) if count else []
+
+
+def _at(address: int | None, dims: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
+    size = math.prod(dims) * dtype.itemsize
+    memory = (ctypes.c_char * size).from_address(address) if address and size else b""
+    return np.frombuffer(memory, dtype).reshape(tuple(dims))
+
+
+def _put(address: int | None, result: np.ndarray) -> None:
+    if address and result.nbytes:
+        data = np.ascontiguousarray(result)
+        ctypes.memmove(address, data.ctypes.data, data.nbytes)
+
+
+def _made_up(argument: Argument) -> np.ndarray:
+    """A value for an argument that nobody has given: only its shape and dtype matter."""
+    if not all(isinstance(dim, int) for dim in argument.dims):
+        raise ArgumentShapeError(
+            f"argument {argument.name!r} has the open shape ({', '.join(map(str, argument.dims))}): give an example, "
+            "or a jax.ShapeDtypeStruct, so that the C function is compiled for its sizes"
+        )
+    return np.full(_static(argument), 0.5 if argument.dtype.kind in "fc" else 0, argument.dtype)
+
+
+def _check_form(signature: Signature, form: Form) -> None:
+    """That the program's results are what the form returns.
+
+    Raises:
+        UnsupportedGraphError: they are not.
+    """
+    if form.data is None:
+        return
+    if not signature.arguments:
+        raise UnsupportedGraphError(f"the form {form.name!r} needs a first argument float64[dim], the program has none")
+    x, results = signature.arguments[0], signature.results
+    if form.name == "logp":
+        fits = [tuple(result.dims) for result in results] == [(), tuple(x.dims)]
+    else:
+        fits = len(results) == 1 and len(results[0].dims) == 1
+    fits &= len(x.dims) == 1 and all(result.dtype == np.float64 for result in results)
+    if fits and x.dtype == np.float64:
+        return
+    expected = {"logp": "logp float64[] and gradient float64[dim]", "expand": "one result float64[expanded]"}
+    found = ", ".join(f"{r.dtype}[{', '.join(map(str, r.dims))}]" for r in results)
+    raise UnsupportedGraphError(
+        f"the form {form.name!r} is for a program of {x.name} float64[dim] with {expected[form.name]}; this one has "
+        f"{x.name} {x.dtype}[{', '.join(map(str, x.dims))}] and results {found}"
+    )

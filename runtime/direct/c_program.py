@@ -1,0 +1,147 @@
+"""An executable as a C function: no Python in a call, and any number of threads at once.
+
+In: a `CpuExecutable`, and values of the arguments that a form does not take. Out: an address. What it does is in
+`native/function.c`: here is the struct that it reads, and the few instructions that pass that struct to it as one more
+argument.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .executable import CpuExecutable
+from .image import Image
+from .native_code import native_code
+from .object_code import executable_memory
+
+_SLOTS = 64
+_REFERRED = 4096  # bytes from which an aligned array is read where the caller has it
+
+_pointer, _size = ctypes.c_void_p, ctypes.c_size_t
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a C function is called.
+
+    Attributes:
+        name: what users call it.
+        symbol: the function of ours that has this form, with the program behind its arguments.
+        signature: in C.
+        parameters: of it.
+        data: the first argument that is data.
+    """
+
+    name: str
+    symbol: str
+    signature: str
+    parameters: tuple[type, ...]
+    data: int | None
+
+    @property
+    def prototype(self) -> Any:
+        """Its type; calls of it let go of the interpreter's lock."""
+        return ctypes.CFUNCTYPE(ctypes.c_long, *self.parameters)
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form(
+            "arrays",
+            "hlograph_arrays",
+            "long f(const void *const *inputs, void *const *outputs, const void *user)",
+            (_pointer, _pointer, _pointer),
+            None,
+        ),
+        Form(
+            "logp",
+            "hlograph_logp",
+            "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)",
+            (_size, _pointer, _pointer, _pointer, _pointer),
+            1,
+        ),
+        Form(
+            "expand",
+            "hlograph_expand",
+            "long expand(size_t dim, size_t expanded, const double *x, double *out, const void *user)",
+            (_size, _size, _pointer, _pointer, _pointer),
+            1,
+        ),
+    )
+}
+
+# mov r, program; mov rax, function; jmp rax. r is the register of the argument behind a form's own ones.
+_PROGRAM = {3: "48b9", 5: "49b9"}  # rcx, r9
+_FUNCTION, _JUMP = "48b8", "ffe0"
+
+
+class CProgram:
+    """An executable that C calls, until this object is gone.
+
+    Attributes:
+        address: of the function.
+    """
+
+    def __init__(self, executable: CpuExecutable, form: Form, given: int, data: int, checks: int) -> None:
+        """Makes it.
+
+        Args:
+            executable: whose results are the form's, and the flags of checks behind them.
+            form: how it is called.
+            given: number of arguments that its caller gives.
+            data: address of the table of the other ones' addresses, or 0.
+            checks: number of flags.
+
+        Raises:
+            DirectCallRefused: its code cannot be loaded.
+        """
+        self._code = native_code()
+        shared = {value.buffer.allocation for value in executable.results}
+        written = [value.buffer.allocation in shared for value in executable.parameters]
+        absent = [i >= given and not written[i] for i in range(len(written))]
+        image = Image.of(executable, [i for i, no in enumerate(absent) if no])
+        inputs: list[int] = []
+        for i, value in enumerate(executable.parameters):
+            referred = 1 if absent[i] else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
+            uses = image.uses[i]
+            inputs += (image.place(value), value.buffer.size, referred, len(uses), uses.ctypes.data)
+        outputs = [word for value in executable.results for word in (image.place(value), value.buffer.size)]
+        self._held = image, np.array(inputs, np.uint64), np.array(outputs, np.uint64)
+        self._program = np.zeros(13 + _SLOTS, np.uint64)
+        self._program[:13] = (
+            8 * len(image.words),
+            image.words.ctypes.data,
+            len(image.addresses),
+            image.addresses.ctypes.data,
+            image.table,
+            len(executable.parameters),
+            given,
+            self._held[1].ctypes.data,
+            len(executable.results) - bool(checks),
+            self._held[2].ctypes.data,
+            checks,
+            executable.results[-1].dtype.itemsize if checks else 0,
+            data,
+        )
+        stub = bytes.fromhex(_PROGRAM[len(form.parameters)]) + self._program.ctypes.data.to_bytes(8, "little")
+        stub += bytes.fromhex(_FUNCTION) + self._code.address(form.symbol).to_bytes(8, "little") + bytes.fromhex(_JUMP)
+        self._stub: mmap.mmap
+        self._stub, self.address = executable_memory(stub)
+        self._release = ctypes.CFUNCTYPE(None, _pointer)(self._code.address("hlograph_release"))
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and hasattr(self, "_release"):
+            self._release(self._program.ctypes.data)
+
+
+def table(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The arrays' addresses, as C functions take them for data."""
+    return np.array([array.ctypes.data for array in arrays], np.uint64)
