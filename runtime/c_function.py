@@ -257,7 +257,7 @@ class CFunction:
     def _compile(self) -> tuple[CProgram | _Callback, str]:
         executable = self._executable
         compiled = executable.ahead()
-        arrays = [np.ascontiguousarray(x, a.dtype) for x, a in zip(self._arguments, self._padded, strict=False)]
+        arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)
         try:

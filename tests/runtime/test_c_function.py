@@ -1,0 +1,307 @@
+"""Compiled functions as C functions: values against NumPy's, codes, threads of a C program, data, Python's callback."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import hashlib
+import multiprocessing
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert
+
+import hlograph
+from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
+from hlograph.runtime import c_function
+from hlograph.runtime.c_function import CFunction, PythonCallWarning
+from hlograph.runtime.direct.native_code import FOLDER
+
+NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
+native_only = pytest.mark.skipif(not NATIVE, reason="machine code is loaded on x86-64 Linux only")
+pytestmark = pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default")
+
+X, Y = np.linspace(-2, 2, 60).reshape(20, 3) ** 3, np.linspace(-1, 1, 20)
+
+
+def regression(**options: Any) -> Any:
+    """log-density of a regression and its gradient, with the data as arguments."""
+    b, x, y = pt.dvector("b"), pt.dmatrix("x"), pt.dvector("y")
+    logp = -0.5 * ((y - x @ b) ** 2).sum() - pt.log1p((b**2).sum())
+    dims = {"b": 3, "x": ("n", 3), "y": ("n",)}
+    return hlograph.function([b, x, y], [logp, pytensor.grad(logp, b)], dims=dims, **options)
+
+
+def regression_in_numpy(b: np.ndarray, x: np.ndarray = X, y: np.ndarray = Y) -> tuple[float, np.ndarray]:
+    rest = y - x @ b
+    return -0.5 * (rest**2).sum() - np.log1p((b**2).sum()), x.T @ rest - 2 * b / (1 + (b**2).sum())
+
+
+def logp_of(function: CFunction, b: np.ndarray, user: int | None = None) -> tuple[int, float, np.ndarray]:
+    """Code, value and gradient of a call in the form "logp"."""
+    value, gradient = np.full((), np.nan), np.full(b.shape, np.nan)
+    b = np.ascontiguousarray(b)
+    code = function.ctypes(b.size, b.ctypes.data, gradient.ctypes.data, value.ctypes.data, user)
+    return code, float(value), gradient
+
+
+def check(function: CFunction, b: np.ndarray, user: int | None = None, x: Any = X, y: Any = Y) -> None:
+    code, value, gradient = logp_of(function, b, user)
+    wanted, wanted_gradient = regression_in_numpy(b, x, y)
+    assert code == 0
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    np.testing.assert_allclose(gradient, wanted_gradient, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def bound() -> CFunction:
+    return regression(policy="padded").c_function(None, X, Y, form="logp")
+
+
+@pytest.fixture(scope="module")
+def through_python() -> CFunction:
+    """The same without machine code."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def refuse(*_: Any, **__: Any) -> None:
+            raise c_function.DirectCallRefused("not today")
+
+        patch.setattr(c_function.DirectCall, "of", refuse)
+        with pytest.warns(PythonCallWarning, match="go through Python and take its lock.*not today"):
+            return regression(policy="padded").c_function(None, X, Y, form="logp")
+
+
+BOTH = pytest.mark.parametrize("name", [pytest.param("bound", marks=native_only), "through_python"])
+
+
+@BOTH
+def test_values_codes_and_other_data(name: str, request: pytest.FixtureRequest) -> None:
+    function = request.getfixturevalue(name)
+    assert (function.native, bool(function.reason)) == ((True, False) if name == "bound" else (False, True))
+    assert function.signature.startswith("long logp(size_t dim, const double *x")
+    assert (function.dim, function.names) == (3, ("x", "y"))
+    b = np.array([0.3, -1.2, 0.7])
+    check(function, b)
+    for rows in (7, 20, 1):
+        other = function.data(x=X[:rows], y=Y[:rows] + 1)
+        check(function, b, other.address, X[:rows], Y[:rows] + 1)
+    check(function, b)  # the bound data again
+    assert function.data(X[:5], Y[:5]).values["x"].shape == (5, 3)
+    place = b.ctypes.data
+    assert function.ctypes(4, place, place, place, None) == c_function.WRONG_DIMENSION
+    for arguments in ((0, place, place), (place, 0, place), (place, place, 0)):
+        assert function.ctypes(3, *arguments, None) == c_function.NULL_POINTER
+    assert logp_of(function, b * np.nan)[0] == c_function.GRADIENT_NOT_FINITE
+    if name == "through_python":
+        function.error = None
+        function._run._compiled, compiled = None, function._run._compiled
+        assert logp_of(function, b)[0] == c_function.PYTHON_RAISED
+        assert isinstance(function.error, TypeError)
+        function._run._compiled = compiled
+
+
+@native_only
+def test_data_that_does_not_fit(bound: CFunction) -> None:
+    with pytest.raises(ArgumentShapeError, match="n = 100: this C function was compiled for sizes up to 24"):
+        bound.data(np.zeros((100, 3)), np.zeros(100))
+    with pytest.raises(ArgumentShapeError, match="expected size 5"):
+        bound.data(x=np.zeros((5, 3)))
+    with pytest.raises(ArgumentTypeError, match="argument 'x': expected dtype float64, got complex64"):
+        bound.data(x=X.astype(np.complex64))
+    with pytest.raises(ArgumentTypeError, match="'z' is no data that is open; there are x, y"):
+        bound.data(z=1)
+    with pytest.raises(ArgumentTypeError, match="'x' is no data"):
+        bound.data(X, x=X)
+    exact = regression(policy="exact").c_function(None, X, Y, form="logp")
+    check(exact, np.array([0.3, -1.2, 0.7]))
+    with pytest.raises(ArgumentShapeError, match="compiled for 20; a policy of 'padded'"):
+        exact.data(X[:7], Y[:7])
+    unaligned = np.zeros(3 * 24 + 1)[1:]
+    table = np.array([unaligned.ctypes.data] * 3, np.uint64)
+    assert logp_of(bound, np.zeros(3), table.ctypes.data)[0] == c_function.NOT_ALIGNED
+
+
+@pytest.mark.parametrize(
+    ("form", "arguments", "error", "match"),
+    [
+        ("logp", (None, X), ArgumentTypeError, r"'y' \(float64\[n\]\) is data in the form 'logp': give its value"),
+        ("arrays", (), ArgumentShapeError, "'x' has the open shape .n, 3.: give an example"),
+        ("expand", (None, X, Y), UnsupportedGraphError, r"with one result float64\[expanded\]; this one has"),
+        ("numba", (), ValueError, "form must be 'arrays', 'logp', 'expand', got 'numba'"),
+        ("logp", (None, X, Y, Y), ArgumentTypeError, "4 arguments for b, x, y"),
+    ],
+)
+def test_what_is_refused(form: Any, arguments: Any, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        regression().c_function(*arguments, form=form)
+
+
+@native_only
+def test_arrays_of_several_types_checks_and_shared_variables() -> None:
+    x, k = pt.matrix("x", dtype="float32", shape=(3, 500)), pt.lscalar("k")
+    scale = pytensor.shared(np.array([2.0, 3.0, 4.0]), "scale")
+    positive = Assert("k must be positive")(k, k > 0)
+    outputs = [x.sum(axis=1) * scale * positive, x > 0, x * 1]
+    function = hlograph.function([x, k], outputs).c_function()
+    value = np.random.default_rng(0).normal(size=(3, 500)).astype(np.float32)
+    results = [np.empty(3), np.empty((3, 500), bool), np.empty((3, 500), np.float32)]
+
+    def call(x: np.ndarray, k: int) -> int:
+        number = np.array(k)
+        inputs = np.array([x.ctypes.data, number.ctypes.data], np.uint64)
+        places = np.array([result.ctypes.data for result in results], np.uint64)
+        return int(function.ctypes(inputs.ctypes.data, places.ctypes.data, None))
+
+    padded = np.zeros(1 + value.size, np.float32)
+    padded[1:] = value.reshape(-1)
+    for given in (value, padded[1:].reshape(3, 500)):  # the second one is not aligned
+        assert call(given, 5) == 0
+        np.testing.assert_allclose(results[0], value.sum(axis=1) * scale.get_value() * 5, rtol=1e-5)
+        np.testing.assert_array_equal(results[1], value > 0)
+        np.testing.assert_array_equal(results[2], value)
+    assert call(value, -1) == c_function.CHECK_FAILED
+    assert function.ctypes(None, None, None) == c_function.NULL_POINTER
+
+
+@native_only
+def test_an_expansion_that_branches_and_loops() -> None:
+    x = pt.dvector("x", shape=(4,))
+    loop = pytensor.scan(lambda i, s: s + x[i], sequences=pt.arange(4), outputs_info=pt.zeros(()), return_updates=False)
+    function = hlograph.function([x], pt.concatenate([pt.exp(x), loop])).c_function(form="expand")
+    value, out = np.array([0.5, -1.0, 2.0, 0.25]), np.empty(8)
+    assert function.ctypes(4, 8, value.ctypes.data, out.ctypes.data, None) == 0
+    np.testing.assert_allclose(out, np.concatenate([np.exp(value), np.cumsum(value)]), rtol=1e-14)
+    assert function.ctypes(4, 7, value.ctypes.data, out.ctypes.data, None) == c_function.WRONG_DIMENSION
+
+
+@native_only
+def test_the_callers_floating_point_mode_comes_back(bound: CFunction) -> None:
+    logp_of(bound, np.zeros(3))
+    assert np.float64(5e-324) * np.ones(1)[0] > 0
+
+
+THREADS = r"""
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+typedef long logp(size_t, const double *, double *, double *, const void *);
+typedef struct { logp *function; size_t dim; const double *x; const double *gradient; double value; long calls, wrong; } job;
+static void *work(void *given) {
+    job *j = given;
+    double gradient[64], value;
+    for (long i = 0; i < j->calls; i++) {
+        long code = j->function(j->dim, j->x, gradient, &value, NULL);
+        j->wrong += code || value != j->value || memcmp(gradient, j->gradient, j->dim * sizeof(double));
+    }
+    return NULL;
+}
+long run(long threads, long calls, logp *function, size_t dim, const double *x, const double *gradient, const double *values) {
+    pthread_t ids[64];
+    job jobs[64];
+    long wrong = 0;
+    for (long t = 0; t < threads; t++) {
+        jobs[t] = (job){function, dim, x + t * dim, gradient + t * dim, values[t], calls, 0};
+        if (pthread_create(&ids[t], NULL, work, &jobs[t])) return -1;
+    }
+    for (long t = 0; t < threads; t++) {
+        pthread_join(ids[t], NULL);
+        wrong += jobs[t].wrong;
+    }
+    return wrong;
+}
+"""
+
+
+def eight_points(function: CFunction) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, and the gradients and values there."""
+    points = np.random.default_rng(0).normal(size=(8, 3))
+    found = [logp_of(function, point) for point in points]
+    assert [code for code, _, _ in found] == [0] * 8
+    return points, np.array([gradient for _, _, gradient in found]), np.array([value for _, value, _ in found])
+
+
+@native_only
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler: the next test calls from Python's threads")
+def test_eight_threads_of_a_c_program_while_python_holds_its_lock(bound: CFunction, tmp_path: Path) -> None:
+    source, library = tmp_path / "threads.c", tmp_path / "threads.so"
+    source.write_text(THREADS)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-pthread", "-o", library, source], check=True)
+    points, gradients, values = eight_points(bound)
+    run = ctypes.PyDLL(str(library)).run  # keeps the lock: a call that needed it would wait for ever
+    run.restype = ctypes.c_long
+    address = ctypes.c_void_p(bound.address)
+    places = [ctypes.c_void_p(array.ctypes.data) for array in (points, gradients, values)]
+    calls = ctypes.c_long(2000)
+    assert run(ctypes.c_long(8), calls, address, ctypes.c_size_t(3), *places) == 0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert run(ctypes.c_long(8), ctypes.c_long(20_000), address, ctypes.c_size_t(3), *places) == 0
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB
+
+
+@BOTH
+def test_threads_of_python(name: str, request: pytest.FixtureRequest) -> None:
+    function = request.getfixturevalue(name)
+    points, gradients, values = eight_points(function)
+
+    def run(i: int) -> bool:
+        found = [logp_of(function, points[i]) for _ in range(50)]
+        return all(code == 0 and v == values[i] and (g == gradients[i]).all() for code, v, g in found)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(run, range(8)))
+
+
+@native_only
+def test_a_forked_process(bound: CFunction) -> None:
+    def child(queue: Any) -> None:
+        queue.put(logp_of(bound, np.ones(3))[:2])
+
+    context: Any = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    process.join(30)
+    assert process.exitcode == 0
+    assert queue.get() == logp_of(bound, np.ones(3))[:2]
+
+
+@native_only
+def test_it_needs_nothing_but_itself_and_leaves_nothing() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    b = pt.dvector("b", shape=(3,))
+    data = pt.dvector("data", shape=(1 << 20,))  # 8 MB
+    function = hlograph.function([b, data], [(b.sum() * data).max(), b * 2])
+    values = np.ones(1 << 20)
+
+    def use() -> None:
+        made = function.c_function(None, values, form="logp")
+        gc.collect()
+        code, value, gradient = logp_of(made, np.ones(3))
+        assert (code, value, list(gradient)) == (0, 3, [2, 2, 2])
+
+    use()
+    gc.collect()
+    before = resident()
+    for _ in range(8):
+        use()
+        gc.collect()
+    assert resident() - before < 24 << 20
+
+
+def test_the_stored_machine_code_is_of_these_sources() -> None:
+    sources = [*sorted(FOLDER.glob("*.c")), *sorted(FOLDER.glob("*.h"))]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    assert (FOLDER / "x86_64.sources").read_text().strip() == digest, "make native"
