@@ -211,6 +211,8 @@ class CpuPlanner:
             if direct and _may_run_forever(steps.module):
                 direct = False
                 notes.append("no direct call: a loop's number of steps depends on data, so it cannot be tried")
+            if direct and forms_one_kernel(_ONE_KERNEL):
+                compile_with = {**_ONE_KERNEL, **compile_with}  # a direct call has one thread and no libraries
         return Decisions(compile_with, outputs, places, direct, unsure and not direct, tuple(notes))
 
     def _pack(self, steps: Steps, notes: list[str]) -> tuple[Any, tuple[PackedResult, ...] | None]:
