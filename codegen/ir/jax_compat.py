@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import importlib
 import inspect
@@ -301,6 +302,23 @@ def initialize_lapack() -> None:
     imports SciPy's linear algebra: 0.2 to 0.3 s, once.
     """
     _jaxlib("lapack")._lapack.initialize()
+
+
+@functools.cache
+def lapack_handlers() -> Mapping[str, int]:
+    """Addresses of the functions behind `lapack_*_ffi` calls, of XLA's typed foreign function interface.
+
+    Those are left out that have more than one stage. They must not be called before `initialize_lapack`.
+    """
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found = {}
+    for name, value in _jaxlib("lapack")._lapack.registrations().items():
+        if isinstance(value, dict):
+            value = value.get("execute") if set(value) == {"execute"} else None
+        if name.endswith("_ffi") and value is not None:
+            found[name] = int(pointer(value, b"xla._CUSTOM_CALL_TARGET"))
+    return found
 
 
 def make_synchronous_cpu_client() -> Any:

@@ -125,10 +125,13 @@ class DirectCall:
 def _serialized(executable: Any) -> bytes:
     """PJRT's own serialization; up to jaxlib 0.8 the client makes it."""
     made: bytes
-    if hasattr(executable, "serialize"):
-        made = executable.serialize()
-    else:
-        made = executable.client.serialize_executable(executable)
+    try:
+        if hasattr(executable, "serialize"):
+            made = executable.serialize()
+        else:
+            made = executable.client.serialize_executable(executable)
+    except jax.errors.JaxRuntimeError as error:  # one with a sort, once it has run
+        raise DirectCallRefused(f"PJRT does not serialize the executable: {error}") from None
     return bytes(made)
 
 
@@ -208,7 +211,10 @@ def _refuse_arguments(parameters: Sequence[Value], arguments: Sequence[Any]) -> 
 def _compare(direct: DirectCall, compiled: Compiled, inputs: Sequence[np.ndarray], what: str) -> None:
     with enable_x64(True):  # otherwise JAX would make float32 of the inputs
         expected = jax.tree.leaves(compiled(*inputs))
-    found = direct.run(*inputs)
+    try:
+        found = direct.run(*inputs)
+    except RuntimeError as error:
+        raise DirectCallRefused(f"for {what} {error}") from None
     if len(found) != len(expected):
         raise DirectCallRefused(f"{len(found):d} results where PJRT gives {len(expected):d}")
     for i, (one, other) in enumerate(zip(found, map(np.asarray, expected), strict=True)):

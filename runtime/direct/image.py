@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .executable import KERNEL_ALIGNMENT, Copy, CpuExecutable, DirectCallRefused, Kernel, Slice, Value
+from .executable import CpuExecutable
 from .native_code import runner
 from .object_code import ObjectCode
+from .step_table import StepTable
+from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Slice, Value
+from .words import Within, Word
 
-# As in native/native.h.
-_LINE = 8
-_KERNEL, _COPY = 1, 2
 _ALIGNED_WORDS = KERNEL_ALIGNMENT // 8
 
 
@@ -58,6 +58,8 @@ class Image:
         """
         if any(value.buffer.allocation in executable.constants for value in executable.results):
             raise DirectCallRefused("a result lies in a constant's buffer")
+        if executable.donated & set(referred):
+            raise DirectCallRefused("results may be in the memory of an argument that is the caller's")
         return _Builder(executable, frozenset(referred)).build()
 
     def place(self, value: Value) -> int:
@@ -84,7 +86,7 @@ class _Builder:
         for number, size in self.executable.allocations.items():
             absent = self.parameters.get(number) in self.referred
             self.places[number] = 8 * self.take(0 if absent else -(-size // 8))
-        table = self.table()
+        table = StepTable(self.code, self.write).write(self.executable.steps)
         words = np.zeros(self.used, np.uint64)
         for start, part in self.parts:
             words[start : start + len(part)] = part
@@ -98,18 +100,18 @@ class _Builder:
         self.used += -(-words // _ALIGNED_WORDS) * _ALIGNED_WORDS
         return start
 
-    def write(self, words: Sequence[int | Slice | _Within]) -> int:
+    def write(self, words: Sequence[Word]) -> int:
         """Places words; the number of the first one."""
         start = self.take(len(words))
         content = np.zeros(len(words), np.uint64)
         for i, item in enumerate(words):
-            content[i] = self.address(start + i, item) if isinstance(item, Slice | _Within) else item
+            content[i] = self.address(start + i, item) if isinstance(item, Slice | Within) else item
         self.parts.append((start, content))
         return start
 
-    def address(self, word: int, item: Slice | _Within) -> int:
+    def address(self, word: int, item: Slice | Within) -> int:
         """What stands in a word that refers to a buffer."""
-        if isinstance(item, _Within):
+        if isinstance(item, Within):
             self.addresses.append(word)
             return 8 * item.word
         if item.allocation in self.constants:
@@ -120,30 +122,6 @@ class _Builder:
         if parameter not in self.referred:
             self.addresses.append(word)
         return self.places[item.allocation] + item.offset
-
-    def table(self) -> int:
-        """Writes the steps."""
-        # XLA_CPU_KernelCallFrame: numbers of work groups {x, y, z}, this one's {x, y, z}, number of buffers, buffers
-        groups = self.write((1, 1, 1, 0, 0, 0))
-        lines: list[int | Slice | _Within] = []
-        for step in self.executable.steps:
-            line: list[int | Slice | _Within]
-            match step:
-                case Kernel(name, buffers):
-                    described = self.write([word for buffer in buffers for word in (buffer, buffer.size)])
-                    frame = self.write((_Within(groups), _Within(groups + 3), len(buffers), _Within(described)))
-                    line = [_KERNEL, self.code.address(name), _Within(frame)]
-                case Copy(source, destination):
-                    line = [_COPY, destination, source, source.size]
-            lines += [*line, *[0] * (_LINE - len(line))]
-        return self.write([*lines, *[0] * _LINE])
-
-
-@dataclass(frozen=True)
-class _Within:
-    """The address of a word of the workspace."""
-
-    word: int
 
 
 class Workspace:

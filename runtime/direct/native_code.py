@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .executable import DirectCallRefused
 from .object_code import ObjectCode
+from .steps import DirectCallRefused
 
 FOLDER = Path(__file__).with_name("native")
 OBJECT = FOLDER / "x86_64.o"

@@ -14,7 +14,7 @@ import struct
 import sys
 from collections.abc import Collection, Iterator, Sequence
 
-from .executable import DirectCallRefused
+from .steps import DirectCallRefused
 
 # Functions of the C library that kernels may call: XLA takes them from the process, too. Those of XLA's own runtime
 # (`__xla_cpu_runtime_...`) cannot be found from outside of jaxlib.

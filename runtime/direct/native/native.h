@@ -30,7 +30,24 @@ enum step {
     END = 0,
     KERNEL = 1,  // function, call frame
     COPY = 2,  // destination, source, bytes
+    GROUPS = 3,  // a kernel, for each of its work groups: function, call frame
+    WHILE = 4,  // tables of the condition and of the body, predicate, whether the number of turns is known, it
+    CASE = 5,  // index, its bytes, number of branches, their tables
+    SORT = 6,  // a `sort`
+    CUSTOM_CALL = 7,  // function, XLA_FFI_CallFrame
 };
+
+typedef struct {
+    word comparator;
+    word count;  // of arrays
+    word outer, length, inner;  // their shape in memory; the second axis is sorted
+    word scratch;  // of 8 bytes for each element of a row, and those of an element of the array with the largest
+    struct {
+        word start, bytes;  // address; bytes of an element
+    } array[];
+} sort;
+
+void run_sort(const sort *what);
 
 // Runs steps up to END. Floating point is to be as XLA's threads have it. 0, or the address of the line that failed.
 const word *run_steps(const word *table);
