@@ -1,4 +1,4 @@
-"""What stands in the words of a workspace before it has a place: numbers, and addresses of buffers and of other words."""
+"""What stands in the words of a workspace before they have places: numbers, addresses of buffers and of other words."""
 
 from __future__ import annotations
 
