@@ -96,6 +96,11 @@ def _names() -> Iterator[Name]:
         f"{compat} initialize_lapack",
         "a loaded module with linear algebra ends the process",
     )
+    yield Name(
+        ("jaxlib.lapack:_lapack.registrations",),
+        f"{compat} lapack_handlers",
+        "programs with linear algebra are not called without PJRT",
+    )
     yield Name(("jax._src.lax.linalg:geqrf",), f"{compat} geqrf", "QR, and what is made of it, fails", _takes("a"))
     yield Name(("jax._src.lax.linalg:geqp3",), f"{compat} geqp3", "QR with pivoting fails", _takes("a", "jpvt"))
     yield Name(

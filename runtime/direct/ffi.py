@@ -30,11 +30,11 @@ class CallFrames:
     """Writes call frames.
 
     Args:
-        place: places words in a workspace and gives their address.
+        write: places words in a workspace and gives the number of the first one.
     """
 
-    def __init__(self, place: Callable[[Sequence[Word]], Within]) -> None:
-        self._place = place
+    def __init__(self, write: Callable[[Sequence[Word]], int]) -> None:
+        self._write = write
         self._interface: Within | None = None
 
     def call(self, call: CustomCall) -> tuple[int, Within]:
@@ -46,6 +46,9 @@ class CallFrames:
         frame: list[Word] = [_FRAME_BYTES, 0, self._api(), 0, _EXECUTE]
         frame += [*self._buffers(call.arguments), *self._buffers(call.results), *self._attributes(call), 0]
         return _address(call.target), self._place(frame)
+
+    def _place(self, words: Sequence[Word]) -> Within:
+        return Within(self._write(words))
 
     def _api(self) -> Within:
         """XLA_FFI_Api: size, extension, version (a struct of three words), internal functions, functions."""

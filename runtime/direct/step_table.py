@@ -34,7 +34,7 @@ class StepTable:
     def __init__(self, code: ObjectCode, write: Callable[[Sequence[Word]], int]) -> None:
         self._code = code
         self._write = write
-        self._frames = CallFrames(self._place)
+        self._frames = CallFrames(write)
         # XLA_CPU_KernelCallFrame's numbers of work groups {x, y, z} and this one's, for kernels of one.
         self._one = self._place([1, 1, 1]), self._place([0, 0, 0])
 
