@@ -222,12 +222,15 @@ NATIVE_FLAGS := -O2 -Wall -Wextra -Werror -ffreestanding -fno-pic -mcmodel=large
 
 # The digest says which sources the stored object file is made of; a test compares it.
 native:
-	@mkdir -p build/native
+	@rm -rf build/native && mkdir -p build/native
 	@for source in $(NATIVE)/*.c; do \
 		gcc $(NATIVE_FLAGS) -c $$source -o build/native/$$(basename $$source .c).o || exit 1; \
 	done
 	@gcc -r -nostdlib -o $(NATIVE)/x86_64.o build/native/*.o
 	@objcopy -R .data -R .bss -R .comment $(NATIVE)/x86_64.o
+	@gcc $(NATIVE_FLAGS) -c $(NATIVE)/blas/gemm.c -o $(NATIVE)/blas/x86_64.o
+	@objcopy -R .data -R .bss -R .comment $(NATIVE)/blas/x86_64.o
+	@cat $(NATIVE)/blas/gemm.c $(NATIVE)/native.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/blas/x86_64.sources
 	@cat $(NATIVE)/*.c $(NATIVE)/*.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/x86_64.sources
 	@echo "==> $(NATIVE)/x86_64.o"
 

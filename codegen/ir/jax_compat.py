@@ -310,15 +310,21 @@ def lapack_handlers() -> Mapping[str, int]:
 
     Those are left out that have more than one stage. They must not be called before `initialize_lapack`.
     """
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found = {}
     for name, value in _jaxlib("lapack")._lapack.registrations().items():
         if isinstance(value, dict):
             value = value.get("execute") if set(value) == {"execute"} else None
         if name.endswith("_ffi") and value is not None:
-            found[name] = int(pointer(value, b"xla._CUSTOM_CALL_TARGET"))
+            found[name] = capsule_address(value)
     return found
+
+
+def capsule_address(capsule: Any) -> int:
+    """What a capsule of Python's C interface holds."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)))
 
 
 def make_synchronous_cpu_client() -> Any:

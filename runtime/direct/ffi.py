@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
+from . import blas
 from .hlo_module import ELEMENT_TYPES
 from .native_code import native_code
 from .steps import CustomCall, DirectCallRefused, Value
@@ -93,6 +94,8 @@ class CallFrames:
 
 def _address(target: str) -> int:
     """The function behind a name."""
+    if target == blas.TARGET:
+        return blas.address()
     if target not in lapack_handlers():
         raise DirectCallRefused(f"{target} is a function that is not known to do without XLA's runtime")
     initialize_lapack()

@@ -12,7 +12,7 @@ import mmap
 import platform
 import struct
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .steps import DirectCallRefused
 
@@ -120,12 +120,15 @@ class ObjectCode:
     The memory can be read and executed, its constants only read; a process that is forked has it, too.
     """
 
-    def __init__(self, files: Sequence[bytes], outside: Collection[str] | None = None) -> None:
+    def __init__(
+        self, files: Sequence[bytes], outside: Collection[str] | None = None, given: Mapping[str, int] | None = None
+    ) -> None:
         """Links the object files.
 
         Args:
             files: what they are.
             outside: functions of the C library that they may call; those of XLA's kernels by default.
+            given: addresses of further ones that they may call.
 
         Raises:
             DirectCallRefused: another machine than x86-64 Linux, something unknown in a file, or a system that does not
@@ -134,6 +137,7 @@ class ObjectCode:
         if sys.platform != "linux" or platform.machine() != "x86_64" or struct.calcsize("P") != 8:
             raise DirectCallRefused(f"machine code is loaded on x86-64 Linux only, not on {platform.platform()}")
         self._outside = OUTSIDE if outside is None else outside
+        self._symbols: dict[str, int] = dict(given or {})
         try:
             self._link([_ObjectFile(data) for data in files])
         except (struct.error, IndexError, ValueError, OSError, OverflowError) as error:
@@ -154,7 +158,6 @@ class ObjectCode:
             section.address = base + start
         for section, (start, _) in zip(data, data_ends, strict=True):
             section.address = base + code_size + start
-        self._symbols: dict[str, int] = {}
         for file in objects:
             for name, address in file.defined():
                 self._symbols[name] = address

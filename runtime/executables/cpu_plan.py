@@ -26,10 +26,11 @@ from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
 from ...codegen.ir.types import numpy_dtype
 from ...codegen.ir.walk import main_function, walk
-from ...codegen.passes import cpu_regions, run
+from ...codegen.passes import cpu_products, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
+from ..direct import blas
 from ..options import CpuOptions
 from .devices import compile_options, platform_of
 from .one_kernel import forms_one_kernel
@@ -206,13 +207,13 @@ class CpuPlanner:
             if options.regions:
                 note, unsure = _regions(steps, work, options, compile_with)
                 notes.append(note)
-            verify(steps.module, "the plan")
             direct = options.direct and self.numpy and self.synchronous
             if direct and _may_run_forever(steps.module):
                 direct = False
                 notes.append("no direct call: a loop's number of steps depends on data, so it cannot be tried")
-            if direct and forms_one_kernel(_ONE_KERNEL):
-                compile_with = {**_ONE_KERNEL, **compile_with}  # a direct call has one thread and no libraries
+            if direct:
+                _without_libraries(steps, notes, compile_with)
+            verify(steps.module, "the plan")
         return Decisions(compile_with, outputs, places, direct, unsure and not direct, tuple(notes))
 
     def _pack(self, steps: Steps, notes: list[str]) -> tuple[Any, tuple[PackedResult, ...] | None]:
@@ -273,6 +274,17 @@ def _regions(
     }
     # One kernel without a loop does what the plain compile's kernels do, without starting them.
     return f"{count} region{'s' * (count > 1)} of one kernel each", loops or count > 1
+
+
+def _without_libraries(steps: Steps, notes: list[str], compile_with: dict[str, Any]) -> None:
+    """Has BLAS called for products that XLA leaves to a library of its own, which a direct call cannot."""
+    why_not = blas.register() if steps.has(cpu_products.OPS) else ""
+    if why_not:
+        notes.append(f"products stay in XLA's library: {why_not}")
+    elif steps.has(cpu_products.OPS):
+        _note(notes, steps.run("cpu_products"))
+    if forms_one_kernel(_ONE_KERNEL):
+        compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
 
 
 def _too_long(work: cpu_regions.Work) -> str:
