@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from .errors import ArtifactError, ArtifactNotFoundError, PassError
+from .files import write_atomically
 from .ir.bindings import ir, new_context
 from .ir.modules import clone_bytes, parse_module, to_bytecode
 from .ir.portable import current_version, deserialize_portable, is_portable, serialize_portable
@@ -115,18 +115,9 @@ def save(
             f"{PORTABLE_SUFFIX} (portable bytecode)"
         )
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with write_atomically(target) as file:
             file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
     return target
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..codegen.files import write_atomically
 from .console import columns, count, progress
-from .files import STDIN, check_output, load_program, write_atomically
+from .files import STDIN, check_output, load_program
 from .graphs import DIMS, Dims, GraphPath, emit_program
 from .settings import traceback_option
 from .stages import Measure, View, load_option

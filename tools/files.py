@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["check_output", "load_program", "module_output_option", "read_module", "write_atomically"]
+__all__ = ["check_output", "load_program", "module_output_option", "read_module"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -84,16 +81,3 @@ def check_output(file: str | None, suffixes: tuple[str, ...]) -> str | None:
     if not path.parent.is_dir():
         raise click.ClickException(f"{file}: there is no folder {path.parent} to write to")
     return file
-
-
-@contextmanager
-def write_atomically(file: str) -> Iterator[BinaryIO]:
-    """A binary file to write to, which takes the place of `file` when the block ends well and vanishes when not."""
-    path = Path(file)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as stream:
-            yield stream
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

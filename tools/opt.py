@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..codegen.files import write_atomically
 from .console import columns, progress
-from .files import display_name, module_output_option, read_module, write_atomically
+from .files import display_name, module_output_option, read_module
 from .graphs import run_file
 from .settings import traceback_option
 

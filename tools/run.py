@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..codegen.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
-from .files import check_output, load_program, write_atomically
+from .files import check_output, load_program
 from .settings import traceback_option
 
 if TYPE_CHECKING:

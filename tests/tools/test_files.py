@@ -1,44 +1,11 @@
-"""Files are written whole or not at all, and outputs that cannot be written are refused before any work."""
+"""Outputs that cannot be written are refused before any work; modules are read as text or bytecode."""
 
 from pathlib import Path
 
 import click
 import pytest
 
-from hlograph.tools.files import check_output, read_module, write_atomically
-
-
-def test_a_written_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    target = tmp_path / "out.npz"
-    target.write_bytes(b"old")
-    with write_atomically(str(target)) as stream:
-        stream.write(b"new")
-        assert target.read_bytes() == b"old"
-    assert target.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    target = tmp_path / "out.npz"
-    target.write_bytes(b"old")
-
-    def fail_half_way() -> None:
-        with write_atomically(str(target)) as stream:
-            stream.write(b"new")
-            raise RuntimeError("half-way")
-
-    with pytest.raises(RuntimeError, match="half-way"):
-        fail_half_way()
-    assert target.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.write_bytes(b"")
-    with write_atomically(str(tmp_path / "out.npz")) as stream:
-        stream.write(b"")
-    assert (tmp_path / "out.npz").stat().st_mode == plain.stat().st_mode
+from hlograph.tools.files import check_output, read_module
 
 
 def test_an_output_of_another_kind_is_a_wrong_command(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""Files that are written whole or not at all.
+
+In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was. Decision to know:
+where the system can, the new content has no name until it is whole, so that a killed writer leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+_NEW = 0o666  # less the process's umask, which the system takes off
+
+
+@contextmanager
+def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary stream whose content takes the place of a file's when the block ends well.
+
+    A file that is there keeps its mode; a symbolic link stays, and what it leads to is written. What is no regular file
+    (a pipe, a terminal) is written to as it is.
+
+    Raises:
+        OSError: the folder or the file cannot be written to.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode(target)
+    if mode is not None and not stat.S_ISREG(mode):
+        with target.open("wb") as stream:
+            yield stream
+        return
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(13, os.strerror(13), str(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        descriptor = _without_name(target.parent)
+        if descriptor is None:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW)
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+        else:
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                # With any directory given, Python asks the system to follow the link in /proc; without one it does not.
+                os.link(f"/proc/self/fd/{descriptor:d}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _mode(target: Path) -> int | None:
+    try:
+        return target.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _without_name(folder: Path) -> int | None:
+    """A new file in a folder, as a descriptor; None where the system or the file system has no such thing."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.path.exists("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_WRONLY | os.O_CLOEXEC | flag, _NEW)
+    except OSError:
+        return None

@@ -1,0 +1,139 @@
+"""Files are written whole or not at all, and stay what they are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hlograph.codegen import files
+from hlograph.codegen.errors import ArtifactError
+from hlograph.codegen.files import write_atomically
+from hlograph.codegen.program import Program
+
+MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+
+
+@pytest.fixture(autouse=True, params=["without a name", "by a name"])
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "by a name":
+        monkeypatch.setattr(files, "_without_name", lambda folder: None)
+
+
+def test_a_written_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    target = tmp_path / "out.npz"
+    target.write_bytes(b"old")
+    with write_atomically(str(target)) as stream:
+        stream.write(b"new")
+        assert target.read_bytes() == b"old"
+    assert target.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "out.npz"
+    target.write_bytes(b"old")
+
+    def fail_half_way() -> None:
+        with write_atomically(str(target)) as stream:
+            stream.write(b"new")
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        fail_half_way()
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"")
+    with write_atomically(str(tmp_path / "out.npz")) as stream:
+        stream.write(b"")
+    assert (tmp_path / "out.npz").stat().st_mode == plain.stat().st_mode
+
+
+def test_mode_and_links_stay(tmp_path: Path) -> None:
+    target, link = tmp_path / "model.mlir", tmp_path / "link.mlir"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target.name)
+    umask = os.umask(0o077)
+    try:
+        Program.parse(MODULE).save(link)
+        Program.parse(MODULE).save(tmp_path / "new.mlir")
+        assert os.umask(0o077) == 0o077
+    finally:
+        os.umask(umask)
+    assert link.is_symlink()
+    assert "@main" in target.read_text()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "new.mlir").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.mlir", "model.mlir", "new.mlir"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anything")
+def test_a_file_that_must_not_be_written(tmp_path: Path) -> None:
+    target = tmp_path / "model.mlir"
+    target.write_text("old")
+    target.chmod(0o400)
+    with pytest.raises(ArtifactError, match=r"cannot write .*model\.mlir: Permission denied"):
+        Program.parse(MODULE).save(target)
+    assert target.read_text() == "old"
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    with write_atomically(pipe) as stream:
+        stream.write(b"content")
+    reader.join(10)
+    assert found == [b"content"]
+
+
+def test_writers_at_once_leave_one_content(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    contents = [bytes([65 + i]) * 50_000 for i in range(4)]
+
+    def write(content: bytes) -> None:
+        for _ in range(20):
+            with write_atomically(target) as stream:
+                stream.write(content)
+
+    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert target.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [target]
+
+
+KILLED = """
+import importlib.util, os, signal, sys
+spec = importlib.util.spec_from_file_location("files", sys.argv[1])
+files = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(files)
+with files.write_atomically(sys.argv[2]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without names are Linux's")
+def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_bytes(b"old")
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(files.__file__), str(target)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
