@@ -17,6 +17,7 @@ from .executables.policy import PolicyArgument
 
 DEFAULT_CACHE_SIZE = 128
 
+DirectChecks: TypeAlias = Literal["few", "never", "always"]
 Client: TypeAlias = Literal["auto", "jax", "sync"]
 CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
 Outputs: TypeAlias = 'Literal["jax", "numpy"] | Numpy'
@@ -37,8 +38,11 @@ class CpuOptions:
         backend_level: LLVM's optimization level for them; None for the plan's choice.
         trial: where the plan may be slower than a plain compile, both are timed in calls of the user's, once these have
             taken as long as the compile (see `runtime/executables/trial.py`); results of the two differ in rounding.
-        direct: calls of the compiled kernels without PJRT, on the synchronous client: an experiment, see
-            docs/direct_call.md.
+        direct: calls of the compiled kernels without PJRT, on the synchronous client: None for where that is faster
+            and a self-test has passed on this machine; True insists, also where it is not faster, and waits for the
+            self-test; see docs/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
+        direct_checks: whether a direct call is compared with PJRT again every 10,000th time: "few", until three
+            comparisons were equal; "never"; "always".
     """
 
     client: Client = "auto"
@@ -48,8 +52,9 @@ class CpuOptions:
     pack: bool = True
     vector_width: int = 512
     backend_level: int | None = None
-    direct: bool = False
+    direct: bool | None = None
     trial: bool = True
+    direct_checks: DirectChecks = "few"
 
     @staticmethod
     def of(argument: CpuArgument, reassociate: bool = True) -> CpuOptions:
@@ -78,6 +83,12 @@ class CpuOptions:
         if self.backend_level not in (None, 0, 1, 2, 3):
             raise ValueError(f"CpuOptions: backend_level must be None, 0, 1, 2 or 3, got {self.backend_level!r}")
 
+        if self.direct not in (None, False, True):
+            raise ValueError(f"CpuOptions: direct must be None, False or True, got {self.direct!r}")
+        if self.direct_checks not in get_args(DirectChecks):
+            checks = '"few", "never" or "always"'
+            raise ValueError(f"CpuOptions: direct_checks must be {checks}, got {self.direct_checks!r}")
+
     @property
     def plain(self) -> bool:
         """Whether the module is compiled as it is."""
@@ -94,7 +105,7 @@ _NAMED = {
     "jax": CpuOptions("jax"),
     "sync": CpuOptions("sync"),
     "direct": CpuOptions(direct=True),
-    "plain": CpuOptions("jax", forms=False, math=False, regions=False, pack=False),
+    "plain": CpuOptions("jax", forms=False, math=False, regions=False, pack=False, direct=False),
 }
 
 

@@ -47,6 +47,19 @@ COPIED = 1 << 13  # bytes of the largest array of results that is copied
 
 
 @dataclass(frozen=True)
+class Due:
+    """Calls that take another way now and then.
+
+    Attributes:
+        tick: asked in each call, whether this is one of them.
+        instead: called in the function's place, with the same arguments.
+    """
+
+    tick: Callable[[], bool]
+    instead: Callable[..., Any]
+
+
+@dataclass(frozen=True)
 class Place:
     """Where an argument is, or the elements of a result.
 
@@ -88,6 +101,7 @@ def numpy_call(
     otherwise: Callable[..., Any] | None,
     single: bool = False,
     direct_call: DirectCall | None = None,
+    due: Due | None = None,
 ) -> Callable[..., Any]:
     """A function from NumPy arrays to NumPy arrays; any number of threads may call it at the same time.
 
@@ -103,11 +117,12 @@ def numpy_call(
             shape; None for a caller that knows them to be arrays of those.
         single: whether the only result is returned alone; a tuple otherwise.
         direct_call: runs the executable without PJRT, see `direct_call`; all arguments and results are then NumPy's.
+        due: which calls take another way.
 
     Raises:
         ValueError: the places do not fit the executable.
     """
-    return _Writer(compiled, arguments, results, device, direct_call).write(otherwise, single)
+    return _Writer(compiled, arguments, results, device, direct_call).write(otherwise, single, due)
 
 
 class _Writer:
@@ -148,7 +163,7 @@ class _Writer:
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}
 
-    def write(self, otherwise: Callable[..., Any] | None, single: bool) -> Callable[..., Any]:
+    def write(self, otherwise: Callable[..., Any] | None, single: bool, due: Due | None) -> Callable[..., Any]:
         """The function."""
         parameters = ", ".join(f"a{i}" for i in range(len(self.arguments)))
         lines = []
@@ -157,6 +172,9 @@ class _Writer:
             for i, place in enumerate(self.arguments):
                 if place.numpy:
                     lines += self._guard(i, place, f"return otherwise({parameters})")
+        if due is not None:
+            self.scope |= {"tick": due.tick, "instead": due.instead}
+            lines.append(f"if tick(): return instead({parameters})")
         lines += [*self._stage(), *self._execute(), *self._results(), "push(stage)"]
         returned = "r0" if single else f"({''.join(f'r{i}, ' for i in range(len(self.results)))})"
         call = write(f"{parameters}, /" if parameters else "", [*lines, f"return {returned}"], self.scope)

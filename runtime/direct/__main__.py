@@ -1,7 +1,6 @@
 """`python -m hlograph.runtime.direct`: whether kernels may be called directly here, as a self-test has found.
 
-    python -m hlograph.runtime.direct            # the verdict; runs the self-test if there is none yet
-    python -m hlograph.runtime.direct --again    # runs it in any case
+It prints the verdict, and runs the self-test where there is none yet; with `--again` in any case.
 """
 
 from __future__ import annotations

@@ -14,16 +14,14 @@ from functools import partial
 from importlib import metadata
 from typing import Any, Protocol
 
-import jax
 import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
 from ..calls.writer import write
+from .comparison import TRIALS, compare
 from .executable import CpuExecutable, DirectCallRefused, Value
 from .image import Image, Workspace
-
-TRIALS = 8  # random inputs tried before a function is given out
 
 Function = Callable[..., list[np.ndarray]]
 
@@ -91,6 +89,23 @@ class DirectCall:
             ArgumentTypeError: an argument's dtype is not the one that was compiled for.
             ArgumentShapeError: likewise, its shape.
         """
+        direct = cls.loaded(compiled, len(arguments), unproven=unproven)
+        inputs = [np.asarray(argument) for argument in arguments]
+
+        def by_pjrt(*arrays: np.ndarray) -> Any:
+            with enable_x64(True):  # otherwise JAX would make float32 of the inputs
+                return compiled(*arrays)
+
+        compare(direct.run, by_pjrt, inputs, trials, seed)
+        return direct
+
+    @classmethod
+    def loaded(cls, compiled: Compiled, arguments: int, *, unproven: bool = False) -> DirectCall:
+        """Loads an executable for so many arguments; it has not run yet, see `comparison`.
+
+        Raises:
+            DirectCallRefused: as `of` does, but for differences.
+        """
         if not (unproven or proven_jaxlib()):
             proven = ", ".join(PROVEN_JAXLIB)
             raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
@@ -98,19 +113,12 @@ class DirectCall:
         if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
             raise DirectCallRefused("the executable is not for one CPU device")
         read = CpuExecutable.read(_serialized(executable))
-        if len(read.parameters) != len(arguments):
+        if len(read.parameters) != arguments:
             raise DirectCallRefused(
-                f"the executable has {len(read.parameters):d} parameters for {len(arguments):d} arguments; compile "
+                f"the executable has {len(read.parameters):d} parameters for {arguments:d} arguments; compile "
                 "with keep_unused=True"
             )
-        direct = cls(read)
-        inputs = [np.asarray(argument) for argument in arguments]
-        _compare(direct, compiled, inputs, "the arguments")
-        random = np.random.default_rng(seed)
-        for trial in range(trials):
-            varied = [_varied(array, trial, random) for array in inputs]
-            _compare(direct, compiled, varied, f"random input {trial:d}")
-        return direct
+        return cls(read)
 
     def __call__(self, *arguments: Any) -> list[np.ndarray]:
         """The results for these arguments.
@@ -203,35 +211,3 @@ def _refuse_arguments(parameters: Sequence[Value], arguments: Sequence[Any]) -> 
             raise ArgumentTypeError(f"argument {i:d} has dtype {argument.dtype}, compiled for {value.dtype}")
         if argument.shape != value.shape:
             raise ArgumentShapeError(f"argument {i:d} has shape {argument.shape}, compiled for {value.shape}")
-
-
-# --- The comparison with PJRT
-
-
-def _compare(direct: DirectCall, compiled: Compiled, inputs: Sequence[np.ndarray], what: str) -> None:
-    with enable_x64(True):  # otherwise JAX would make float32 of the inputs
-        expected = jax.tree.leaves(compiled(*inputs))
-    try:
-        found = direct.run(*inputs)
-    except RuntimeError as error:
-        raise DirectCallRefused(f"for {what} {error}") from None
-    if len(found) != len(expected):
-        raise DirectCallRefused(f"{len(found):d} results where PJRT gives {len(expected):d}")
-    for i, (one, other) in enumerate(zip(found, map(np.asarray, expected), strict=True)):
-        if one.dtype != other.dtype or one.shape != other.shape or one.tobytes() != other.tobytes():
-            raise DirectCallRefused(f"result {i:d} differs from PJRT's for {what}")
-
-
-def _varied(array: np.ndarray, trial: int, random: np.random.Generator) -> np.ndarray:
-    """An array of the same dtype and shape with other values; integers and booleans only change places."""
-    if array.dtype.kind not in "fc":
-        return random.permutation(array.reshape(-1)).reshape(array.shape)
-    noise = random.standard_normal(array.shape)
-    varied = array * (1 + 0.1 * noise) + 0.01 * random.standard_normal(array.shape)
-    if trial == 1:
-        varied = noise * float(np.finfo(array.dtype).tiny) / 8
-    if trial == 2:
-        varied = np.where(
-            random.random(array.shape) < 0.2, random.choice([np.nan, np.inf, -np.inf], array.shape), varied
-        )
-    return np.asarray(varied, array.dtype)

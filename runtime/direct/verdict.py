@@ -196,11 +196,12 @@ class _Inquiry:
             self.verdict = read()
         return self.verdict
 
-    def begin(self, listener: Callable[[], None] | None = None) -> threading.Event | None:
-        """What tells the end of the self-test, which begins unless it has; None where there is a verdict."""
+    def begin(self, listener: Callable[[], None] | None = None) -> Verdict | threading.Event:
+        """The verdict; without one what tells the end of the self-test, which begins unless it has."""
         with self.lock:
-            if self.known() is not None:
-                return None
+            found = self.known()
+            if found is not None:
+                return found
             if listener is not None:
                 self.listeners.append(weakref.WeakMethod(listener))
             if self.over is None:
@@ -233,8 +234,8 @@ def asked(listener: Callable[[], None] | None = None) -> Verdict | None:
     Args:
         listener: a method, called from another thread when the self-test is over, while its object lives.
     """
-    _inquiry.begin(listener)
-    return _inquiry.verdict
+    found = _inquiry.begin(listener)
+    return found if isinstance(found, Verdict) else None
 
 
 def awaited(say: Callable[[str], object] | None = None) -> Verdict:
@@ -243,13 +244,15 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
     Args:
         say: takes a line when it takes longer than two seconds; to the standard error stream without it.
     """
-    over = _inquiry.begin()
-    if over is not None and not over.wait(QUIET):
-        line = "hlograph: trying direct calls of kernels in another process, once on this machine (about 10 s)"
-        (say or _say)(line)
-        over.wait()
-    assert _inquiry.verdict is not None
-    return _inquiry.verdict
+    inquiry = _inquiry
+    found = inquiry.begin()
+    if isinstance(found, threading.Event):
+        if not found.wait(QUIET):
+            (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (10 s)")
+            found.wait()
+        found = inquiry.verdict
+    assert isinstance(found, Verdict)
+    return found
 
 
 def assume(verdict: Verdict | None) -> Verdict | None:

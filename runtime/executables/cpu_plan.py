@@ -30,7 +30,7 @@ from ...codegen.passes import cpu_products, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
-from ..direct import blas
+from ..direct import blas, verdict
 from ..options import CpuOptions
 from .devices import compile_options, platform_of
 from .one_kernel import forms_one_kernel
@@ -69,7 +69,7 @@ class CpuPlan:
         options: compile options.
         outputs: shape and dtype of what the executable returns; None for the program's own results.
         places: where the results are among them, if they are packed.
-        direct: whether it may be called without PJRT.
+        direct: whether it may be called without PJRT, as far as that is known before it is compiled.
         unsure: whether a plain compile may be faster, so that only a trial tells.
         notes: a line on each decision.
         planned: whether there is anything to fall back from.
@@ -207,14 +207,30 @@ class CpuPlanner:
             if options.regions:
                 note, unsure = _regions(steps, work, options, compile_with)
                 notes.append(note)
-            direct = options.direct and self.numpy and self.synchronous
-            if direct and _may_run_forever(steps.module):
-                direct = False
-                notes.append("no direct call: a loop's number of steps depends on data, so it cannot be tried")
-            if direct:
+            direct = self._direct(steps, notes)
+            if direct and (options.direct or not _too_long(work)):
                 _without_libraries(steps, notes, compile_with)
             verify(steps.module, "the plan")
-        return Decisions(compile_with, outputs, places, direct, unsure and not direct, tuple(notes))
+        unsure = unsure and not (direct and options.direct)
+        return Decisions(compile_with, outputs, places, direct, unsure, tuple(notes))
+
+    def _direct(self, steps: Steps, notes: list[str]) -> bool:
+        """Whether the executable may be called directly, as far as that can be told before it is there."""
+        if self.options.direct is False or not (self.numpy and self.synchronous):
+            return False
+        found = verdict.known()
+        if verdict.switched_off():
+            reason = f"switched off by {verdict.SWITCH}"
+        elif verdict.unsupported():
+            reason = verdict.unsupported()
+        elif found is not None and not found.good:
+            reason = found.reason
+        elif _may_run_forever(steps.module):
+            reason = "a loop's number of steps depends on data, so it cannot be tried"
+        else:
+            return True
+        notes.append(f"no direct call: {reason}")
+        return False
 
     def _pack(self, steps: Steps, notes: list[str]) -> tuple[Any, tuple[PackedResult, ...] | None]:
         """Types of the outputs, and where the results are among them; None where each result is one."""

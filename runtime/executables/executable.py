@@ -22,15 +22,15 @@ from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.signature import CheckSpec
 from .. import host
-from ..calls.from_numpy import Place, alone, numpy_call
+from ..calls.from_numpy import Due, Place, alone, numpy_call
 from ..direct.call import DirectCall
-from ..direct.executable import DirectCallRefused
 from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
 from ..transforms.primitive import call
 from . import cpu_plan
 from .cpu_plan import CpuPlan
 from .devices import default_device, platform_of
+from .direct_way import DirectWay
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
@@ -120,6 +120,8 @@ class Executable:
         self._prepared = False
         self._check: Check
         self._compiled: Callable[..., Any] | None = None
+        self._direct: DirectWay | None = None
+        self._is_alternative = False  # a trial's; whoever tries it decides how it is called
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[PreparedProgram], Check]) -> None:
         """Makes the program and the plan, unless another thread has.
@@ -221,10 +223,13 @@ class Executable:
             self.call = self._compiled
             if self.plan.unsure and self._options.trial:
                 self._start_trial(time.perf_counter() - start)
+            elif not self._is_alternative:
+                self._go_direct()
         return outputs
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         self.account.retries.increment()
+        self._direct = None
         self.plan = cpu_plan.plain(self.prepared, self._device, notes)
 
     def _inline(self, args: Sequence[Any]) -> Any:
@@ -260,6 +265,7 @@ class Executable:
         self.plan = replace(self.plan, notes=(*notes, "to be tried beside a plain compile"))
         options = replace(self._options, forms=False, math=False, regions=False, trial=False)
         plain = Executable(self.sizes, self.account, options, self._device, self._numpy)
+        plain._is_alternative = True
 
         def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
             plain._take(self.prepared, self._check)
@@ -270,12 +276,13 @@ class Executable:
 
         def settled(take_plain: bool, note: str) -> None:
             if take_plain:
-                self.plan, self._compiled = plain.plan, plain._compiled
+                self.plan, self._compiled, self._direct = plain.plan, plain._compiled, plain._direct
                 self.call, self.call_unchecked, self.jitted = plain.call, plain.call_unchecked, plain.jitted
             else:
                 (self.call, self.call_unchecked), self.jitted = ways, jitted
             self.plan = replace(self.plan, notes=(*notes, note))
             self.account.trials.increment()
+            self._go_direct()
             self.account.changed()
 
         wait = None if self._numpy is not None else jax.block_until_ready
@@ -384,39 +391,69 @@ class Executable:
         single = len(results) == 1 and not self.checks
         device = self._device if self._device is not None else default_device()
 
-        def convert(*args: Any) -> Any:
-            """Arguments of other types: JAX arrays, Python's numbers."""
-            self._check(args)
-            arrays: list[Any] = []
-            for x, place in zip(args, given, strict=True):
-                if place.numpy:
-                    arrays.append(np.asarray(x, place.dtype))
-                elif isinstance(x, jax.Array) and x.devices() == {device}:
-                    arrays.append(x)
-                else:
-                    arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
-            return unchecked(*arrays)
+        def ways(direct: DirectCall | None = None, due: Due | None = None) -> Ways:
+            """What takes calls, directly or by PJRT."""
 
-        direct = self._direct_call(compiled, given, results, args)
-        written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct)
-        unchecked = written(otherwise=None)
-        run = convert if numpy.arguments else written(otherwise=convert)
-        self.call_unchecked = unchecked
-        return run
+            def convert(*args: Any) -> Any:
+                """Arguments of other types: JAX arrays, Python's numbers."""
+                self._check(args)
+                arrays: list[Any] = []
+                for x, place in zip(args, given, strict=True):
+                    if place.numpy:
+                        arrays.append(np.asarray(x, place.dtype))
+                    elif isinstance(x, jax.Array) and x.devices() == {device}:
+                        arrays.append(x)
+                    else:
+                        arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
+                return unchecked(*arrays)
 
-    def _direct_call(
-        self, compiled: Any, given: Sequence[Place], results: Sequence[Place], args: Sequence[Any]
-    ) -> DirectCall | None:
-        """The kernels without PJRT, if the plan has that and they compute the same bits."""
-        if not self.plan.direct or not all(place.numpy for place in (*given, *results)):
+            written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct, due=due)
+            unchecked = written(otherwise=None)
+            return Ways(convert if numpy.arguments else written(otherwise=convert), unchecked)
+
+        taken = self._with_direct(compiled, given, results, ways, args) or ways()
+        self.call_unchecked = taken.trusting
+        return taken.run
+
+    # ---- the direct way ---------------------------------------------------------------------------------------------
+
+    def _with_direct(
+        self, compiled: Any, given: Sequence[Place], results: Sequence[Place], write: Any, args: Sequence[Any]
+    ) -> Ways | None:
+        """What takes the first calls, where the direct way may come later, or is insisted on."""
+        if not self.plan.direct:
             return None
-        arrays = [np.asarray(x, place.dtype) for x, place in zip(args, given, strict=True)]
-        try:
-            found, note = DirectCall.of(compiled, arrays), "direct call of the kernels"
-        except DirectCallRefused as error:
-            found, note = None, f"no direct call: {error}"
-        self.plan = replace(self.plan, notes=(*self.plan.notes, note))
-        return found
+        if not all(place.numpy for place in (*given, *results)):
+            self.plan = replace(self.plan, notes=(*self.plan.notes, "no direct call: some arrays are JAX's"))
+            return None
+        name, size = self.prepared.program.name, len(self.plan.prepared.bytecode("cpu"))
+        self._direct = DirectWay(name, compiled, given, write, self._options, size)
+        if not self._options.direct:
+            return self._direct.pjrt
+        notes = self.plan.notes
+
+        def keep(ways: Ways, note: str) -> None:
+            self.plan = replace(self.plan, notes=(*notes, note))
+            if self.ready:
+                self._install(ways)
+
+        way, self._direct = self._direct, None
+        return way.insist(args, keep)
+
+    def _go_direct(self) -> None:
+        """From now on calls may come to take the direct way, if there may be one."""
+        notes = self.plan.notes
+
+        def keep(ways: Ways, note: str) -> None:
+            self.plan = replace(self.plan, notes=(*notes, note))
+            self._install(ways)
+
+        if self._direct is not None:
+            self._direct.begin(keep)
+
+    def _install(self, ways: Ways) -> None:
+        self.call, self.call_unchecked = ways
+        self.account.changed()
 
     def _places(self, compiled: Any) -> list[Place]:
         """Where the results are in what an executable returns."""

@@ -140,7 +140,7 @@ class Trial:
                     plan, plain = self._medians()
                     better = plain < BETTER * plan
                     kept = "plain compile" if better else "plan"
-                    self._keep(better, f"tried: plan {_text(plan)}, plain {_text(plain)}: {kept} kept")
+                    self._keep(better, f"tried: plan {text(plan)}, plain {text(plain)}: {kept} kept")
         return outputs
 
     def _medians(self) -> tuple[float, float]:
@@ -166,5 +166,6 @@ class Trial:
         return self._kept[kind](*args)
 
 
-def _text(seconds: float) -> str:
+def text(seconds: float) -> str:
+    """A time, in microseconds."""
     return f"{seconds * 1e6:,.1f} us"

@@ -1,0 +1,225 @@
+"""How an executable's calls come to take the direct way, without PJRT, and how they leave it again.
+
+In: what writes functions that run the executable by PJRT or directly, and the user's calls. Out: functions that take
+these calls, one after the other, and a line on each change. Decision to know: the first calls run by PJRT and are
+timed, so that a function of a few calls pays for nothing, and a long one is not tried; the tenth compares and times
+both ways. Whoever waits for the verdict of a self-test goes on by PJRT.
+
+    PJRT, 9 calls ── the 10th: compared, timed ── direct, every 10,000th call compared ── direct, after 3 such calls
+                       └─ no verdict yet: PJRT until it is there      └─ a difference: PJRT
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..calls.from_numpy import Due, Place
+from ..direct import verdict
+from ..direct.call import DirectCall
+from ..direct.comparison import compare, difference
+from ..direct.executable import DirectCallRefused
+from ..options import CpuOptions
+from .trial import Ways, text
+
+FIRST = 9  # calls by PJRT before the direct way is tried
+LONG = 2e-3  # seconds of a call: from there on nothing is gained, and trials take long
+TURNS = 5  # calls of each way that are timed
+LARGE = 1 << 24  # bytes of a module whose constants nobody wants twice in memory
+EVERY = 10_000  # calls by the direct way after which one is compared
+CHECKS = 3  # such comparisons that are enough
+
+Keep = Callable[[Ways, str], None]
+Write = Callable[[DirectCall | None, Due | None], Ways]
+
+
+class DirectWay:
+    """The direct way of one executable.
+
+    Args:
+        name: of the function, for warnings.
+        compiled: a `jax.stages.Compiled`.
+        arguments: of the functions that `write` makes.
+        write: makes the functions that take calls: directly or, without a `DirectCall`, by PJRT.
+        options: of the user.
+        size: bytes of the module, its constants included.
+
+    Attributes:
+        pjrt: what takes calls before, and where the direct way is refused.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compiled: Any,
+        arguments: Sequence[Place],
+        write: Write,
+        options: CpuOptions,
+        size: int,
+    ) -> None:
+        self.pjrt = write(None, None)
+        self._name = name
+        self._compiled = compiled
+        self._arguments = arguments
+        self._write = write
+        self._options = options
+        self._size = size
+        self._lock = threading.Lock()
+        self._keep: Keep
+        self._direct: Ways
+        self._call: DirectCall
+        self._note = ""
+        self._equal = 0
+        self._waits_for = ""
+
+    # ---- until it is tried -------------------------------------------------------------------------------------------
+
+    def insist(self, args: Sequence[Any], keep: Keep) -> Ways:
+        """The direct way at once, whether it is faster or not, after the end of the self-test."""
+        self._keep = keep
+        found = verdict.awaited()
+        ways, self._note = self._tried(args, ask=False) if found.good else (self.pjrt, f"no direct call: {found.reason}")
+        keep(ways, self._note)
+        return ways
+
+    def begin(self, keep: Keep) -> None:
+        """The first calls.
+
+        Args:
+            keep: takes what is to take calls from now on, and a line on why.
+        """
+        self._keep = keep
+        if self._size > LARGE:
+            keep(self.pjrt, f"no direct call: its constants would be in memory twice ({self._size >> 20:,} MiB)")
+        else:
+            self._wait(FIRST)
+
+    def _wait(self, calls: int) -> None:
+        """After so many calls by PJRT, which are timed, the next one tries."""
+        number, seconds = itertools.count().__next__, list[float]()
+
+        def way(kind: int) -> Callable[..., Any]:
+            run = self.pjrt[kind]
+
+            def call(*args: Any) -> Any:
+                start = time.perf_counter()
+                outputs = run(*args)
+                seconds.append(time.perf_counter() - start)
+                if number() >= calls:
+                    self._turn(args, statistics.median(seconds))
+                return outputs
+
+            return call
+
+        self._waits_for = "calls"
+        self._keep(Ways(way(0), way(1)), "direct call: to be tried after a few calls")
+
+    def _turn(self, args: Sequence[Any], seconds: float) -> None:
+        """A call that decides, if no other thread does."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._waits_for != "calls":
+                return
+            self._waits_for = ""
+            if seconds > LONG:
+                self._keep(self.pjrt, f"no direct call: calls of {text(seconds)} gain nothing by it")
+                return
+            found = verdict.asked(self._verdict_is_there)
+            if found is None:
+                self._waits_for = "verdict"
+                self._keep(self.pjrt, "direct call: to be tried when the self-test has passed")
+            elif not found.good:
+                self._keep(self.pjrt, f"no direct call: {found.reason}")
+            else:
+                ways, self._note = self._tried(args, ask=True)
+                self._keep(ways, self._note)
+        finally:
+            self._lock.release()
+
+    def _verdict_is_there(self) -> None:
+        """Called from another thread; the next call tries, in its own."""
+        with self._lock:
+            if self._waits_for == "verdict":
+                self._wait(0)
+
+    # ---- trying ------------------------------------------------------------------------------------------------------
+
+    def _tried(self, args: Sequence[Any], *, ask: bool) -> tuple[Ways, str]:
+        """What is to take calls, and why.
+
+        Args:
+            args: of the call.
+            ask: whether it must be faster.
+        """
+        arrays = [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
+        try:
+            self._call = DirectCall.loaded(self._compiled, len(arrays))
+            self._direct = self._write(self._call, None)
+            compare(self._direct.trusting, self.pjrt.trusting, arrays)
+        except (DirectCallRefused, RuntimeError) as error:
+            return self.pjrt, f"no direct call: {error}"
+        if not ask:
+            return self._watched(), "direct call of the kernels"
+        direct, pjrt = _medians((self._direct.trusting, self.pjrt.trusting), arrays)
+        if direct >= pjrt:
+            return self.pjrt, f"no direct call: {text(direct)}, and {text(pjrt)} by PJRT"
+        return self._watched(), f"direct call of the kernels: {text(direct)}, and {text(pjrt)} by PJRT"
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def _watched(self) -> Ways:
+        """The direct way, which compares now and then."""
+        checks = self._options.direct_checks
+        if checks == "never" or (checks == "few" and self._equal >= CHECKS):
+            return self._direct
+        pattern = (*itertools.repeat(False, EVERY - 1), True)
+        tick = itertools.chain.from_iterable(itertools.repeat(pattern)).__next__
+        return self._write(self._call, Due(tick, self._compared))
+
+    def _compared(self, *args: Any) -> Any:
+        """A call by both ways."""
+        # Of its own: another thread may write to the caller's meanwhile.
+        if self._equal < 0:
+            return self.pjrt.trusting(*args)
+        arrays = [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
+        expected = self.pjrt.trusting(*arrays)
+        found = difference(self._direct.trusting(*arrays), expected)
+        with self._lock:
+            if found:
+                self._leave(found)
+            else:
+                self._equal += 1
+                if self._options.direct_checks == "few" and self._equal == CHECKS:
+                    self._keep(self._direct, f"{self._note}; compared {CHECKS:d} times more, in calls")
+        return expected
+
+    def _leave(self, found: str) -> None:
+        """Back to PJRT for good."""
+        self._equal = -1
+        self._keep(self.pjrt, f"no direct call any more: {found} after {EVERY:,} calls or more")
+        warnings.warn(
+            f"{self._name}: a direct call of its kernels gave other bits than PJRT ({found}); its calls run by PJRT "
+            f"from now on, but those before may have been wrong. Please report the program; {verdict.SWITCH}=0 "
+            "switches direct calls off",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+
+def _medians(ways: Sequence[Callable[..., Any]], arrays: Sequence[np.ndarray]) -> list[float]:
+    """Of a call by each of them, by turns."""
+    seconds: list[list[float]] = [[] for _ in ways]
+    for _ in range(TURNS):
+        for way, spent in zip(ways, seconds, strict=True):
+            start = time.perf_counter()
+            way(*arrays)
+            spent.append(time.perf_counter() - start)
+    return list(map(statistics.median, seconds))
