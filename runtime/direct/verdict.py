@@ -245,14 +245,14 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
         say: takes a line when it takes longer than two seconds; to the standard error stream without it.
     """
     inquiry = _inquiry
-    found = inquiry.begin()
-    if isinstance(found, threading.Event):
-        if not found.wait(QUIET):
-            (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (10 s)")
-            found.wait()
-        found = inquiry.verdict
-    assert isinstance(found, Verdict)
-    return found
+    begun = inquiry.begin()
+    if isinstance(begun, Verdict):
+        return begun
+    if not begun.wait(QUIET):
+        (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (10 s)")
+        begun.wait()
+    assert inquiry.verdict is not None
+    return inquiry.verdict
 
 
 def assume(verdict: Verdict | None) -> Verdict | None:

@@ -85,7 +85,10 @@ class DirectWay:
         """The direct way at once, whether it is faster or not, after the end of the self-test."""
         self._keep = keep
         found = verdict.awaited()
-        ways, self._note = self._tried(args, ask=False) if found.good else (self.pjrt, f"no direct call: {found.reason}")
+        if found.good:
+            ways, self._note = self._tried(args, ask=False)
+        else:
+            ways, self._note = self.pjrt, f"no direct call: {found.reason}"
         keep(ways, self._note)
         return ways
 
