@@ -173,6 +173,7 @@ def _options(seed: int) -> Any:
 def _others(arrays: list[Any], seed: int) -> Iterator[list[Any]]:
     """Other values of the same kinds; integers stay, as they may be sizes and places."""
     import numpy as np
+
     from hlograph.runtime.direct.comparison import varied
 
     random = np.random.default_rng(seed)
