@@ -12,6 +12,7 @@ that XLA splits it.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from typing import Any
@@ -51,7 +52,9 @@ def was_forked() -> bool:
 
 
 def _after_fork() -> None:
+    """Leaves what the compiler has left behind: to free its contexts ends a process without their threads."""
     global _lock, _forked
+    gc.freeze()
     _lock = threading.Lock()  # another thread of the parent's may have held it
     _forked = bool(_made)
 
