@@ -1,0 +1,250 @@
+"""The self-test of direct calls: what becomes of one that dies, hangs or fails; where its verdict is kept; who waits."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlograph.runtime.direct import supervisor, verdict
+from hlograph.runtime.direct.verdict import Verdict
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+)
+
+GOOD = Verdict(True, "all passed", made=1.0, seconds=2.0, tried=("densities: direct call of the kernels",))
+COMMAND = [sys.executable, "-P", *verdict.COMMAND]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, and nothing known."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(verdict, "_inquiry", verdict._Inquiry())
+    yield tmp_path
+
+
+def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verdict.read() is None
+    verdict.store(GOOD)
+    assert verdict.read() == verdict.known() == GOOD
+    assert verdict.place().is_relative_to(cache)
+    assert set(verdict.identity()) == {"jaxlib", "processor", "flags", "libc", "hlograph", "code"}
+    text = GOOD.to_json()
+    for name in verdict.identity():
+        other = {**verdict.identity(), name: "another"}
+        with monkeypatch.context() as patch:
+            patch.setattr(verdict, "identity", lambda other=other: other)
+            assert verdict.read() is None
+            assert Verdict.of_json(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"identity": 1}', "\x00\xff", "good"])
+def test_a_broken_file_is_no_verdict(text: str) -> None:
+    verdict.store(GOOD)
+    verdict.place().write_bytes(text.encode("latin-1"))
+    assert verdict.read() is None
+    for name, value in {"good": "yes", "made": None, "tried": 3, "reason": 1, "more": 1}.items():
+        broken = json.loads(GOOD.to_json()) | {name: value}
+        verdict.place().write_text(json.dumps(broken))
+        assert verdict.read() is None
+    verdict.store(GOOD)
+    assert verdict.read() == GOOD
+
+
+def test_what_may_be_the_moments_fault_counts_for_a_day() -> None:
+    now = time.time()
+    hung = Verdict(False, "hung", lasting=False, made=now)
+    for found, counts in [
+        (hung, True),
+        (dataclasses.replace(hung, made=now - 2 * verdict.EXPIRES), False),
+        (dataclasses.replace(hung, made=now + 1e6), False),
+        (dataclasses.replace(hung, made=0.0, lasting=True), True),
+    ]:
+        verdict.store(found)
+        assert (verdict.read() == found) == counts
+
+
+def test_many_write_at_once() -> None:
+    verdicts = [dataclasses.replace(GOOD, seconds=float(i)) for i in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(verdict.store, verdicts))
+        for _ in range(20):
+            pool.submit(verdict.store, verdicts[0])
+            assert verdict.read() in verdicts
+    assert [path.suffix for path in verdict.place().parent.iterdir()] == [".json"]
+
+
+def test_a_folder_that_cannot_be_written_to(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cache / "hlograph").write_text("in the way")
+    with pytest.raises(OSError, match="hlograph"):
+        verdict.store(GOOD)
+    monkeypatch.setattr(supervisor, "run", lambda arguments: GOOD)
+    assert supervisor.supervise() == GOOD
+    assert verdict.read() is None
+
+
+PRINTS = "import os, sys, time, signal\nprint('stage: threads', flush=True)\nprint('loop: direct', flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "good", "lasting", "reason"),
+    [
+        ("print('passed: 3 functions')", True, True, "3 functions"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", False, True, "died of SIGSEGV in: threads"),
+        ("os.abort()", False, True, "died of SIGABRT in: threads"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", False, False, "died of SIGKILL in: threads"),
+        ("time.sleep(60)", False, False, "hung for 1 s in: threads"),
+        ("os.fork() or time.sleep(60); print('passed: x')", True, True, "x"),
+        ("print('failed: loop gives other bits'); sys.exit(1)", False, True, "failed: loop gives other bits"),
+        ("print('passed: x', flush=True); os.abort()", False, True, "died of SIGABRT"),
+        ("raise OSError('no space')", False, False, "stopped in: threads (OSError: no space)"),
+        ("pass", False, False, "stopped in: threads"),
+    ],
+)
+def test_what_becomes_of_a_self_test(code: str, good: bool, lasting: bool, reason: str) -> None:
+    start = time.monotonic()
+    found = supervisor.run([sys.executable, "-c", PRINTS + code], seconds=1 if "hung" in reason else 30)
+    assert (found.good, found.lasting) == (good, lasting)
+    assert reason in found.reason
+    assert found.tried == ("loop: direct",)
+    assert time.monotonic() - start < 40  # nobody waits for what it has forked
+    assert Verdict.of_json(found.to_json()) == found
+
+
+def test_it_runs_without_the_users_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_unknown")
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    code = "import os; print('passed:', os.environ.get('XLA_FLAGS'), os.environ['JAX_PLATFORMS'])"
+    assert supervisor.run([sys.executable, "-c", code]).reason == "None cpu"
+
+
+def test_this_machine() -> None:
+    """The real one, asked for by two processes at once: one runs it."""
+    both = [subprocess.Popen([*COMMAND, "--supervise"], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    texts = [process.communicate(timeout=250)[0] for process in both]
+    found = verdict.read()
+    assert found is not None
+    assert found.good, found
+    assert [Verdict.of_json(text) for text in texts] == [found, found]
+    assert len(found.tried) > 15
+    printed = subprocess.run(COMMAND, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-2].startswith(f"direct calls: {found.reason}")
+    assert verdict.awaited() == found
+
+
+MISTAKES = {
+    "constants": "image._constant = lambda data, make=image._constant: make(data[1:] + data[:1])",
+    "code": "image.ObjectCode.address = lambda self, name, find=image.ObjectCode.address: find(self, name) + 3",
+    "buffers": "image.Image.place = lambda self, value, find=image.Image.place: find(self, value) + 64",
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_of_the_loader_are_found(mistake: str) -> None:
+    """They end in a crash or a difference, and both in a refusal."""
+    code = (
+        "from hlograph.runtime.direct import image, self_test\n"
+        f"{MISTAKES[mistake]}\n"
+        "self_test.FUNCTIONS = {name: self_test.FUNCTIONS[name] for name in ('constants', 'copies')}\n"
+        "sys_exit = self_test.run()\n"
+    )
+    found = supervisor.run([sys.executable, "-c", code])
+    assert not found.good
+    assert found.lasting, found
+    assert "differs" in found.reason or "died of SIG" in found.reason
+
+
+# ---- who waits -------------------------------------------------------------------------------------------------------
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.told = threading.Event()
+
+    def tell(self) -> None:
+        self.told.set()
+
+
+def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    over, runs = threading.Event(), []
+
+    def another_process() -> Verdict:
+        runs.append(over.wait(60))
+        return GOOD
+
+    monkeypatch.setattr(verdict, "_from_another_process", another_process)
+    monkeypatch.setattr(verdict, "QUIET", 0.01)
+    listener, gone = Listener(), Listener()
+    assert verdict.asked(listener.tell) is None
+    assert verdict.asked(gone.tell) is None
+    assert verdict.known() is None
+    del gone
+    lines: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(verdict.awaited, lines.append)
+        assert not listener.told.wait(0.1)
+        over.set()
+        assert waiting.result(60) == GOOD
+    assert listener.told.wait(60)
+    assert runs == [True]
+    assert len(lines) == 1
+    assert verdict.asked(listener.tell) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "reason"),
+    [
+        ("", "no Python interpreter"),
+        ("/usr/bin/uwsgi", "no Python interpreter"),
+        ("/nowhere/python3", "could not be started"),
+        ("{tmp}/python3", "could not be run"),
+    ],
+)
+def test_interpreters_that_do_not_run_it(
+    interpreter: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python3").write_text("#!/bin/sh\necho hello\nexit 3\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", interpreter.format(tmp=tmp_path))
+    found = verdict.awaited()
+    assert not found.good
+    assert reason in found.reason
+    assert verdict.read() is None
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "_from_another_process", lambda: threading.Event().wait() and GOOD)
+    assert verdict.asked() is None
+    child = os.fork()
+    if not child:
+        verdict._from_another_process = lambda: GOOD  # type: ignore[assignment]
+        os._exit(0 if verdict.awaited() == GOOD else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(("value", "off"), [("0", True), ("off", True), (" False", True), ("", False), ("1", False)])
+def test_the_switch(value: str, off: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(verdict.SWITCH, value)
+    assert verdict.switched_off() == off
+
+
+def test_jaxlibs_that_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Any = verdict.unsupported
+    assert found() == ""
+    monkeypatch.setattr(verdict, "proven_jaxlib", lambda: False)
+    assert "not tried with jaxlib" in found.__wrapped__()
