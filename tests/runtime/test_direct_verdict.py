@@ -1,4 +1,4 @@
-"""The self-test of direct calls: what becomes of one that dies, hangs or fails; where its verdict is kept; who waits."""
+"""The self-test of direct calls: what becomes of one that dies, hangs or fails, where its verdict is, who waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,11 @@ COMMAND = [sys.executable, "-P", *verdict.COMMAND]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and nothing known."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(verdict, "_inquiry", verdict._Inquiry())
-    yield tmp_path
+    return tmp_path
 
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,247 @@
+"""How calls come to take the direct way by themselves, how they leave it, and what processes do to them meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from direct_functions import growth
+
+import hlograph
+from hlograph.runtime.direct import verdict
+from hlograph.runtime.direct.executable import DirectCallRefused
+from hlograph.runtime.direct.verdict import Verdict
+from hlograph.runtime.executables import direct_way, trial
+
+TESTS = Path(__file__).resolve().parent.parent
+GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
+X = np.linspace(0.1, 1, 7).astype(np.float32)
+
+pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
+
+
+@pytest.fixture(autouse=True)
+def inquiry(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A good verdict; and any time is better than PJRT's, so that no noise decides."""
+    found = verdict._Inquiry()
+    found.verdict = GOOD
+    monkeypatch.setattr(verdict, "_inquiry", found)
+    monkeypatch.delenv(verdict.SWITCH, raising=False)
+    monkeypatch.setattr(direct_way, "_medians", lambda ways, arrays: [1e-6, 2e-6])
+    return found
+
+
+def compiled(**options: Any) -> Any:
+    def function(x: Any) -> Any:
+        return jnp.log(x).sum(), x * 2
+
+    return hlograph.jit(function, outputs="numpy", cpu=hlograph.CpuOptions(**options))
+
+
+def right(fn: Any, x: np.ndarray = X) -> bool:
+    total, twice = fn(x)
+    return bool(np.isclose(total, np.log(x).sum(), rtol=1e-5)) and twice.tolist() == (x * 2).tolist()
+
+
+def note(fn: Any) -> str:
+    (executable,) = fn.stats.by_executable
+    return str(executable.plan[-1])
+
+
+def settle(fn: Any, calls: int = direct_way.FIRST + 3) -> str:
+    """The last line on how it is called, after some calls."""
+    assert all(right(fn, X + k) for k in range(calls))
+    return note(fn)
+
+
+def test_after_a_few_calls() -> None:
+    fn = compiled()
+    assert settle(fn, direct_way.FIRST) == "direct call: to be tried after a few calls"
+    assert settle(fn) == "direct call of the kernels: 1.0 us, and 2.0 us by PJRT"
+    assert right(fn, X[::-1])
+    assert fn(jnp.asarray(X))[1].tolist() == (X * 2).tolist()  # arguments that are converted
+    assert fn.stats.compiles == 1
+
+
+def test_at_once_where_it_is_insisted_on() -> None:
+    fn = compiled(direct=True)
+    assert settle(fn, 1) == "direct call of the kernels"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"LONG": 0.0}, "gain nothing by it"),
+        ({"LARGE": 10}, "in memory twice"),
+        ({"_medians": lambda ways, arrays: [3e-6, 2e-6]}, "no direct call: 3.0 us, and 2.0 us by PJRT"),
+    ],
+)
+def test_where_nothing_is_gained(change: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in change.items():
+        monkeypatch.setattr(direct_way, name, value)
+    assert expected in settle(compiled())
+
+
+def test_switches(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "direct" not in settle(compiled(direct=False))
+    monkeypatch.setenv(verdict.SWITCH, "0")
+    for direct in (None, True):
+        assert settle(compiled(direct=direct)) == "no direct call: switched off by HLOGRAPH_DIRECT"
+    with pytest.raises(ValueError, match="direct must be None, False or True"):
+        hlograph.CpuOptions(direct="yes")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="direct_checks must be"):
+        hlograph.CpuOptions(direct_checks=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("direct", [None, True])
+def test_a_self_test_that_did_not_pass(direct: bool | None, inquiry: Any) -> None:
+    inquiry.verdict = BAD
+    assert settle(compiled(direct=direct)) == f"no direct call: {BAD.reason}"
+
+
+@pytest.mark.parametrize("found", [GOOD, BAD])
+def test_a_self_test_that_comes_meanwhile(found: Verdict, inquiry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    inquiry.verdict = None
+    monkeypatch.setattr(verdict, "read", lambda: None)
+    monkeypatch.setattr(verdict, "_from_another_process", lambda: over.wait(60) and found)
+    first, second = compiled(), compiled()
+    for fn in (first, second):
+        assert settle(fn) == "direct call: to be tried when the self-test has passed"
+    (told,) = [thread for thread in threading.enumerate() if thread.name == "hlograph self-test"]
+    over.set()
+    assert verdict.awaited() == found
+    told.join(60)
+    for fn in (first, second):
+        expected = "direct call of the kernels" if found.good else f"no direct call: {BAD.reason}"
+        assert settle(fn).startswith(expected)
+
+
+def test_a_refusal_of_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> Any:
+        raise DirectCallRefused("unknown")
+
+    monkeypatch.setattr(direct_way.DirectCall, "loaded", refused)
+    assert settle(compiled()) == settle(compiled(direct=True)) == "no direct call: unknown"
+
+
+@pytest.mark.parametrize(("checks", "compared"), [("few", 3), ("never", 0), ("always", 10)])
+def test_calls_that_are_compared(checks: Any, compared: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    monkeypatch.setattr(direct_way, "EVERY", 4)
+    monkeypatch.setattr(direct_way, "difference", lambda *both: found.append(both) or "")
+    fn = compiled(direct=True, direct_checks=checks)
+    assert settle(fn, 1) == "direct call of the kernels"
+    settle(fn, 40)
+    assert len(found) == compared
+    assert note(fn).endswith("; compared 3 times more, in calls") == (checks == "few")
+    for ours, theirs in found:
+        assert [one.tobytes() for one in ours] == [one.tobytes() for one in theirs]
+
+
+def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The constants of the loaded code are changed in memory."""
+    ways = []
+    watched = direct_way.DirectWay._watched
+    monkeypatch.setattr(direct_way.DirectWay, "_watched", lambda self: ways.append(self) or watched(self))
+    monkeypatch.setattr(direct_way, "EVERY", 4)
+    table = np.linspace(0, 1, 300)
+    with jax.enable_x64(True):
+        options = hlograph.CpuOptions(direct=True, trial=False, regions=False)  # a constant has a buffer of its own
+        fn = hlograph.jit(lambda at: jnp.asarray(table)[at], outputs="numpy", cpu=options)
+        places = np.array([7, 9, 11])
+        assert fn(places).tolist() == table[places].tolist()
+        assert note(fn) == "direct call of the kernels"
+        (way,) = ways
+        _, constants = way._call.workspace.args[0].held
+        for constant in constants.values():
+            constant[:] = 0
+        assert [fn(places).tolist() for _ in range(2)] == [[0, 0, 0]] * 2
+        with pytest.warns(RuntimeWarning, match=r"a direct call .* gave other bits than PJRT \(result 0 differs"):
+            assert fn(places).tolist() == table[places].tolist()
+        assert note(fn).startswith("no direct call any more: result 0 differs from PJRT's")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(20):
+                assert fn(places).tolist() == table[places].tolist()
+            # Who still has the function that took calls before.
+            assert way._compared(places).tolist() == table[places].tolist()
+
+
+def test_many_threads_while_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_way, "EVERY", 50)
+    fn = compiled()
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda k: right(fn, X + k), range(1000)))
+    assert settle(fn, 1).endswith("; compared 3 times more, in calls")
+
+
+@pytest.mark.parametrize("better", ["plan", "plain compile"])
+def test_after_a_trial(better: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of plan and plain compile the better one is called directly."""
+
+    def timed(self: Any, way: Any, args: Any, seconds: list[float]) -> Any:
+        outputs = way(*args)
+        is_plain = seconds is self._seconds[1]
+        seconds.append(1e9 if seconds is self._first else 1.0 if is_plain == (better != "plan") else 2.0)
+        return outputs
+
+    monkeypatch.setattr(trial.Trial, "_timed", timed)
+
+    def loop(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 30, lambda _, y: y * 0.5 + x, x)
+
+    fn = hlograph.jit(loop, outputs="numpy")
+    for _ in range(2 * trial.TURNS + direct_way.FIRST + 20):
+        np.testing.assert_allclose(fn(X), 2 * X, rtol=1e-6)
+    (executable,) = fn.stats.by_executable
+    assert executable.plan[-2].endswith(f"{better} kept")
+    assert executable.plan[-1].startswith("direct call of the kernels")
+
+
+def test_the_pytensor_mode() -> None:
+    pytensor = pytest.importorskip("pytensor")
+    pt = pytest.importorskip("pytensor.tensor")
+    x = pt.dvector("x")
+    fn = pytensor.function([x], [pt.log(x).sum(), x * 2], mode=hlograph.Mode())
+    values = np.linspace(1, 2, 5)
+    for k in range(direct_way.FIRST + 5):
+        total, twice = fn(values + k)
+        np.testing.assert_allclose(total, np.log(values + k).sum(), rtol=1e-12)
+        np.testing.assert_array_equal(twice, 2 * (values + k))
+    (executable,) = fn.vm.function.stats.by_executable
+    assert executable.plan[-1].startswith("direct call of the kernels")
+
+
+@pytest.mark.parametrize(
+    ("what", "printed"),
+    [
+        ("exit", "direct call of the kernels\n"),
+        ("interrupt", "direct call of the kernels\n"),
+        ("fork", "0\n0\n"),
+        ("spawn", "True\n"),
+    ],
+)
+def test_processes(what: str, printed: str) -> None:
+    run = subprocess.run(
+        [sys.executable, str(TESTS / "direct_functions.py"), what],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, printed, "")
+
+
+@pytest.mark.parametrize("calls", [20_000, pytest.param(10_000_000, marks=pytest.mark.sampled(2))])
+def test_calls_from_many_threads_take_no_memory(calls: int) -> None:
+    assert growth(calls) < 4  # MiB
