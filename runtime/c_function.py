@@ -29,6 +29,7 @@ from ..codegen.signature import Argument, Result, Signature, describe
 from .calls.arguments import check_call, find_sizes, key_of
 from .calls.array_likes import to_arrays
 from .calls.memory import aligned
+from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, table
 from .direct.call import TRIALS, DirectCall
 from .direct.executable import DirectCallRefused
@@ -260,6 +261,9 @@ class CFunction:
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)
+        refusal = verdict.refusal()
+        if refusal:
+            return _Callback(self, compiled, checks), refusal
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)

@@ -14,6 +14,7 @@ from functools import partial
 from importlib import metadata
 from typing import Any, Protocol
 
+import jax
 import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
@@ -89,7 +90,7 @@ class DirectCall:
             ArgumentTypeError: an argument's dtype is not the one that was compiled for.
             ArgumentShapeError: likewise, its shape.
         """
-        direct = cls.loaded(compiled, len(arguments), unproven=unproven)
+        direct = cls.loaded(serialized(compiled, unproven=unproven), len(arguments))
         inputs = [np.asarray(argument) for argument in arguments]
 
         def by_pjrt(*arrays: np.ndarray) -> Any:
@@ -100,19 +101,13 @@ class DirectCall:
         return direct
 
     @classmethod
-    def loaded(cls, compiled: Compiled, arguments: int, *, unproven: bool = False) -> DirectCall:
-        """Loads an executable for so many arguments; it has not run yet, see `comparison`.
+    def loaded(cls, data: bytes, arguments: int) -> DirectCall:
+        """Loads what `serialized` gave, for so many arguments; it has not been tried then, see `comparison`.
 
         Raises:
             DirectCallRefused: as `of` does, but for differences.
         """
-        if not (unproven or proven_jaxlib()):
-            proven = ", ".join(PROVEN_JAXLIB)
-            raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
-        executable = compiled.runtime_executable()
-        if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
-            raise DirectCallRefused("the executable is not for one CPU device")
-        read = CpuExecutable.read(_serialized(executable))
+        read = CpuExecutable.read(data)
         if len(read.parameters) != arguments:
             raise DirectCallRefused(
                 f"the executable has {len(read.parameters):d} parameters for {arguments:d} arguments; compile "
@@ -128,6 +123,21 @@ class DirectCall:
             ArgumentShapeError: an argument's shape is not the one that was compiled for.
         """
         return self.run(*arguments)
+
+
+def serialized(compiled: Compiled, *, unproven: bool = False) -> bytes:
+    """What an executable consists of. One with a sort must not have run.
+
+    Raises:
+        DirectCallRefused: this version of jaxlib is not proven, or the executable is for more than one CPU device.
+    """
+    if not (unproven or proven_jaxlib()):
+        proven = ", ".join(PROVEN_JAXLIB)
+        raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
+    executable = compiled.runtime_executable()
+    if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
+        raise DirectCallRefused("the executable is not for one CPU device")
+    return _serialized(executable)
 
 
 def _serialized(executable: Any) -> bytes:

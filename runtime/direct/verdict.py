@@ -255,6 +255,17 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
     return inquiry.verdict
 
 
+def refusal() -> str:
+    """Why kernels may not be called directly here, after the end of the self-test; "" where they may."""
+    if switched_off():
+        return f"switched off by {SWITCH}"
+    reason = unsupported()
+    if reason:
+        return reason
+    found = awaited()
+    return "" if found.good else found.reason
+
+
 def assume(verdict: Verdict | None) -> Verdict | None:
     """Takes a verdict for this process's, or forgets it; what was known before."""
     before, _inquiry.verdict = _inquiry.verdict, verdict

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..calls.from_numpy import Due, Place
 from ..direct import verdict
-from ..direct.call import DirectCall
+from ..direct.call import DirectCall, serialized
 from ..direct.comparison import compare, difference
 from ..direct.executable import DirectCallRefused
 from ..options import CpuOptions
@@ -66,11 +66,18 @@ class DirectWay:
     ) -> None:
         self.pjrt = write(None, None)
         self._name = name
-        self._compiled = compiled
+        self._refusal = ""
+        self._serialized = b""
+        try:
+            if size <= LARGE or options.direct:
+                self._serialized = serialized(compiled)
+            else:
+                self._refusal = f"its constants would be in memory twice ({size >> 20:,} MiB)"
+        except DirectCallRefused as error:
+            self._refusal = str(error)
         self._arguments = arguments
         self._write = write
         self._options = options
-        self._size = size
         self._lock = threading.Lock()
         self._keep: Keep
         self._direct: Ways
@@ -84,11 +91,8 @@ class DirectWay:
     def insist(self, args: Sequence[Any], keep: Keep) -> Ways:
         """The direct way at once, whether it is faster or not, after the end of the self-test."""
         self._keep = keep
-        found = verdict.awaited()
-        if found.good:
-            ways, self._note = self._tried(args, ask=False)
-        else:
-            ways, self._note = self.pjrt, f"no direct call: {found.reason}"
+        refusal = self._refusal or verdict.refusal()
+        ways, self._note = (self.pjrt, f"no direct call: {refusal}") if refusal else self._tried(args, ask=False)
         keep(ways, self._note)
         return ways
 
@@ -99,8 +103,8 @@ class DirectWay:
             keep: takes what is to take calls from now on, and a line on why.
         """
         self._keep = keep
-        if self._size > LARGE:
-            keep(self.pjrt, f"no direct call: its constants would be in memory twice ({self._size >> 20:,} MiB)")
+        if self._refusal:
+            keep(self.pjrt, f"no direct call: {self._refusal}")
         else:
             self._wait(FIRST)
 
@@ -133,6 +137,7 @@ class DirectWay:
                 return
             self._waits_for = ""
             if seconds > LONG:
+                self._serialized = b""
                 self._keep(self.pjrt, f"no direct call: calls of {text(seconds)} gain nothing by it")
                 return
             found = verdict.asked(self._verdict_is_there)
@@ -162,12 +167,13 @@ class DirectWay:
             args: of the call.
             ask: whether it must be faster.
         """
-        arrays = [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
+        arrays = self._copied(args)
         try:
-            self._call = DirectCall.loaded(self._compiled, len(arrays))
+            self._call = DirectCall.loaded(self._serialized, len(arrays))
+            self._serialized = b""
             self._direct = self._write(self._call, None)
             compare(self._direct.trusting, self.pjrt.trusting, arrays)
-        except (DirectCallRefused, RuntimeError) as error:
+        except DirectCallRefused as error:
             return self.pjrt, f"no direct call: {error}"
         if not ask:
             return self._watched(), "direct call of the kernels"
@@ -175,6 +181,10 @@ class DirectWay:
         if direct >= pjrt:
             return self.pjrt, f"no direct call: {text(direct)}, and {text(pjrt)} by PJRT"
         return self._watched(), f"direct call of the kernels: {text(direct)}, and {text(pjrt)} by PJRT"
+
+    def _copied(self, args: Sequence[Any]) -> list[np.ndarray]:
+        """Arrays of a call's own: another thread may write to the caller's meanwhile."""
+        return [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
 
     # ---- afterwards --------------------------------------------------------------------------------------------------
 
@@ -189,10 +199,9 @@ class DirectWay:
 
     def _compared(self, *args: Any) -> Any:
         """A call by both ways."""
-        # Of its own: another thread may write to the caller's meanwhile.
         if self._equal < 0:
             return self.pjrt.trusting(*args)
-        arrays = [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
+        arrays = self._copied(args)
         expected = self.pjrt.trusting(*arrays)
         found = difference(self._direct.trusting(*arrays), expected)
         with self._lock:

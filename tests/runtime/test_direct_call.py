@@ -377,7 +377,7 @@ def test_nans_have_the_sign_that_pjrts_have() -> None:
 
 def test_broken_serializations_are_refused() -> None:
     """Whatever a later version changes in the form, there is a refusal, never another error, and never a run."""
-    serialized = call._serialized(compiled(schools_and_gradient, SCHOOLS).runtime_executable())
+    serialized = call.serialized(compiled(schools_and_gradient, SCHOOLS))
     kernels = CpuExecutable.read(serialized).steps
     assert [type(kernel) for kernel in kernels] == [Kernel]
     with pytest.raises(DirectCallRefused, match=r"fields that are not known here: \[15\]"):
