@@ -31,7 +31,8 @@ from .calls.array_likes import to_arrays
 from .calls.memory import aligned
 from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, table
-from .direct.call import TRIALS, DirectCall
+from .direct.call import DirectCall
+from .direct.comparison import TRIALS
 from .direct.executable import DirectCallRefused
 from .executables import cpu_plan
 from .executables.devices import find_device

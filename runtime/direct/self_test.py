@@ -27,7 +27,7 @@ from .supervisor import FAILED, PASSED, STAGE
 from .verdict import Verdict, assume
 
 THREADS = 8
-ROUNDS = 100  # of calls of every function by each thread
+SECONDS = 1.0  # that they call
 ALARMS = 0.002  # seconds between them
 INTERRUPTS = 5
 
@@ -79,6 +79,16 @@ def _constants(positions: Any) -> Any:
     return [jnp.asarray(table)[positions] for table in tables]
 
 
+def _branches(x: Any, which: Any) -> Any:
+    chosen = jax.lax.switch(which, [jnp.sort, jnp.cumsum, lambda x: x * 2], x)
+    return chosen, jax.lax.cond(which > 0, lambda: jnp.sin(chosen).sum(), lambda: chosen.max())
+
+
+def _loop_of_several(a: Any) -> Any:
+    """A loop over a factorization and a sort, which are not in one kernel."""
+    return jax.lax.fori_loop(0, 4, lambda _, b: jnp.linalg.cholesky(b @ b.T + jnp.eye(len(b))) + jnp.sort(b), a)
+
+
 def _matrices(a: Any) -> Any:
     positive = a @ a.T + jnp.eye(len(a))
     factor = jnp.linalg.cholesky(positive)
@@ -100,6 +110,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "products": (lambda a, b: (a @ b, jnp.tanh(a @ b[:, 0])), (_SQUARE, _SQUARE**2)),
     "large product": (lambda a: a @ a, (np.linspace(-1, 1, 3600).reshape(60, 60),)),
     "factorizations": (_matrices, (_SQUARE,)),
+    "large factorizations": (_matrices, (np.linspace(-1, 1, 2500).reshape(50, 50),)),
+    "branches": (_branches, (_LINE, np.array(1))),
+    "loop over several kernels": (_loop_of_several, (_SQUARE,)),
+    "work groups": (lambda x: (jnp.exp(x), jnp.sin(x).sum()), (np.linspace(-1, 1, 200_000),)),
     "constants": (_constants, (np.array([3, 5, 7]),)),
     "copies": (lambda x, y: (x, x[:0], x, y.sum(), y), (np.arange(3.0), np.zeros((0, 3)))),
 }
@@ -153,8 +167,10 @@ def _subnormal_numbers(expected: _Expected) -> None:
 
 
 def _threads(expected: _Expected) -> None:
+    end = time.monotonic() + SECONDS
+
     def work(_: int) -> None:
-        for _ in range(ROUNDS):
+        while time.monotonic() < end:
             expected.check("among several threads")
 
     with ThreadPoolExecutor(THREADS) as pool:
