@@ -53,6 +53,7 @@ class DirectWay:
 
     Attributes:
         pjrt: what takes calls before, and where the direct way is refused.
+        refused: whether no call will take it.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class DirectWay:
         self._keep: Keep
         self._direct: Ways
         self._call: DirectCall
+        self.refused = False
         self._note = ""
         self._equal = 0
         self._waits_for = ""
@@ -92,9 +94,7 @@ class DirectWay:
         """The direct way at once, whether it is faster or not, after the end of the self-test."""
         self._keep = keep
         refusal = self._refusal or verdict.refusal()
-        ways, self._note = (self.pjrt, f"no direct call: {refusal}") if refusal else self._tried(args, ask=False)
-        keep(ways, self._note)
-        return ways
+        return self._refuse(refusal) if refusal else self._try(args, ask=False)
 
     def begin(self, keep: Keep) -> None:
         """The first calls.
@@ -104,7 +104,7 @@ class DirectWay:
         """
         self._keep = keep
         if self._refusal:
-            keep(self.pjrt, f"no direct call: {self._refusal}")
+            self._refuse(self._refusal)
         else:
             self._wait(FIRST)
 
@@ -137,18 +137,21 @@ class DirectWay:
                 return
             self._waits_for = ""
             if seconds > LONG:
-                self._serialized = b""
-                self._keep(self.pjrt, f"no direct call: calls of {text(seconds)} gain nothing by it")
+                self._refuse(f"calls of {text(seconds)} gain nothing by it")
                 return
             found = verdict.asked(self._verdict_is_there)
             if found is None:
                 self._waits_for = "verdict"
                 self._keep(self.pjrt, "direct call: to be tried when the self-test has passed")
             elif not found.good:
-                self._keep(self.pjrt, f"no direct call: {found.reason}")
+                self._refuse(found.reason)
             else:
-                ways, self._note = self._tried(args, ask=True)
-                self._keep(ways, self._note)
+                self._try(args, ask=True)
+        except Exception as error:  # the call has its results: nothing here may take them from it
+            self._refuse(f"{type(error).__name__}: {error}")
+        except BaseException:
+            self._waits_for = "calls"
+            raise
         finally:
             self._lock.release()
 
@@ -160,8 +163,8 @@ class DirectWay:
 
     # ---- trying ------------------------------------------------------------------------------------------------------
 
-    def _tried(self, args: Sequence[Any], *, ask: bool) -> tuple[Ways, str]:
-        """What is to take calls, and why.
+    def _try(self, args: Sequence[Any], *, ask: bool) -> Ways:
+        """Takes the direct way if it gives the same bits.
 
         Args:
             args: of the call.
@@ -170,17 +173,27 @@ class DirectWay:
         arrays = self._copied(args)
         try:
             self._call = DirectCall.loaded(self._serialized, len(arrays))
-            self._serialized = b""
             self._direct = self._write(self._call, None)
             compare(self._direct.trusting, self.pjrt.trusting, arrays)
         except DirectCallRefused as error:
-            return self.pjrt, f"no direct call: {error}"
-        if not ask:
-            return self._watched(), "direct call of the kernels"
-        direct, pjrt = _medians((self._direct.trusting, self.pjrt.trusting), arrays)
-        if direct >= pjrt:
-            return self.pjrt, f"no direct call: {text(direct)}, and {text(pjrt)} by PJRT"
-        return self._watched(), f"direct call of the kernels: {text(direct)}, and {text(pjrt)} by PJRT"
+            return self._refuse(str(error))
+        self._serialized = b""
+        self._note = "direct call of the kernels"
+        if ask:
+            direct, pjrt = _medians((self._direct.trusting, self.pjrt.trusting), arrays)
+            times = f"{text(direct)}, and {text(pjrt)} by PJRT"
+            if direct >= pjrt:
+                return self._refuse(times)
+            self._note += f": {times}"
+        ways = self._watched()
+        self._keep(ways, self._note)
+        return ways
+
+    def _refuse(self, reason: str) -> Ways:
+        """PJRT for good."""
+        self.refused, self._serialized = True, b""
+        self._keep(self.pjrt, f"no direct call: {reason}")
+        return self.pjrt
 
     def _copied(self, args: Sequence[Any]) -> list[np.ndarray]:
         """Arrays of a call's own: another thread may write to the caller's meanwhile."""

@@ -121,7 +121,6 @@ class Executable:
         self._check: Check
         self._compiled: Callable[..., Any] | None = None
         self._direct: DirectWay | None = None
-        self._is_alternative = False  # a trial's; whoever tries it decides how it is called
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[PreparedProgram], Check]) -> None:
         """Makes the program and the plan, unless another thread has.
@@ -221,10 +220,10 @@ class Executable:
         assert self._compiled is not None
         if self.call == self._first_call:
             self.call = self._compiled
-            if self.plan.unsure and self._options.trial:
+            if self._direct is not None:
+                self._go_direct(self._direct, time.perf_counter() - start)
+            elif self.plan.unsure and self._options.trial:
                 self._start_trial(time.perf_counter() - start)
-            elif not self._is_alternative:
-                self._go_direct()
         return outputs
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
@@ -263,9 +262,8 @@ class Executable:
         ways, jitted, x64 = Ways(self.call, self.call_unchecked), self.jitted, x64_flag().value
         notes = self.plan.notes
         self.plan = replace(self.plan, notes=(*notes, "to be tried beside a plain compile"))
-        options = replace(self._options, forms=False, math=False, regions=False, trial=False)
+        options = replace(self._options, forms=False, math=False, regions=False, trial=False, direct=False)
         plain = Executable(self.sizes, self.account, options, self._device, self._numpy)
-        plain._is_alternative = True
 
         def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
             plain._take(self.prepared, self._check)
@@ -276,13 +274,12 @@ class Executable:
 
         def settled(take_plain: bool, note: str) -> None:
             if take_plain:
-                self.plan, self._compiled, self._direct = plain.plan, plain._compiled, plain._direct
+                self.plan, self._compiled = plain.plan, plain._compiled
                 self.call, self.call_unchecked, self.jitted = plain.call, plain.call_unchecked, plain.jitted
             else:
                 (self.call, self.call_unchecked), self.jitted = ways, jitted
             self.plan = replace(self.plan, notes=(*notes, note))
             self.account.trials.increment()
-            self._go_direct()
             self.account.changed()
 
         wait = None if self._numpy is not None else jax.block_until_ready
@@ -440,16 +437,17 @@ class Executable:
         way, self._direct = self._direct, None
         return way.insist(args, keep)
 
-    def _go_direct(self) -> None:
-        """From now on calls may come to take the direct way, if there may be one."""
+    def _go_direct(self, way: DirectWay, compile_seconds: float) -> None:
+        """From now on calls may come to take the direct way; where it is refused, another plan may be tried."""
         notes = self.plan.notes
 
         def keep(ways: Ways, note: str) -> None:
             self.plan = replace(self.plan, notes=(*notes, note))
             self._install(ways)
+            if way.refused and self.plan.unsure and self._options.trial:
+                self._start_trial(compile_seconds)
 
-        if self._direct is not None:
-            self._direct.begin(keep)
+        way.begin(keep)
 
     def _install(self, ways: Ways) -> None:
         self.call, self.call_unchecked = ways
