@@ -27,6 +27,8 @@ CHUNK = 50  # programs of one process
 SECONDS = 600  # of a process
 OTHERS = 3  # inputs of calls after the first one
 THREADS = 2
+DIRECT = "direct call of the kernels"
+WORKER = [sys.executable, __file__, "--worker"]
 
 
 @dataclass
@@ -84,7 +86,7 @@ def run_chunk(first: int, count: int) -> Outcome:
 
 def _process(first: int, count: int) -> tuple[Outcome, int]:
     """What a process finds, and the last seed that it was at."""
-    command = [sys.executable, __file__, "--worker", "--first", str(first), "--count", str(count)]
+    command = [*WORKER, "--first", str(first), "--count", str(count)]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     try:
         run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
@@ -103,7 +105,7 @@ def _process(first: int, count: int) -> tuple[Outcome, int]:
 
 
 def _count(outcome: Outcome, seed: int, note: str) -> None:
-    if note == "direct":
+    if note == DIRECT:
         outcome.direct += 1
     elif "differs" in note or "other bits" in note:
         outcome.wrong.append(f"seed {seed}: {note}")
@@ -129,7 +131,7 @@ def work(first: int, count: int) -> None:
 
 
 def _tried(seed: int) -> str:
-    """ "direct", or why not."""
+    """How a program is called: `DIRECT`, or why not so."""
     from property.programs import arrays_of, build, random_recipe, sizes_of
 
     recipe = random_recipe(seed)
@@ -144,13 +146,13 @@ def _tried(seed: int) -> str:
     fn(*arrays)
     (executable,) = fn.stats.by_executable
     notes = [note for note in executable.plan if "direct call" in note]
-    if notes != ["direct call of the kernels"]:
+    if notes != [DIRECT]:
         return notes[0] if notes else "the plan has no direct call"
     with ThreadPoolExecutor(THREADS) as pool:
         for _ in pool.map(lambda given: fn(*given), _others(arrays, seed)):
             pass
     (executable,) = fn.stats.by_executable
-    return "direct" if executable.plan[-1].startswith("direct call") else executable.plan[-1]
+    return DIRECT if executable.plan[-1] == DIRECT else executable.plan[-1]
 
 
 def _options(seed: int) -> Any:
