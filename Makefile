@@ -100,7 +100,9 @@ nightly: setup
 		$(NIGHTLY_PYTEST) tests/property/test_size_programs.py && \
 	echo '==> and Scans, beside the library'"'"'s own loop' && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( count / 10 + 1 )) \
-		$(NIGHTLY_PYTEST) tests/property/test_scans.py
+		$(NIGHTLY_PYTEST) tests/property/test_scans.py && \
+	echo '==> and as many through the direct call, in processes of their own' && \
+	$(PY) tests/direct_programs.py --first $$seed --count $$count --jobs $(TEST_WORKERS)
 	@seed=$${HLOGRAPH_SEED:-$$($(PY) -c 'import random; print(random.randrange(10**8))')}; \
 	echo "==> rows of different lengths, HLOGRAPH_SEED=$$seed" && \
 	HLOGRAPH_SEED=$$seed HLOGRAPH_PROGRAMS=$$(( $${HLOGRAPH_PROGRAMS:-10000} / 20 + 1 )) \
