@@ -1,0 +1,138 @@
+"""`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again.
+
+PyMC asks a mode's linker whether nutpie can have its models: those of Numba and JAX. nutpie then compiles with one of the
+two, whatever the mode. Neither has a place to register a third, so four of their names are replaced: two classes of
+linkers that PyMC compares with become unions with ours, PyMC's call of nutpie passes a mode of ours on, and
+`nutpie.compile_pymc_model` knows `backend="stablehlo"`. All of it acts on modes of ours only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import nutpie
+from pymc.sampling import mcmc, parallel
+from pytensor.compile.mode import get_mode
+
+from ...codegen.errors import OptionError, UnsupportedVersionError
+from ..pytensor.linker import StableHLOLinker
+from .nutpie import compile_pymc_model
+from .nutpie_parts import compile_module
+
+BACKEND = "stablehlo"
+
+_lock = threading.Lock()
+_users = 0  # contexts that are entered, and one for `install`
+_installed = False
+_originals: list[tuple[Any, str, Any]] = []
+
+
+def is_ours(mode: Any) -> bool:
+    """Whether a mode, or the default one where there is none, compiles with hlograph."""
+    return isinstance(get_mode(mode).linker, StableHLOLinker)
+
+
+def install() -> None:
+    """Lets `pm.sample` run nutpie with hlograph's functions wherever its mode is "STABLEHLO" or a `hlograph.Mode`.
+
+    Raises:
+        UnsupportedVersionError: this release of PyMC has other parts.
+    """
+    global _installed
+    with _lock:
+        if not _installed:
+            _enter()
+            _installed = True
+
+
+def uninstall() -> None:
+    """Takes back what `install` has done."""
+    global _installed
+    with _lock:
+        if _installed:
+            _installed = False
+            _leave()
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """`install` for the time of a block."""
+    with _lock:
+        _enter()
+    try:
+        yield
+    finally:
+        with _lock:
+            _leave()
+
+
+def _enter() -> None:
+    global _users
+    if not _users:
+        _replace()
+    _users += 1
+
+
+def _leave() -> None:
+    global _users
+    _users -= 1
+    if not _users:
+        while _originals:
+            setattr(*_originals.pop())
+
+
+def _replace() -> None:
+    makers: list[tuple[Any, str, Callable[[Any], Any]]] = [
+        (mcmc, "NumbaLinker", _or_ours),  # whose models nutpie can have
+        (parallel, "JAXLinker", _or_ours),  # whose processes are not to be forked
+        (mcmc, "_sample_external_nuts", _passing_the_mode),
+        (nutpie, "compile_pymc_model", _with_our_backend),
+        (compile_module, "compile_pymc_model", _with_our_backend),
+    ]
+    missing = [f"{place.__name__}.{name}" for place, name, _ in makers if not hasattr(place, name)]
+    if missing:
+        raise UnsupportedVersionError(
+            f"this release of PyMC has no {', '.join(missing)}: sample with nutpie.sample(hlograph.nutpie."
+            "compile_pymc_model(model))"
+        )
+    for place, name, make in makers:
+        original = getattr(place, name)
+        _originals.append((place, name, original))
+        setattr(place, name, make(original))
+
+
+def _or_ours(linker: Any) -> Any:
+    return linker | StableHLOLinker
+
+
+def _passing_the_mode(original: Callable[..., Any]) -> Callable[..., Any]:
+    """PyMC's call of nutpie, which forgets the mode but for being JAX's."""
+
+    @wraps(original)
+    def sample_external_nuts(sampler: str, *args: Any, compile_kwargs: dict[str, Any], **options: Any) -> Any:
+        mode = compile_kwargs.get("mode")
+        if sampler == "nutpie" and is_ours(mode):
+            compile_kwargs = {"backend": BACKEND, **compile_kwargs, "stablehlo_mode": mode}
+        return original(sampler, *args, compile_kwargs=compile_kwargs, **options)
+
+    return sample_external_nuts
+
+
+def _with_our_backend(original: Callable[..., Any]) -> Callable[..., Any]:
+    """nutpie's compile, with one backend more."""
+
+    @wraps(original)
+    def compile_model(model: Any, *, backend: str = "numba", **options: Any) -> Any:
+        if backend.lower() != BACKEND:
+            if options.pop("stablehlo_mode", None) is not None:
+                raise OptionError(f"nutpie's backend is {backend!r}, and the mode hlograph's: give one of them")
+            return original(model, backend=backend, **options)
+        if options.pop("gradient_backend", "pytensor") not in (None, "pytensor"):
+            raise OptionError("gradients are PyTensor's where nutpie's backend is hlograph: leave out gradient_backend")
+        return compile_pymc_model(model, mode=options.pop("stablehlo_mode", None), **options)
+
+    return compile_model

@@ -1,0 +1,19 @@
+"""What hlograph uses of nutpie that is private there.
+
+In: nutpie. Out: the names below, and nothing else of them anywhere. nutpie's own backends are made of the same parts: a
+model's value, gradient and expanded variables as PyTensor functions in a mode, and a compiled model that holds the
+addresses of two C functions. tests/runtime/test_nutpie.py holds what they take.
+"""
+
+from __future__ import annotations
+
+import nutpie.compile_pymc
+from nutpie.compile_pymc import CompiledPyMCModel as CompiledPyMCModel
+from nutpie.compile_pymc import _make_functions as make_functions
+from nutpie.compile_pymc import _prepare_dims_and_coords as dims_and_coords
+from nutpie.compile_pymc import _wrap_with_lock as with_lock
+
+# The module whose name `compile_pymc_model` the package `nutpie` has, too.
+compile_module = nutpie.compile_pymc
+
+__all__ = ["CompiledPyMCModel", "compile_module", "dims_and_coords", "make_functions", "with_lock"]
