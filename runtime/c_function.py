@@ -10,11 +10,13 @@ a callback into Python, which is slower and takes the lock, and a warning says w
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import jax
@@ -37,7 +39,7 @@ from .direct.executable import DirectCallRefused
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Account, Executable
-from .executables.policy import PaddingRefusedWarning, Plan, Policies
+from .executables.policy import PaddingRefusedWarning, Plan, Policies, dependent_roots
 from .executables.prepared import PreparedProgram
 from .options import CompileOptions, CpuOptions, Numpy
 
@@ -83,6 +85,7 @@ class CFunction:
         reason: why not; "" if they do not.
         names: of the arguments that are data.
         dim: elements of `x` in the forms "logp" and "expand".
+        expanded: elements of the result in the form "expand".
         error: where it calls Python, the last exception (return code -5).
     """
 
@@ -109,8 +112,9 @@ class CFunction:
         self._padded, self._live = padded.arguments, padded.arguments[len(signature.arguments) :]
         self._results = padded.results
         self.dim = math.prod(_static(self._padded[0])) if form != "arrays" else None
+        self.expanded = math.prod(_static(self._results[0])) if form == "expand" else None
         self._data = self._bound(self._arguments)
-        self._run, self.reason = self._compile()
+        self._bind, self.reason = self._compile()
         self.native = not self.reason
         if self.reason:
             warnings.warn(
@@ -119,8 +123,25 @@ class CFunction:
                 PythonCallWarning,
                 stacklevel=3,
             )
+        self._run = self._bind(self)
         self.address: int = self._run.address
         self.ctypes: Any = self._form.prototype(self.address)
+
+    def with_data(self, *arrays: Any, **by_name: Any) -> CFunction:
+        """The same function at another address, with other values bound to it; nothing is compiled.
+
+        Raises:
+            ArgumentTypeError, ArgumentShapeError: see `data`.
+        """
+        other = copy.copy(self)
+        other._data = self.data(*arrays, **by_name)
+        values = other._data.values
+        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
+        other._arguments = [values.get(argument.name, value) for argument, value in pairs]
+        other._run = self._bind(other)
+        other.address = other._run.address
+        other.ctypes = self._form.prototype(other.address)
+        return other
 
     # ---- arguments and data -----------------------------------------------------------------------------------------
 
@@ -225,7 +246,8 @@ class CFunction:
         fixed = self._fixed_roots(signature)
         plan = Policies(options.policy, signature).plan(self._sizes)
         bounds = {name: bound for name, bound in plan.bounds.items() if name not in fixed}
-        plan = Plan({name: size for name, size in self._sizes.items() if name not in bounds}, bounds)
+        follows = dependent_roots(signature) if bounds else {}  # those are met as what they follow from
+        plan = Plan({name: size for name, size in self._sizes.items() if name not in {*bounds, *follows}}, bounds)
         cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, trial=False, client="sync")
         device = cpu_plan.choose_device(cpu, find_device(options.device), numpy=True)
         recipe = Recipe(plan.exact, plan.bounds, options.passes)
@@ -247,6 +269,9 @@ class CFunction:
         for value in values:
             for dim in value.dims:
                 fixed |= dimension.roots(dim)
+        for name, dim in dependent_roots(signature).items():
+            if name in fixed:
+                fixed |= dimension.roots(dim)
         for root in signature.value_roots:
             if root.argument < self._given:
                 name = signature.arguments[root.argument].name
@@ -256,7 +281,8 @@ class CFunction:
                 )
         return fixed
 
-    def _compile(self) -> tuple[CProgram | _Callback, str]:
+    def _compile(self) -> tuple[Callable[[CFunction], CProgram | _Callback], str]:
+        """What makes a function of it for the data of an object like this one; and why it calls Python, if so."""
         executable = self._executable
         compiled = executable.ahead()
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
@@ -268,9 +294,11 @@ class CFunction:
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
-            return CProgram(direct.executable, self._form, self._given, self._data.address, checks), ""
+            make = partial(CProgram, direct.executable, self._form, self._given, checks=checks)
+            make(data=0)  # refuses here what it cannot load
+            return lambda owner: make(data=owner._data.address), ""
         except DirectCallRefused as refusal:
-            return _Callback(self, compiled, checks), str(refusal)
+            return lambda owner: _Callback(owner, compiled, checks), str(refusal)
 
     def __repr__(self) -> str:
         kind = "native" if self.native else "calls Python"

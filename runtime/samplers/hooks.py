@@ -1,9 +1,9 @@
 """`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again.
 
-PyMC asks a mode's linker whether nutpie can have its models: those of Numba and JAX. nutpie then compiles with one of the
-two, whatever the mode. Neither has a place to register a third, so four of their names are replaced: two classes of
-linkers that PyMC compares with become unions with ours, PyMC's call of nutpie passes a mode of ours on, and
-`nutpie.compile_pymc_model` knows `backend="stablehlo"`. All of it acts on modes of ours only.
+PyMC gives nutpie the models whose mode has Numba's or JAX's linker, and nutpie compiles with one of the two, whatever
+the mode. Neither has a place to register a third, so four of their names are replaced: two classes of linkers that PyMC
+compares with become unions with ours, PyMC's call of nutpie passes a mode of ours on, and `nutpie.compile_pymc_model`
+knows `backend="stablehlo"`. All of it acts on modes of ours only.
 """
 
 from __future__ import annotations

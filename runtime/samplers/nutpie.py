@@ -1,8 +1,8 @@
 """PyMC models for nutpie: `compile_pymc_model(model)` gives what `nutpie.sample` takes.
 
-In: a PyMC model. Out: nutpie's own compiled model, whose two C functions are ours: value and gradient of the density, and
-the variables that a draw expands to. nutpie makes the graphs and PyMC the initial points; hlograph compiles the graphs in
-its mode, and hands nutpie the addresses (`Function.c_function`).
+In: a PyMC model. Out: nutpie's own compiled model, whose two C functions are ours: value and gradient of the density,
+and the variables that a draw expands to. nutpie makes the graphs and PyMC the initial points; hlograph compiles the
+graphs in its mode, and hands nutpie the addresses (`Function.c_function`).
 
 Data (`pm.Data`) are arguments of both functions, bound to each pointer, so nutpie passes no data of its own. Other data
 is another pointer to the same executable; one more executable where lengths are new and the program is not padded.
@@ -10,9 +10,10 @@ is another pointer to the same executable; one more executable where lengths are
 
 from __future__ import annotations
 
-import dataclasses
+import ctypes
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -36,6 +37,7 @@ from ...codegen.errors import (
 )
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
+from ..c_function import CFunction, PythonCallWarning
 from ..function import Function
 from ..mode.binding import Refusal
 from ..mode.classes import NAME
@@ -47,6 +49,12 @@ from .nutpie_parts import dims_and_coords, make_functions, with_lock
 # nutpie passes this array's address on to the functions: none, since their data is bound to them.
 _NO_DATA: Any = SimpleNamespace(ctypes=SimpleNamespace(data=0))
 
+_double_pointer = ctypes.POINTER(ctypes.c_double)
+# walnutpie takes functions of this type only; ctypes makes one class of all that are alike.
+_WALNUTPIE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_size_t, _double_pointer, _double_pointer, _double_pointer, ctypes.c_void_p
+)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -56,15 +64,49 @@ class Part:
         function: the program; its first argument is the unconstrained point.
         keys: of the data that the other arguments are.
         form: of the C function.
+        compiled: the C function, with data bound to it.
     """
 
     function: Function
     keys: tuple[str, ...]
     form: Literal["logp", "expand"]
+    compiled: CFunction
 
-    def bound(self, point: np.ndarray, data: Mapping[str, np.ndarray]) -> Any:
-        """A C function with this data."""
-        return self.function.c_function(point, *[data[key] for key in self.keys], form=self.form)
+    @staticmethod
+    def of(compiled: Any, names: Mapping[Any, str], form: Literal["logp", "expand"], inputs: _Inputs) -> Part:
+        """A compiled function of PyTensor's as one that takes its data as arguments."""
+        function, variables = _taking_data(compiled)
+        keys = tuple(names[variable] for variable in variables)
+        return Part(function, keys, form, function.c_function(*inputs.of(keys), form=form))
+
+    def with_data(self, inputs: _Inputs) -> Part:
+        """The same with other data; compiled once more, padded, where lengths are new."""
+        point, *data = inputs.of(self.keys)
+        try:
+            return replace(self, compiled=self.compiled.with_data(*data))
+        except ArgumentShapeError:
+            options = self.function.options
+            policy = "padded" if options.policy == "auto" else options.policy
+            function = Function(self.function.program, replace(options, policy=policy))
+            compiled = function.c_function(point, *data, form=self.form)
+        if compiled.expanded != self.compiled.expanded:
+            raise ArgumentShapeError(
+                f"with this data, a draw expands to {compiled.expanded} numbers and not {self.compiled.expanded}: "
+                "the length of a deterministic variable follows it; leave that one out with var_names, or compile the "
+                "model with the new data"
+            )
+        return replace(self, function=function, compiled=compiled)
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """An unconstrained point, and the data by their names."""
+
+    point: np.ndarray
+    data: Mapping[str, np.ndarray]
+
+    def of(self, keys: Iterable[str]) -> list[np.ndarray]:
+        return [self.point, *[self.data[key] for key in keys]]
 
 
 @dataclass(frozen=True)
@@ -85,17 +127,17 @@ class CompiledModel(NutpieModel):
         return self.compiled_logp_func.native and self.compiled_expand_func.native
 
     @property
-    def stats(self) -> Any:
-        """Calls, compiles and plans of the value and gradient."""
-        return self.parts[0].function.stats
+    def for_walnutpie(self) -> tuple[Any, None]:
+        """What `walnutpie.walnuts_pyfunc` takes: the value and gradient as a function of ctypes, good while this lives."""
+        return _WALNUTPIE(self.compiled_logp_func.address), None
 
     def with_data(self, **updates: Any) -> CompiledModel:
         """The same model with other values of `pm.Data`; lengths may differ where no random variable's do.
 
         Raises:
-            ArgumentError: there is no such data; or a deterministic variable has another length with it.
+            ArgumentError: the functions use no such data.
             ArgumentTypeError: the values do not fit its dtype.
-            ArgumentShapeError: they are of another rank, or do not fit each other.
+            ArgumentShapeError: they are of another rank, do not fit each other, or change a draw's length.
         """
         data = {**self.shared_data}
         keys = {variable.name: key for variable, key in self.shared_var_keys.items()}
@@ -104,13 +146,19 @@ class CompiledModel(NutpieModel):
                 known = ", ".join(sorted(map(str, keys))) or "none"
                 raise ArgumentError(f"the model's functions use no data {name!r}; what they use: {known}")
             data[keys[name]] = _converted(name, value, data[keys[name]])
-        changed = {keys[name] for name in updates}
-        old = self.compiled_logp_func, self.compiled_expand_func
-        logp, expand = (
-            part.bound(self.point, data) if changed.intersection(part.keys) else function
-            for part, function in zip(self.parts, old, strict=True)
+        changed, inputs = {keys[name] for name in updates}, _Inputs(self.point, data)
+        parts: list[Part] = []
+        with _one_warning_of(parts):
+            for part in self.parts:
+                parts.append(part.with_data(inputs) if changed.intersection(part.keys) else part)
+        logp, expand = parts
+        return replace(
+            self,
+            shared_data=data,
+            compiled_logp_func=logp.compiled,
+            compiled_expand_func=expand.compiled,
+            parts=(logp, expand),
         )
-        return dataclasses.replace(self, shared_data=data, compiled_logp_func=logp, compiled_expand_func=expand)
 
 
 def compile_pymc_model(
@@ -165,17 +213,18 @@ def compile_pymc_model(
         dims, coords = dims_and_coords(model, shape_info, reparameterized)
     keys = _keys(logp, expand)
     data = {key: _copied(variable.get_value(borrow=True)) for variable, key in keys.items()}
-    parts = _part(logp, keys, "logp"), _part(expand, keys, "expand")
-    point = initial_point(0)
-    functions = [part.bound(point, data) for part in parts]
-    _warn_of_python(functions)
+    inputs = _Inputs(initial_point(0), data)
+    parts: list[Part] = []
+    with _one_warning_of(parts):
+        parts.append(Part.of(logp, keys, "logp", inputs))
+        parts.append(Part.of(expand, keys, "expand", inputs))
     return CompiledModel(
         _n_dim=n_dim,
         dims=dims,
         _coords=coords,
         _shapes={name: tuple(shape) for name, _, shape in zip(*shape_info, strict=True)},
-        compiled_logp_func=functions[0],
-        compiled_expand_func=functions[1],
+        compiled_logp_func=parts[0].compiled,
+        compiled_expand_func=parts[1].compiled,
         initial_point_func=initial_point,
         shared_data=data,
         shared_var_keys=keys,
@@ -185,8 +234,8 @@ def compile_pymc_model(
         logp_func=logp,
         expand_func=expand,
         reparameterized_names=reparameterized,
-        parts=parts,
-        point=point,
+        parts=(parts[0], parts[1]),
+        point=inputs.point,
     )
 
 
@@ -218,23 +267,21 @@ def _keys(*compiled: Any) -> dict[Any, str]:
     return found
 
 
-def _part(compiled: Any, keys: Mapping[Any, str], form: Literal["logp", "expand"]) -> Part:
-    """A compiled function of PyTensor's as one that takes its data as arguments."""
+def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
+    """A compiled function of PyTensor's with its shared variables as further arguments; and these variables."""
     binding = compiled.vm.binding
     if isinstance(binding.function, Refusal):
         binding.function()
-    variables = compiled.maker.fgraph.inputs
-    places = list(binding.arguments)
-    program = binding.function.program
+    places, program = list(binding.arguments), binding.function.program
     wide = all(result.dtype == np.float64 for result in program.signature.results)
-    if places[:1] != [0] or not wide:
+    if places[:1] != [0] or not wide:  # nothing depends on the point; or the model's numbers are of 32 bits
         places = [0, *[i for i in places if i != 0]]
-        inputs = [variables[i] for i in places]
-        outputs = [output.astype("float64") for output in compiled.maker.fgraph.outputs]
+        graph = compiled.maker.fgraph
+        inputs = [graph.inputs[i] for i in places]
+        outputs = [output.astype("float64") for output in graph.outputs]
         program = emit_stablehlo((inputs, outputs), name=program.name, dims=xtensors.own_dims(inputs))
     options = replace(compiled.maker.linker.options, numpy=Numpy())
-    shared = [compiled.maker.inputs[i].variable for i in places[1:]]
-    return Part(Function(program, options), tuple(keys[variable] for variable in shared), form)
+    return Function(program, options), [compiled.maker.inputs[i].variable for i in places[1:]]
 
 
 def _copied(value: Any) -> np.ndarray:
@@ -255,11 +302,13 @@ def _converted(name: str, value: Any, old: np.ndarray) -> np.ndarray:
     return _copied(converted)
 
 
-def _warn_of_python(functions: Sequence[Any]) -> None:
-    """Says why nutpie's threads wait for Python, where they do."""
-    reasons = {function.reason: None for function in functions if not function.native}
+@contextmanager
+def _one_warning_of(parts: list[Part]) -> Iterator[None]:
+    """Says once why nutpie's threads wait for Python, if one of the parts that the block makes calls it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PythonCallWarning)
+        yield
+    reasons = {part.compiled.reason: None for part in parts if not part.compiled.native}
     if reasons:
-        warnings.warn(
-            f"nutpie calls this model through Python, one thread at a time: {'; '.join(map(str, reasons))}",
-            stacklevel=3,
-        )
+        message = f"nutpie calls this model through Python, one thread at a time: {'; '.join(reasons)}"
+        warnings.warn(message, PythonCallWarning, stacklevel=4)
