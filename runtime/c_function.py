@@ -48,7 +48,7 @@ FormName = Literal["arrays", "logp", "expand"]
 # Return codes of a C function; as in direct/native/native.h.
 GRADIENT_NOT_FINITE, LOGP_NOT_FINITE = 3, 4
 WRONG_DIMENSION, NULL_POINTER, STEP_FAILED, NO_MEMORY, PYTHON_RAISED, NOT_ALIGNED = -1, -2, -3, -4, -5, -6
-CHECK_FAILED = -100  # less the number of the check
+CHECK_FAILED = -100  # less the number of the check; positive in the form "logp", where the point is what is wrong
 
 
 class PythonCallWarning(UserWarning):
@@ -362,7 +362,7 @@ class _Callback:
             return NULL_POINTER
         code, results = self._results([x], user)
         if code:
-            return code
+            return -code if code <= CHECK_FAILED else code
         _put(logp, results[0])
         _put(gradient, results[1])
         if not np.isfinite(results[1]).all():

@@ -296,10 +296,17 @@ def _converted(name: str, value: Any, old: np.ndarray) -> np.ndarray:
     given = np.asarray(value)
     if given.ndim != old.ndim:
         raise ArgumentShapeError(f"data {name!r} has rank {old.ndim}, got {given.ndim}")
-    converted = given.astype(old.dtype)
-    if not np.can_cast(given.dtype, old.dtype, "same_kind") and not np.array_equal(converted, given):
+    if not np.can_cast(given.dtype, old.dtype, "same_kind") and not _is_whole(given, old.dtype):
         raise ArgumentTypeError(f"data {name!r} has dtype {old.dtype}, got values of {given.dtype} that do not fit")
-    return _copied(converted)
+    return _copied(given.astype(old.dtype))
+
+
+def _is_whole(given: np.ndarray, dtype: np.dtype[Any]) -> bool:
+    """Whether numbers of another kind are numbers of this dtype all the same."""
+    if given.dtype.kind not in "biuf" or dtype.kind not in "biu":
+        return False
+    with np.errstate(invalid="ignore"):
+        return np.array_equal(given.astype(dtype), given)
 
 
 @contextmanager

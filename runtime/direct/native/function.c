@@ -136,7 +136,7 @@ long hlograph_logp(
         get(gradient, memory, &p->output[1]);
     }
     give(p, memory);
-    if (code) return code;
+    if (code) return code <= CHECK_FAILED ? -code : code;  // samplers go on from another point where a code is positive
     if (!finite(gradient, dim)) return GRADIENT_NOT_FINITE;
     return finite(logp, 1) ? FINE : LOGP_NOT_FINITE;
 }
