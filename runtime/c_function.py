@@ -23,7 +23,7 @@ import jax
 import numpy as np
 
 from ..codegen import dims as dimension
-from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, UnsupportedGraphError
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, OptionError, PaddingError, UnsupportedGraphError
 from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
@@ -43,7 +43,7 @@ from .executables.policy import PaddingRefusedWarning, Plan, Policies, dependent
 from .executables.prepared import PreparedProgram
 from .options import CompileOptions, CpuOptions, Numpy
 
-FormName = Literal["arrays", "logp", "expand"]
+FormName = Literal["arrays", "logp", "density", "expand"]
 
 # Return codes of a C function; as in direct/native/native.h.
 GRADIENT_NOT_FINITE, LOGP_NOT_FINITE = 3, 4
@@ -79,12 +79,12 @@ class CFunction:
     Attributes:
         address: of the function.
         signature: of the function, in C.
-        form: "arrays", "logp" or "expand".
+        form: "arrays", "logp", "density" or "expand".
         ctypes: the same as a `ctypes` function, which lets go of the interpreter's lock.
         native: whether calls need neither Python nor its lock.
         reason: why not; "" if they do not.
         names: of the arguments that are data.
-        dim: elements of `x` in the forms "logp" and "expand".
+        dim: elements of `x` in all forms but "arrays".
         expanded: elements of the result in the form "expand".
         error: where it calls Python, the last exception (return code -5).
     """
@@ -123,9 +123,10 @@ class CFunction:
                 PythonCallWarning,
                 stacklevel=3,
             )
-        self._run = self._bind(self)
-        self.address: int = self._run.address
-        self.ctypes: Any = self._form.prototype(self.address)
+        self._run: CProgram | _Callback
+        self.address: int
+        self.ctypes: Any
+        self._bound_anew()
 
     def with_data(self, *arrays: Any, **by_name: Any) -> CFunction:
         """The same function at another address, with other values bound to it; nothing is compiled.
@@ -138,10 +139,21 @@ class CFunction:
         values = other._data.values
         pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
         other._arguments = [values.get(argument.name, value) for argument, value in pairs]
-        other._run = self._bind(other)
-        other.address = other._run.address
-        other.ctypes = self._form.prototype(other.address)
-        return other
+        return other._bound_anew()
+
+    def as_density(self) -> CFunction:
+        """A function in the form "logp" as one in the form "density"; nothing is compiled."""
+        if self.form != "logp":
+            raise OptionError(f'only the form "logp" is also a density, this is {self.form!r}')
+        other = copy.copy(self)
+        other.form, other._form = "density", FORMS["density"]
+        return other._bound_anew()
+
+    def _bound_anew(self) -> CFunction:
+        self._run = self._bind(self)
+        self.address = self._run.address
+        self.ctypes = self._form.prototype(self.address)
+        return self
 
     # ---- arguments and data -----------------------------------------------------------------------------------------
 
@@ -294,9 +306,9 @@ class CFunction:
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
-            make = partial(CProgram, direct.executable, self._form, self._given, checks=checks)
-            make(data=0)  # refuses here what it cannot load
-            return lambda owner: make(data=owner._data.address), ""
+            make = partial(CProgram, direct.executable, given=self._given, checks=checks)
+            make(form=self._form, data=0)  # refuses here what it cannot load
+            return lambda owner: make(form=owner._form, data=owner._data.address), ""
         except DirectCallRefused as refusal:
             return lambda owner: _Callback(owner, compiled, checks), str(refusal)
 
@@ -316,7 +328,12 @@ class _Callback:
         self._owner, self._compiled, self._checks = owner, compiled, checks
         arguments = [(_static(a), a.dtype) for a in owner._padded]
         self._given, self._data = arguments[: owner._given], arguments[owner._given :]
-        calls: dict[str, Callable[..., int]] = {"arrays": self._arrays, "logp": self._logp, "expand": self._expand}
+        calls: dict[str, Callable[..., int]] = {
+            "arrays": self._arrays,
+            "logp": self._logp,
+            "density": self._density,
+            "expand": self._expand,
+        }
         call = calls[owner.form]
 
         def called(*words: Any) -> int:
@@ -368,6 +385,14 @@ class _Callback:
         if not np.isfinite(results[1]).all():
             return GRADIENT_NOT_FINITE
         return 0 if np.isfinite(results[0]) else LOGP_NOT_FINITE
+
+    def _density(self, dim: int, x: int | None, gradient: int | None, logp: int | None, user: int | None) -> int:
+        code = self._logp(dim, x, gradient, logp, user)
+        if code <= 0:
+            return code
+        _put(gradient, np.zeros(dim))
+        _put(logp, np.float64(-np.inf))
+        return 0
 
     def _expand(self, dim: int, expanded: int, x: int | None, out: int | None, user: int | None) -> int:
         if dim != self._owner.dim or [expanded] != [math.prod(_static(r)) for r in self._owner._results]:
@@ -422,14 +447,15 @@ def _check_form(signature: Signature, form: Form) -> None:
     if not signature.arguments:
         raise UnsupportedGraphError(f"the form {form.name!r} needs a first argument float64[dim], the program has none")
     x, results = signature.arguments[0], signature.results
-    if form.name == "logp":
+    if form.name in ("logp", "density"):
         fits = [tuple(result.dims) for result in results] == [(), tuple(x.dims)]
     else:
         fits = len(results) == 1 and len(results[0].dims) == 1
     fits &= len(x.dims) == 1 and all(result.dtype == np.float64 for result in results)
     if fits and x.dtype == np.float64:
         return
-    expected = {"logp": "logp float64[] and gradient float64[dim]", "expand": "one result float64[expanded]"}
+    value_and_gradient = "logp float64[] and gradient float64[dim]"
+    expected = {"logp": value_and_gradient, "density": value_and_gradient, "expand": "one result float64[expanded]"}
     found = ", ".join(f"{r.dtype}[{', '.join(map(str, r.dims))}]" for r in results)
     raise UnsupportedGraphError(
         f"the form {form.name!r} is for a program of {x.name} float64[dim] with {expected[form.name]}; this one has "

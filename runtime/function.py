@@ -448,8 +448,8 @@ class Function:
             arguments: one per argument, for its shape: an array, a `jax.ShapeDtypeStruct`, or None where all dimensions
                 are known. Of arguments that the form has no place for, their values (`CFunction.data` makes others).
             form: "arrays" (`inputs` and `outputs` are tables of addresses of arrays in C's order), "logp" (of the first
-                argument float64[dim]; the results are the value and its gradient), or "expand" (of the first argument
-                float64[dim]; the result is float64[expanded]).
+                argument float64[dim]; the results are the value and its gradient), "density" (the same; -inf in place
+                of codes above 0), or "expand" (of the first argument float64[dim]; the result is float64[expanded]).
 
         Raises:
             ArgumentTypeError, ArgumentShapeError: an argument does not fit.

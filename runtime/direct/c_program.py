@@ -69,6 +69,13 @@ FORMS = {
             1,
         ),
         Form(
+            "density",
+            "hlograph_density",
+            "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)",
+            (_size, _pointer, _pointer, _pointer, _pointer),
+            1,
+        ),
+        Form(
             "expand",
             "hlograph_expand",
             "long expand(size_t dim, size_t expanded, const double *x, double *out, const void *user)",

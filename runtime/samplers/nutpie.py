@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -126,10 +127,13 @@ class CompiledModel(NutpieModel):
         """Whether both functions run without Python, and without the interpreter's lock."""
         return self.compiled_logp_func.native and self.compiled_expand_func.native
 
-    @property
+    @cached_property
     def for_walnutpie(self) -> tuple[Any, None]:
-        """What `walnutpie.walnuts_pyfunc` takes: the value and gradient as a function of ctypes, good while this lives."""
-        return _WALNUTPIE(self.compiled_logp_func.address), None
+        """What `walnutpie.walnuts_pyfunc` takes: value and gradient as a `ctypes` function; good as long as this is."""
+        density = self.compiled_logp_func.as_density()
+        function = _WALNUTPIE(density.address)
+        function.kept = density
+        return function, None
 
     def with_data(self, **updates: Any) -> CompiledModel:
         """The same model with other values of `pm.Data`; lengths may differ where no random variable's do.

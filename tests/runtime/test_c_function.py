@@ -138,7 +138,7 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
         ("logp", (None, X), ArgumentTypeError, r"'y' \(float64\[n\]\) is data in the form 'logp': give its value"),
         ("arrays", (), ArgumentShapeError, "'x' has the open shape .n, 3.: give an example"),
         ("expand", (None, X, Y), UnsupportedGraphError, r"with one result float64\[expanded\]; this one has"),
-        ("numba", (), ValueError, "form must be 'arrays', 'logp', 'expand', got 'numba'"),
+        ("numba", (), ValueError, "form must be 'arrays', 'logp', 'density', 'expand', got 'numba'"),
         ("logp", (None, X, Y, Y), ArgumentTypeError, "4 arguments for b, x, y"),
     ],
 )

@@ -141,6 +141,17 @@ long hlograph_logp(
     return finite(logp, 1) ? FINE : LOGP_NOT_FINITE;
 }
 
+// The same where there is no divergence: a point that is not finite has the density 0.
+long hlograph_density(
+    size_t dim, const double *x, double *gradient, double *logp, const void *user, program *p
+) {
+    long code = hlograph_logp(dim, x, gradient, logp, user, p);
+    if (code <= FINE) return code;
+    for (size_t i = 0; i < dim; i++) gradient[i] = 0;
+    *logp = -__builtin_inf();
+    return FINE;
+}
+
 long hlograph_expand(size_t dim, size_t expanded, const double *x, double *out, const void *user, program *p) {
     if (dim * sizeof(double) != p->input[0].bytes || expanded * sizeof(double) != p->output[0].bytes)
         return WRONG_DIMENSION;
