@@ -96,7 +96,13 @@ def test_values_codes_and_other_data(name: str, request: pytest.FixtureRequest) 
     for rows in (7, 20, 1):
         other = function.data(x=X[:rows], y=Y[:rows] + 1)
         check(function, b, other.address, X[:rows], Y[:rows] + 1)
+    other = function.with_data(x=X[:7], y=Y[:7] + 1)
+    check(other, b, None, X[:7], Y[:7] + 1)
     check(function, b)  # the bound data again
+    density = other.as_density()
+    check(density, b, None, X[:7], Y[:7] + 1)
+    code, value, gradient = logp_of(density, b * np.nan)
+    assert (code, value, gradient.tolist()) == (0, -np.inf, [0.0] * 3)
     assert function.data(X[:5], Y[:5]).values["x"].shape == (5, 3)
     place = b.ctypes.data
     assert function.ctypes(4, place, place, place, None) == c_function.WRONG_DIMENSION

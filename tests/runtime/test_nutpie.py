@@ -1,0 +1,526 @@
+"""PyMC models for nutpie and walnutpie, and PyMC's own way there, beside PyTensor's evaluation and nutpie's Numba."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import xarray
+from pytensor.compile.mode import Mode as PyTensorMode
+from pytensor.graph.op import Op
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.raise_op import Assert
+
+import hlograph
+
+pm = pytest.importorskip("pymc", minversion="6")
+nutpie = pytest.importorskip("nutpie")
+
+import hlograph.nutpie  # noqa: E402
+import hlograph.pymc  # noqa: E402
+from hlograph.codegen.errors import (  # noqa: E402
+    ArgumentError,
+    ArgumentShapeError,
+    ArgumentTypeError,
+    GraphError,
+    OptionError,
+    UnsupportedGraphError,
+    UnsupportedOpError,
+)
+from hlograph.runtime.c_function import PythonCallWarning  # noqa: E402
+from hlograph.runtime.samplers import hooks, nutpie_parts  # noqa: E402
+
+REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
+Y = np.random.default_rng(0).normal(size=12)
+QUICK: dict[str, Any] = {"draws": 20, "tune": 30, "chains": 2, "cores": 2, "progressbar": False, "quiet": True}
+pytestmark = pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leave_pymc_as_it_is():
+    """The import above has changed PyMC for this process."""
+    hlograph.pymc.install()
+    yield
+    hlograph.pymc.uninstall()
+
+
+# ---- models ----------------------------------------------------------------------------------------------------------
+
+
+def parameter_out_of_bounds() -> None:
+    pm.Normal("y", 0, pm.Normal("s"), observed=Y)
+
+
+def potential_and_deterministics() -> None:
+    a = pm.HalfNormal("a", shape=3)
+    pm.Potential("p", -pt.sum(a**4))
+    pm.Deterministic("outer", a[:, None] * a)
+    pm.Deterministic("largest", pt.argmax(a))
+
+
+def imputed() -> None:
+    pm.Normal("y", pm.Normal("mu"), 1, observed=np.where(np.arange(12) % 5 == 2, np.nan, Y))
+
+
+def censored() -> None:
+    latent = pm.Normal.dist(pm.Normal("mu"), 1)
+    pm.Censored("y", latent, lower=-0.5, upper=0.5, observed=np.clip(Y, -0.5, 0.5))
+
+
+def zero_sums() -> None:
+    a = pm.ZeroSumNormal("a", sigma=pm.HalfNormal("s"), shape=(4, 3), n_zerosum_axes=2)
+    pm.Normal("y", a.ravel(), 1, observed=Y)
+
+
+def correlations() -> None:
+    factor, _, _ = pm.LKJCholeskyCov("c", n=3, eta=2, sd_dist=pm.Exponential.dist(1, shape=3))
+    pm.MvNormal("y", np.zeros(3), chol=factor, observed=Y.reshape(4, 3))
+
+
+def autoregression() -> None:
+    start = pm.Normal.dist(0, 1)
+    pm.AR("x", pm.Normal("rho", shape=2), sigma=pm.HalfNormal("s"), init_dist=start, observed=Y)
+
+
+def loop() -> None:
+    gain = pm.Beta("gain", 2, 2)
+    zero = pt.as_tensor(np.float64(0))
+    levels = pytensor.scan(lambda y, m, k: m + k * (y - m), [pt.as_tensor(Y)], [zero], [gain], return_updates=False)
+    pm.Potential("p", -0.5 * pt.sum((Y[1:] - levels[:-1]) ** 2))
+
+
+def integers_as_data() -> None:
+    groups = pm.Data("groups", np.arange(12) % 3)
+    pm.Normal("y", pm.Normal("a", shape=3)[groups], 1, observed=Y)
+
+
+def bounds_and_simplices() -> None:
+    upper = pm.TruncatedNormal("upper", 0, 1, lower=0.1)
+    pm.Bernoulli("y", pm.Uniform("u", 0, upper) / (upper + 1), observed=[0, 1, 1])
+    pm.Dirichlet("w", np.ones(4))
+
+
+def nothing_of_the_point() -> None:
+    pm.Deterministic("constant", pt.as_tensor([1.0, 2.0]))
+    pm.Normal("a", shape=2)
+
+
+def narrow() -> None:
+    pm.Normal("y", pm.Normal("mu", shape=2)[:1], 1, observed=Y.astype("float32"))
+
+
+def numbers_of_a_process() -> None:
+    covariance = pm.gp.cov.ExpQuad(1, pm.Gamma("length", 2, 1))
+    process = pm.gp.Marginal(cov_func=covariance)
+    process.marginal_likelihood("y", np.linspace(0, 4, 12)[:, None], Y, pm.HalfNormal("noise"))
+
+
+MODELS = [
+    correlations,
+    imputed,
+    narrow,
+    parameter_out_of_bounds,
+    potential_and_deterministics,
+    censored,
+    zero_sums,
+    autoregression,
+    loop,
+    integers_as_data,
+    bounds_and_simplices,
+    nothing_of_the_point,
+    numbers_of_a_process,
+]
+
+
+def build(content: Callable[[], object], **options: Any) -> Any:
+    with pm.Model(**options) as model:
+        content()
+    return model
+
+
+def regression() -> Any:
+    with pm.Model(coords={"place": ["low", "high"]}) as model:
+        x = pm.Data("x", np.linspace(0, 2, 12), dims="obs")
+        b = pm.Normal("b", 0, [2.0, 1.0], dims="place")
+        s = pm.HalfNormal("s")
+        pm.Deterministic("ratio", b[0] / s)
+        pm.Normal("y", b[0] + b[1] * x, s, observed=pm.Data("seen", Y, dims="obs"), dims="obs")
+    return model
+
+
+def of_regression(point: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Its density and gradient at an unconstrained point, by hand."""
+    (b0, b1), t = point[:2], point[2]
+    s = np.exp(t)
+    rest = y - b0 - b1 * x
+    logp = -0.5 * (b0**2 / 4 + b1**2 + s**2) + t - rest @ rest / (2 * s**2) - y.size * t
+    logp += -0.5 * (3 + y.size) * np.log(2 * np.pi) - np.log(2) + np.log(2)
+    gradient = [rest.sum() / s**2 - b0 / 4, rest @ x / s**2 - b1, 1 - s**2 + rest @ rest / s**2 - y.size]
+    return float(logp), np.array(gradient)
+
+
+def call(compiled: Any, point: np.ndarray) -> tuple[int, float, np.ndarray, int, np.ndarray]:
+    """Code, value and gradient, and code and expanded variables: by the addresses, as nutpie calls them."""
+    pointers, user = [ctypes.c_void_p] * 4, compiled.user_data.ctypes.data
+    logp = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *pointers)(compiled.compiled_logp_func.address)
+    expand_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, *pointers[:3])
+    expand = expand_type(compiled.compiled_expand_func.address)
+    value, gradient, expanded = np.full((), 7.0), np.full(point.shape, 7.0), np.full(compiled.n_expanded, 7.0)
+    code = logp(point.size, point.ctypes.data, gradient.ctypes.data, value.ctypes.data, user)
+    expand_code = expand(point.size, expanded.size, point.ctypes.data, expanded.ctypes.data, user)
+    return code, float(value), gradient, expand_code, expanded
+
+
+# ---- what nutpie calls -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("content", MODELS, ids=lambda content: content.__name__)
+def test_value_gradient_and_expansion(content: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside PyTensor in Python, at starting points and far from them; what is not finite has nutpie's codes."""
+    monkeypatch.setattr(pytensor.config, "floatX", "float32" if content is narrow else "float64")
+    model = build(content)
+    compiled = hlograph.nutpie.compile_pymc_model(model)
+    _, _, logp, expand, *_ = nutpie_parts.make_functions(
+        model, mode=REFERENCE, compute_grad=True, join_expanded=True, pymc_initial_point_fn=model.initial_point
+    )
+    tolerance = 1e-4 if content is narrow else 1e-9
+    random, finite = np.random.default_rng(1), 0
+    for scale in (0, 0.5, 1, 2, 20):
+        point = compiled.initial_point_func(3) + scale * random.normal(size=compiled.n_dim)
+        code, value, gradient, expand_code, expanded = call(compiled, point)
+        wanted, wanted_gradient = logp(point)
+        if code == 0:
+            np.testing.assert_allclose(value, wanted, rtol=tolerance)
+            np.testing.assert_allclose(gradient, wanted_gradient, rtol=tolerance, atol=tolerance)
+            finite += 1
+        else:
+            assert code == (4 if np.isfinite(wanted_gradient).all() else 3)
+            assert not (np.isfinite(wanted) and np.isfinite(wanted_gradient).all())
+        assert expand_code == 0
+        np.testing.assert_allclose(expanded, expand(point)[0], rtol=tolerance, atol=tolerance)
+    assert finite > 1
+    if content is parameter_out_of_bounds:
+        assert call(compiled, np.array([-1.0]))[:2] == (4, -np.inf)
+
+
+@pytest.mark.skipif("HLOGRAPH_NIGHTLY" not in os.environ, reason="Numba compiles for half a minute")
+@pytest.mark.parametrize("model", ["regression", "loop"])
+def test_draws_are_those_of_numba(model: str) -> None:
+    """The same seed gives the same draws, until rounding has grown; the same groups, coordinates and dims."""
+    built = regression() if model == "regression" else build(loop)
+    options: dict[str, Any] = {"draws": 20, "tune": 20, "chains": 2, "cores": 2, "seed": 5, "progress_bar": False}
+    ours, theirs = (
+        nutpie.sample(compile_model(built), store_unconstrained=True, **options)
+        for compile_model in (hlograph.nutpie.compile_pymc_model, nutpie.compile_pymc_model)
+    )
+    assert list(ours.children) == list(theirs.children)
+    for group in ("warmup_posterior", "warmup_unconstrained_posterior"):
+        first = {"draw": slice(0, 3)}
+        xarray.testing.assert_allclose(ours[group].to_dataset().isel(first), theirs[group].to_dataset().isel(first))
+    assert ours.posterior.to_dataset().coords.equals(theirs.posterior.to_dataset().coords)
+    assert {name: x.dims for name, x in ours.posterior.items()} == {n: x.dims for n, x in theirs.posterior.items()}
+
+
+def test_other_data_needs_no_compile() -> None:
+    model = regression()
+    compiled = hlograph.nutpie.compile_pymc_model(model)
+    random = np.random.default_rng(0)
+
+    def check(compiled: Any, x: np.ndarray, y: np.ndarray) -> None:
+        for point in random.normal(size=(3, 3)):
+            code, value, gradient, _, expanded = call(compiled, point)
+            wanted, wanted_gradient = of_regression(point, x, y)
+            np.testing.assert_allclose(value, wanted, rtol=1e-12)
+            np.testing.assert_allclose(gradient, wanted_gradient, rtol=1e-11)
+            np.testing.assert_allclose(expanded[-1], point[0] / np.exp(point[2]), rtol=1e-12)
+            assert code == 0
+
+    x = np.asarray(model["x"].get_value())
+    check(compiled, x, Y)
+    same = compiled.with_data(x=x + 1, seen=Y - 1)
+    check(same, x + 1, Y - 1)
+    check(compiled, x, Y)
+    assert same.compiled_logp_func._executable is compiled.compiled_logp_func._executable
+    assert same.compiled_expand_func is compiled.compiled_expand_func
+    check(compiled.with_data(x=(x * 10).astype(int)), (x * 10).astype(int), Y)
+    long = compiled.with_data(x=np.arange(31.0), seen=np.ones(31))
+    check(long, np.arange(31.0), np.ones(31))
+    for size in (3, 32, 1):
+        shorter = long.with_data(x=np.arange(float(size)), seen=np.ones(size))
+        check(shorter, np.arange(float(size)), np.ones(size))
+        assert shorter.compiled_logp_func._executable is long.compiled_logp_func._executable
+    trace = nutpie.sample(long, draws=5, tune=5, chains=1, seed=1, progress_bar=False)
+    assert trace.posterior.b.dims == ("chain", "draw", "place")
+
+
+def test_data_that_does_not_fit() -> None:
+    with pm.Model() as model:
+        x, groups = pm.Data("x", Y), pm.Data("groups", np.arange(12) % 3)
+        mean = pm.Deterministic("mean", pm.Normal("a", shape=3)[groups] * x)
+        pm.Normal("y", mean, 1, observed=x)
+    compiled = hlograph.nutpie.compile_pymc_model(model)
+    for error, match, data in [
+        (ArgumentError, "no data 'z'; what they use: groups, x", {"z": 1}),
+        (ArgumentShapeError, "data 'x' has rank 1, got 2", {"x": np.ones((12, 1))}),
+        (ArgumentTypeError, "data 'x' has dtype float64, got values of complex128", {"x": Y + 0j}),
+        (ArgumentTypeError, "data 'groups' has dtype int.*, got values of float64", {"groups": Y}),
+        (ArgumentShapeError, "got groups_0 = 12, x_0 = 5", {"x": np.ones(5)}),
+        (ArgumentShapeError, "a draw expands to 8 numbers and not 15", {"x": Y[:5], "groups": np.arange(5) % 3}),
+    ]:
+        with pytest.raises(error, match=match):
+            compiled.with_data(**data)
+    frozen = hlograph.nutpie.compile_pymc_model(model, freeze_model=True)
+    with pytest.raises(ArgumentError, match="what they use: none"):
+        frozen.with_data(x=Y)
+
+
+def test_what_nutpie_takes_goes_on() -> None:
+    """Starting points, their strategy and jitter, the variables that are kept."""
+    model = regression()
+    options: dict[str, Any] = {
+        "initial_points": {"b": np.array([3.0, -4.0])},
+        "jitter_rvs": set(),
+        "var_names": ["ratio"],
+    }
+    compiled = hlograph.nutpie.compile_pymc_model(model, **options)
+    np.testing.assert_array_equal(compiled.initial_point_func(0)[:2], [3, -4])
+    assert set(compiled.shapes) == {"b", "s_log__", "ratio"}
+    assert compiled.reparameterized_names == ["s_log__"]
+    prior = hlograph.nutpie.compile_pymc_model(model, default_initialization_strategy="prior")
+    assert not np.array_equal(prior.initial_point_func(0), prior.initial_point_func(1))
+    adapted = prior.with_transform_adapt(num_layers=2)
+    assert adapted._transform_adapt_args == {"num_layers": 2}
+    assert call(adapted, compiled.point)[:2] == call(compiled, compiled.point)[:2]
+
+
+def test_wrong_calls_have_codes() -> None:
+    compiled = hlograph.nutpie.compile_pymc_model(regression())
+    logp, expand = compiled.compiled_logp_func.ctypes, compiled.compiled_expand_func.ctypes
+    place = np.zeros(8)
+    address = place.ctypes.data
+    assert logp(4, address, address, address, None) == -1
+    assert expand(3, compiled.n_expanded + 1, address, address, None) == -1
+    assert logp(3, 0, address, address, None) == -2
+    assert expand(3, compiled.n_expanded, address, 0, None) == -2
+
+
+def failing_check(a: Any) -> Any:
+    return Assert("too far")(-(a**2), pt.lt(a, 1))
+
+
+def test_a_failed_check_rejects_the_point() -> None:
+    """As nutpie's Numba backend has it: the chain goes on."""
+    compiled = hlograph.nutpie.compile_pymc_model(build(lambda: pm.Potential("p", failing_check(pm.Normal("a")))))
+    assert call(compiled, np.array([2.0]))[0] == 100
+    trace = nutpie.sample(compiled, draws=50, tune=50, chains=1, seed=1, progress_bar=False)
+    assert trace.posterior.a.max() < 1
+    assert trace.sample_stats.diverging.any()
+
+
+def test_walnutpie_takes_the_same() -> None:
+    """Its type of functions; codes but 0 would end its run, so a point outside has the density 0."""
+    compiled = hlograph.nutpie.compile_pymc_model(build(parameter_out_of_bounds))
+    function, data = compiled.for_walnutpie
+    double = ctypes.POINTER(ctypes.c_double)
+    wanted = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, double, double, double, ctypes.c_void_p)
+    assert isinstance(function, wanted)
+    assert data is None
+    values = np.array([-1.0, 7.0, 7.0])
+    x, gradient, value = (values[i:].ctypes.data_as(double) for i in range(3))
+    assert function(1, x, gradient, value, None) == 0
+    np.testing.assert_array_equal(values, [-1, 0, -np.inf])
+    walnutpie = pytest.importorskip("walnutpie")
+    chains = walnutpie.walnuts_pyfunc(compiled.for_walnutpie, num_params=1, inits=np.ones((4, 1)))
+    draws = np.concatenate(chains)
+    assert draws.min() > 0
+    assert abs(draws.mean() - np.sqrt(np.mean(Y**2))) < 0.3
+
+
+@pytensor.compile.ops.wrap_py(itypes=[pt.dscalar], otypes=[pt.dscalar])
+def halved(x: Any) -> Any:
+    return x / 2
+
+
+def test_a_model_that_calls_python() -> None:
+    """It runs, one thread at a time, and says so once."""
+    model = build(lambda: pm.Deterministic("half", halved(pm.Normal("a"))))
+    with pytest.warns(PythonCallWarning, match="one thread at a time.*") as said:
+        compiled = hlograph.nutpie.compile_pymc_model(model)
+    assert (len(said), compiled.native, compiled.compiled_logp_func.native) == (1, False, True)
+    assert said[0].filename == __file__
+    trace = nutpie.sample(compiled, draws=9, tune=9, chains=2, cores=2, seed=1, progress_bar=False)
+    np.testing.assert_array_equal(trace.posterior.half, trace.posterior.a / 2)
+
+
+def minibatch() -> None:
+    pm.Normal("y", pm.Normal("mu"), 1, observed=pm.Minibatch(Y, batch_size=4), total_size=12)
+
+
+class Strange(Op):
+    """An op that nobody knows a rule for, and whose results have shapes that nobody knows."""
+
+    itypes: ClassVar = [pt.dscalar]
+    otypes: ClassVar = [pt.dvector]
+
+    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        outputs[0][0] = np.array([inputs[0]])
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        return [pt.sum(cotangents[0])]
+
+    L_op = pullback
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "match"),
+    [
+        (lambda: build(lambda: [pm.Poisson("count", 3), pm.Normal("a")]), UnsupportedGraphError, "count are discrete"),
+        (lambda: build(lambda: pm.Normal("y", observed=1.0)), UnsupportedGraphError, "has no free variables"),
+        (lambda: build(minibatch), UnsupportedGraphError, "draws random numbers"),
+        (lambda: build(lambda: pm.Potential("p", Strange()(pm.Normal("a")))), UnsupportedOpError, "Strange"),
+        (lambda: "model", GraphError, "expected a pymc.Model, got str"),
+    ],
+    ids=["discrete", "nothing_free", "minibatch", "no_rule", "no_model"],
+)
+def test_models_that_are_refused(make: Callable[[], Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        hlograph.nutpie.compile_pymc_model(make())
+
+
+def test_other_modes_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"mode must be a hlograph\.Mode"):
+        hlograph.nutpie.compile_pymc_model(regression(), mode="FAST_COMPILE")
+
+
+# ---- PyMC's way to it ------------------------------------------------------------------------------------------------
+
+
+def test_all_ways_to_sample_are_one() -> None:
+    model = regression()
+    wanted = hlograph.pymc.sample(model, random_seed=3, **QUICK)
+    with model:
+        found = [
+            hlograph.pymc.sample(random_seed=3, **QUICK),
+            pm.sample(random_seed=3, backend="STABLEHLO", **QUICK),
+            pm.sample(random_seed=3, compile_kwargs={"mode": hlograph.Mode()}, nuts_sampler="nutpie", **QUICK),
+            pm.sample(random_seed=3, nuts_sampler="nutpie", compile_kwargs={"backend": "stablehlo"}, **QUICK),
+        ]
+    for trace in found:
+        xarray.testing.assert_equal(trace.posterior.to_dataset(), wanted.posterior.to_dataset())
+        assert list(trace.children) == list(wanted.children)
+    assert list(wanted.children) == ["posterior", "sample_stats", "constant_data", "observed_data"]
+    assert {"sampling_time", "tuning_steps", "inference_library"} <= set(wanted.posterior.attrs)
+    kept = hlograph.pymc.sample(
+        model,
+        random_seed=3,
+        var_names=["b"],
+        target_accept=0.95,
+        discard_tuned_samples=False,
+        idata_kwargs={"include_transformed": True},
+        initvals={"b": np.zeros(2)},
+        **QUICK,
+    )
+    assert "warmup_posterior" in kept.children
+    assert "unconstrained_posterior" in kept.children
+    assert '"target_accept": 0.95' in kept.sample_stats.attrs["inference_library_settings"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"step": object()},
+        {"trace": object()},
+        {"callback": print},
+        {"return_inferencedata": False},
+        {"init": "advi"},
+        {"n_init": 3},
+        {"nuts_sampler": "numpyro"},
+        {"initvals": [{}, {}]},
+        {"backend": "NUMBA"},
+        {"compile_kwargs": {"mode": "FAST_COMPILE"}},
+        {"compile_kwargs": {"gradient_backend": "jax"}},
+    ],
+    ids=lambda options: "_".join(options),
+)
+def test_options_that_are_refused(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(OptionError, match={"compile_kwargs": "mode|backend"}.get(name, name)):
+        hlograph.pymc.sample(regression(), **QUICK, **options)
+
+
+def test_the_import_can_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it PyMC warns, since it runs something else than it is asked for."""
+    from pymc.sampling import mcmc, parallel
+    from pytensor.link.jax.linker import JAXLinker
+    from pytensor.link.numba.linker import NumbaLinker
+
+    def names() -> list[Any]:
+        places = (mcmc, "NumbaLinker"), (parallel, "JAXLinker"), (mcmc, "_sample_external_nuts")
+        return [getattr(place, name) for place, name in (*places, (nutpie, "compile_pymc_model"))]
+
+    changed = names()
+    hlograph.pymc.uninstall()
+    hlograph.pymc.uninstall()
+    try:
+        original = names()
+        assert original[:2] == [NumbaLinker, JAXLinker]
+        assert inspect.unwrap(changed[2]) is original[2]
+        with hooks.installed(), hooks.installed():
+            assert hooks.is_ours("STABLEHLO")
+            assert names()[0] != NumbaLinker
+        assert names() == original
+        monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, backend, **__: pytest.skip(backend))
+        monkeypatch.setattr(mcmc, "init_nuts", lambda **_: pytest.skip("PyMC's own"))
+        for options, sampler, message in [
+            ({"backend": "STABLEHLO", "nuts_sampler": "nutpie"}, "numba", "nutpie compile the model with Numba"),
+            ({"backend": "STABLEHLO"}, "PyMC's own", "leaves nutpie for PyMC's own"),
+            ({"backend": "NUMBA"}, "numba", None),
+        ]:
+            with warnings.catch_warnings(record=True) as caught, pytest.raises(pytest.skip.Exception, match=sampler):
+                pm.sample(model=regression(), **options, **QUICK)
+            said = [str(warning.message) for warning in caught if "hlograph.pymc" in str(warning.message)]
+            assert [message in text for text in said] == ([True] if message else [])
+    finally:
+        hlograph.pymc.install()
+
+
+def test_names_of_nutpie_that_are_private() -> None:
+    """What `nutpie_parts` takes of it, with the parameters that we pass."""
+    wanted = {
+        nutpie_parts.make_functions: {"mode", "compute_grad", "join_expanded", "pymc_initial_point_fn", "var_names"},
+        nutpie_parts.dims_and_coords: {"model", "shape_info", "reparameterized_names"},
+        nutpie_parts.with_lock: {"func"},
+    }
+    for function, parameters in wanted.items():
+        assert parameters <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="there is spawn only")
+def test_processes_are_not_forked() -> None:
+    """XLA's threads are not in a forked process: PyMC is told to take another way."""
+    from pymc.sampling.parallel import _initialize_multiprocessing_context as context
+
+    assert context(None, mode="STABLEHLO").get_start_method() == "forkserver"
+    with pytest.warns(UserWarning, match="fork.*is unsafe"):
+        assert context("fork", mode=hlograph.Mode()).get_start_method() == "fork"
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("method", ["fork", None])
+@pytest.mark.filterwarnings("ignore")
+def test_pymc_s_own_sampler_in_processes(method: str | None) -> None:
+    """Functions that need no threads run in forked processes, too."""
+    with regression():
+        trace = pm.sample(backend="STABLEHLO", nuts_sampler="pymc", mp_ctx=method, random_seed=3, **QUICK)
+    assert np.isfinite(trace.posterior.b).all()
+    assert trace.posterior.sizes["chain"] == 2
