@@ -1,19 +1,27 @@
-"""PyMC's samplers on hlograph; importing this module lets `pm.sample(backend="STABLEHLO")` run nutpie.
+"""PyMC on hlograph: its samplers, its JAX functions, and a model's density as a function in JAX.
 
     import hlograph.pymc
 
     trace = hlograph.pymc.sample(model)
     trace = pm.sample(model=model, backend="STABLEHLO")  # the same
 
+    with hlograph.pymc.as_jax_backend():
+        trace = pm.sample(model=model, nuts_sampler="numpyro")
+
+    density = hlograph.pymc.logp(model)
+    jax.value_and_grad(density)(density.initial_point)
+
 What the import puts into PyMC and nutpie acts on modes of hlograph's only; `uninstall()` takes it out, `install()` puts
-it back. See docs/samplers.md.
+it back. See docs/samplers.md and docs/pymc.md.
 """
 
 from __future__ import annotations
 
 from .runtime.samplers.hooks import install, uninstall
+from .runtime.samplers.jax_backend import JaxBackend, as_jax_backend
+from .runtime.samplers.logp import LogDensity, logp
 from .runtime.samplers.sample import sample
 
-__all__ = ["install", "sample", "uninstall"]
+__all__ = ["JaxBackend", "LogDensity", "as_jax_backend", "install", "logp", "sample", "uninstall"]
 
 install()

@@ -1,0 +1,99 @@
+"""PyMC's graphs as programs for JAX.
+
+In: variables of a PyMC model. Out: a `Function` of JAX's arrays, with the values that shared variables have now as
+constants, as PyMC's own JAX functions hold them; and arguments as that function wants them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.errors import ArgumentTypeError, UnsupportedGraphError
+from ...codegen.signature import Argument
+from ..calls.arguments import narrowed
+from ..calls.path import X64
+from ..function import Function
+from ..graphs import function
+
+
+def compiled(inputs: Sequence[Any], outputs: Sequence[Any], name: str, options: Mapping[str, Any]) -> Function:
+    """A graph without shared variables as a function of JAX's arrays."""
+    made = function(list(inputs), list(outputs), name=name, **options)
+    assert isinstance(made, Function)
+    return made
+
+
+def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) -> list[Any]:
+    """The graph with shared variables replaced: those in `replaced` by variables, all others by their values of now.
+
+    Raises:
+        UnsupportedGraphError: the graph draws random numbers from a shared generator.
+    """
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.replace import clone_replace
+
+    found = [x for x in roots(outputs) if isinstance(x, SharedVariable) and x not in (replaced or {})]
+    generators = [str(x) for x in found if not hasattr(x.type, "dtype")]
+    if generators:
+        raise UnsupportedGraphError(
+            f"the graph draws random numbers from the shared generator {', '.join(generators)}: a function of JAX draws "
+            "from a key; give hlograph.function the graph, and it takes one"
+        )
+    values = {x: _constant(x) for x in found}
+    return list(clone_replace(list(outputs), replace={**(replaced or {}), **values}))
+
+
+def roots(outputs: Sequence[Any]) -> list[Any]:
+    """The variables that a graph begins with, but for constants."""
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import graph_inputs
+
+    return [x for x in graph_inputs(outputs) if not isinstance(x, Constant)]
+
+
+def _constant(shared: Any) -> Any:
+    """A shared variable's value of now, with its shape in its type where it is a tensor."""
+    import pytensor.tensor as pt
+
+    value = shared.get_value(borrow=True)
+    if isinstance(value, np.ndarray | np.generic):
+        return shared.type.filter_variable(pt.constant(value, name=shared.name, dtype=shared.type.dtype))
+    return shared.type.make_constant(value, name=shared.name)
+
+
+def run(made: Function, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """A call with numbers and arrays of any precision, as JAX's functions take them.
+
+    Raises:
+        ArgumentTypeError: floats where the graph has integers, or another number of arguments.
+    """
+    arguments = made.program.signature.arguments
+    if len(operands) != len(arguments):
+        return made.run(operands)  # which says what is wrong
+    return made.run([_suited(argument, x) for argument, x in zip(arguments, operands, strict=True)])
+
+
+def _suited(argument: Argument, value: Any) -> Any:
+    """A value in the argument's dtype, or in that which JAX has for it."""
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype == argument.dtype:
+        return value
+    if not np.can_cast(dtype, argument.dtype, "same_kind"):
+        raise ArgumentTypeError(f"argument {argument.name!r}: expected {argument.dtype}, got {dtype}")
+    if not isinstance(value, jax.Array):
+        return _converted(argument, np.asarray(value))
+    wanted = argument.dtype if X64.value else narrowed(argument.dtype)
+    return value if dtype == wanted else jax.lax.convert_element_type(value, wanted)
+
+
+def _converted(argument: Argument, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    found = value.astype(argument.dtype)
+    if found.dtype.kind in "iu" and (found != value).any():
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: expected {argument.dtype}, which cannot hold {value.max()}"
+        )
+    return found

@@ -1,0 +1,122 @@
+"""hlograph in place of PyTensor's JAX mode in PyMC: `hlograph.pymc.as_jax_backend()`.
+
+In: PyMC's `get_jaxified_graph`, from which its JAX samplers, and those of other packages, have all their functions. Out:
+the same with hlograph's lowering, for the time of a block and for the thread (the context) that is in it. The name is
+replaced wherever a loaded module has it, by a function that asks whose block it is called in; so a module that takes the
+name meanwhile gets PyMC's function back afterwards.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+from ..function import Function
+from .graphs import compiled, frozen, roots, run
+
+Jaxify = Callable[..., Callable[..., Any]]
+
+
+class JaxBackend:
+    """What `as_jax_backend` gives: which functions were made in its block.
+
+    Attributes:
+        functions: the `hlograph.Function` of each graph, in the order in which PyMC asked for them.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.functions: list[Function] = []
+        self._options = dict(options)
+
+    def jaxified(self, inputs: Any, outputs: Any) -> Callable[..., tuple[Any, ...]]:
+        """A graph as a function in JAX: all results, as a tuple."""
+        outputs = frozen(outputs)
+        if inputs is None:
+            inputs = roots(outputs)
+        made = compiled(inputs, outputs, "pymc", self._options)
+        self.functions.append(made)
+
+        def jaxified(*operands: Any) -> tuple[Any, ...]:
+            return run(made, operands)
+
+        return jaxified
+
+
+_current: ContextVar[JaxBackend | None] = ContextVar("hlograph_jax_backend", default=None)
+_lock = threading.Lock()
+_users = 0
+_installed: tuple[Jaxify, Jaxify] | None = None  # PyMC's and the one in its place
+
+
+@contextmanager
+def as_jax_backend(**options: Any) -> Iterator[JaxBackend]:
+    """Has PyMC's JAX samplers run hlograph's lowering, within a `with` block or a decorated function.
+
+        with hlograph.pymc.as_jax_backend():
+            pm.sample(nuts_sampler="numpyro")
+
+    It counts for the thread that is in the block. Blocks may be nested; the innermost one's options count.
+
+    Args:
+        options: those of `hlograph.function`, for each graph that PyMC asks for.
+
+    Returns:
+        A context manager, also a decorator; the block's variable is a `JaxBackend`.
+    """
+    backend = JaxBackend(options)
+    _enter()
+    token = _current.set(backend)
+    try:
+        yield backend
+    finally:
+        _current.reset(token)
+        _leave()
+
+
+def _enter() -> None:
+    global _users, _installed
+    import pymc.sampling.jax
+
+    with _lock:
+        if not _users:
+            theirs = pymc.sampling.jax.get_jaxified_graph
+            _installed = theirs, _dispatcher(theirs)
+            _replace(*_installed)
+        _users += 1
+
+
+def _leave() -> None:
+    global _users, _installed
+    with _lock:
+        _users -= 1
+        if not _users and _installed is not None:
+            _replace(*reversed(_installed))
+            _installed = None
+
+
+def _dispatcher(theirs: Jaxify) -> Jaxify:
+    """PyMC's function outside of all blocks, and ours within."""
+
+    @wraps(theirs)
+    def get_jaxified_graph(inputs: Any = None, outputs: Any = None) -> Callable[..., Any]:
+        backend = _current.get()
+        if backend is None or outputs is None:
+            return theirs(inputs=inputs, outputs=outputs)
+        return backend.jaxified(inputs, outputs)
+
+    return get_jaxified_graph
+
+
+def _replace(one: Jaxify, other: Jaxify) -> None:
+    """Puts the other function under every name that the one has in a module."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType):
+            names = object.__getattribute__(module, "__dict__")  # a lazy module is not to be loaded for it
+            for name in [name for name, value in list(names.items()) if value is one]:
+                names[name] = other
