@@ -6,7 +6,7 @@ constants, as PyMC's own JAX functions hold them; and arguments as that function
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -40,8 +40,8 @@ def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) ->
     generators = [str(x) for x in found if not hasattr(x.type, "dtype")]
     if generators:
         raise UnsupportedGraphError(
-            f"the graph draws random numbers from the shared generator {', '.join(generators)}: a function of JAX draws "
-            "from a key; give hlograph.function the graph, and it takes one"
+            f"the graph draws random numbers from the shared generator {', '.join(generators)}: a function of JAX "
+            "draws from a key; give hlograph.function the graph, and it takes one"
         )
     values = {x: _constant(x) for x in found}
     return list(clone_replace(list(outputs), replace={**(replaced or {}), **values}))
@@ -97,3 +97,22 @@ def _converted(argument: Argument, value: np.ndarray[Any, Any]) -> np.ndarray[An
             f"argument {argument.name!r}: expected {argument.dtype}, which cannot hold {value.max()}"
         )
     return found
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Names in an error's text."""
+    return ", ".join(repr(str(name)) for name in names) or "nothing"
+
+
+def refuse_discrete(model: Any) -> None:
+    """Refuses models whose density has no gradient.
+
+    Raises:
+        UnsupportedGraphError: free variables are discrete.
+    """
+    found = model.discrete_value_vars
+    if found:
+        raise UnsupportedGraphError(
+            f"the free variables {listed(found)} are discrete, and the density has no gradient by them: sum them out "
+            "(pymc_extras.marginalize), observe them (pm.observe), or sample them in PyMC with the mode STABLEHLO"
+        )

@@ -1,9 +1,9 @@
 """hlograph in place of PyTensor's JAX mode in PyMC: `hlograph.pymc.as_jax_backend()`.
 
-In: PyMC's `get_jaxified_graph`, from which its JAX samplers, and those of other packages, have all their functions. Out:
-the same with hlograph's lowering, for the time of a block and for the thread (the context) that is in it. The name is
-replaced wherever a loaded module has it, by a function that asks whose block it is called in; so a module that takes the
-name meanwhile gets PyMC's function back afterwards.
+In: PyMC's `get_jaxified_graph`, from which its JAX samplers, and those of other packages, have all their functions.
+Out: the same with hlograph's lowering, for the time of a block and for the thread (the context) that is in it. The
+name is replaced wherever a loaded module has it, by a function that asks whose block it is called in; so a module that
+takes the name meanwhile gets PyMC's function back afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from ..function import Function
-from .graphs import compiled, frozen, roots, run
+from .graphs import compiled, frozen, refuse_discrete, roots, run
 
 Jaxify = Callable[..., Callable[..., Any]]
 
@@ -51,7 +51,7 @@ class JaxBackend:
 _current: ContextVar[JaxBackend | None] = ContextVar("hlograph_jax_backend", default=None)
 _lock = threading.Lock()
 _users = 0
-_installed: tuple[Jaxify, Jaxify] | None = None  # PyMC's and the one in its place
+_installed: list[tuple[Jaxify, Jaxify]] = []  # PyMC's functions, each with the one in its place
 
 
 @contextmanager
@@ -80,27 +80,29 @@ def as_jax_backend(**options: Any) -> Iterator[JaxBackend]:
 
 
 def _enter() -> None:
-    global _users, _installed
-    import pymc.sampling.jax
+    global _users
+    from pymc.sampling import jax as theirs
 
     with _lock:
         if not _users:
-            theirs = pymc.sampling.jax.get_jaxified_graph
-            _installed = theirs, _dispatcher(theirs)
-            _replace(*_installed)
+            graph, density = theirs.get_jaxified_graph, theirs.get_jaxified_logp
+            _installed[:] = (graph, _graph(graph)), (density, _density(density))
+            for function, ours in _installed:
+                _replace(function, ours)
         _users += 1
 
 
 def _leave() -> None:
-    global _users, _installed
+    global _users
     with _lock:
         _users -= 1
-        if not _users and _installed is not None:
-            _replace(*reversed(_installed))
-            _installed = None
+        if not _users:
+            for function, ours in _installed:
+                _replace(ours, function)
+            _installed.clear()
 
 
-def _dispatcher(theirs: Jaxify) -> Jaxify:
+def _graph(theirs: Jaxify) -> Jaxify:
     """PyMC's function outside of all blocks, and ours within."""
 
     @wraps(theirs)
@@ -111,6 +113,18 @@ def _dispatcher(theirs: Jaxify) -> Jaxify:
         return backend.jaxified(inputs, outputs)
 
     return get_jaxified_graph
+
+
+def _density(theirs: Jaxify) -> Jaxify:
+    """PyMC's function, of which its samplers take gradients, for models that have them."""
+
+    @wraps(theirs)
+    def get_jaxified_logp(model: Any, *args: Any, **options: Any) -> Callable[..., Any]:
+        if _current.get() is not None:
+            refuse_discrete(model)
+        return theirs(model, *args, **options)
+
+    return get_jaxified_logp
 
 
 def _replace(one: Jaxify, other: Jaxify) -> None:

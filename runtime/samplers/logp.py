@@ -1,7 +1,8 @@
 """A PyMC model's log-density as a function in JAX: `hlograph.pymc.logp(model)`.
 
-In: a PyMC model. Out: a `LogDensity`, which takes a dictionary of the model's unconstrained values, or all of them in one
-vector, and leads back to the model's own variables. Data (`pm.Data`) are constants, or arguments where they are asked for.
+In: a PyMC model. Out: a `LogDensity`, which takes a dictionary of the model's unconstrained values, or all of them in
+one vector, and leads back to the model's own variables. Data (`pm.Data`) are constants, or arguments where they are
+asked for.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...codegen.errors import ArgumentError, ArgumentShapeError, OptionError, UnsupportedGraphError
-from ..function import Function
-from .graphs import compiled, frozen, run
+from ...codegen.errors import ArgumentError, ArgumentShapeError, OptionError, from ..function import Function
+from .graphs import compiled, frozen, listed, refuse_discrete, run
 
 Values = Mapping[str, Any]
 
@@ -68,7 +68,7 @@ class LogDensity:
         self.model = model
         self._options = dict(options)
         self.__name__ = self.__qualname__ = f"logp_of_{model.name}" if model.name else "logp"
-        _refuse_discrete(model)
+        refuse_discrete(model)
         self.initial_point: dict[str, np.ndarray[Any, Any]] = {
             name: np.asarray(value) for name, value in model.initial_point().items()
         }
@@ -142,7 +142,7 @@ class LogDensity:
             return [values[name] for name in self._names]
         if data is None:
             raise ArgumentError(
-                f"{self.__name__}: the second argument is the data, a dictionary of {_list(self._data)}"
+                f"{self.__name__}: the second argument is the data, a dictionary of {listed(self._data)}"
             )
         self._check_names(data, list(self._data), "data")
         return [*(values[name] for name in self._names), *(data[name] for name in self._data)]
@@ -152,29 +152,11 @@ class LogDensity:
             raise ArgumentError(f"{self.__name__}: expected {what} by name, a dictionary, got {type(given).__name__}")
         missing, unknown = [x for x in wanted if x not in given], [x for x in given if x not in wanted]
         if missing or unknown:
-            found = [f"without {_list(missing)}"] * bool(missing) + [f"with {_list(unknown)}"] * bool(unknown)
-            raise ArgumentError(f"{self.__name__}: expected {what} of {_list(wanted)}, got them {' and '.join(found)}")
+            found = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(unknown)}"] * bool(unknown)
+            raise ArgumentError(f"{self.__name__}: expected {what} of {listed(wanted)}, got them {' and '.join(found)}")
 
     def __repr__(self) -> str:
         return f"<LogDensity {self.function.program.signature}>"
-
-
-def _list(names: Any) -> str:
-    return ", ".join(map(repr, map(str, names))) or "nothing"
-
-
-def _refuse_discrete(model: Any) -> None:
-    """Refuses models that have no gradient.
-
-    Raises:
-        UnsupportedGraphError: free variables are discrete.
-    """
-    found = [str(x) for x in model.discrete_value_vars]
-    if found:
-        raise UnsupportedGraphError(
-            f"the free variables {_list(found)} are discrete, and the density has no gradient by them: sum them out "
-            "(pymc_extras.marginalize), observe them (pm.observe), or sample them in PyMC with the mode STABLEHLO"
-        )
 
 
 def _terms_of(model: Any, terms: Sequence[Any] | None) -> list[Any] | None:
@@ -184,7 +166,7 @@ def _terms_of(model: Any, terms: Sequence[Any] | None) -> list[Any] | None:
         raise OptionError(f"terms is a list of names or variables, got {terms!r}")
     unknown = [x for x in terms if isinstance(x, str) and x not in model.named_vars]
     if unknown:
-        raise OptionError(f"terms: the model has no {_list(unknown)}")
+        raise OptionError(f"terms: the model has no {listed(unknown)}")
     return [model[x] if isinstance(x, str) else x for x in terms]
 
 
@@ -198,7 +180,7 @@ def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     unknown = [name for name in names if name not in found]
     if unknown:
-        raise OptionError(f"data: {_list(unknown)} is no pm.Data of the model, which has {_list(found)}")
+        raise OptionError(f"data: {listed(unknown)} is no pm.Data of the model, which has {listed(found)}")
     return {name: found[name] for name in names}
 
 
