@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...codegen.errors import ArgumentError, ArgumentShapeError, OptionError, from ..function import Function
+from ...codegen.errors import ArgumentError, ArgumentShapeError, OptionError
+from ..function import Function
 from .graphs import compiled, frozen, listed, refuse_discrete, run
 
 Values = Mapping[str, Any]
