@@ -20,11 +20,36 @@ from ..function import Function
 from ..graphs import function
 
 
-def compiled(inputs: Sequence[Any], outputs: Sequence[Any], name: str, options: Mapping[str, Any]) -> Function:
-    """A graph without shared variables as a function of JAX's arrays."""
-    made = function(list(inputs), list(outputs), name=name, **options)
+def compiled(
+    inputs: Sequence[Any], outputs: Sequence[Any], name: str, options: Mapping[str, Any], *, bounds: bool
+) -> Function:
+    """A graph without shared variables as a function of JAX's arrays.
+
+    Args:
+        inputs: its inputs.
+        outputs: its results.
+        name: the program's.
+        options: of `hlograph.function`.
+        bounds: whether a density is -inf where a parameter is out of its bounds, as in what PyMC compiles; with False
+            nothing asks for that (`pm.Model(check_bounds=False)`).
+    """
+    made = function(*_with_bounds(inputs, outputs, bounds), name=name, **options)
     assert isinstance(made, Function)
     return made
+
+
+def _with_bounds(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Any]]:
+    """A copy of the graph in which PyMC's checks of parameters are what its own compiled functions make of them."""
+    from pymc.logprob import utils
+    from pytensor.graph.fg import FunctionGraph
+
+    rewriter = utils.local_check_parameter_to_ninf_switch if bounds else utils.local_remove_check_parameter
+    fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
+    for node in fgraph.toposort():
+        if isinstance(node.op, utils.CheckParameterValue):
+            [found] = rewriter.transform(fgraph, node) or node.outputs
+            fgraph.replace(node.outputs[0], found)
+    return list(fgraph.inputs), list(fgraph.outputs)
 
 
 def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) -> list[Any]:

@@ -88,7 +88,7 @@ class LogDensity:
         graph = frozen(outputs, {**self._fresh, **self._lengths})
         sizes = {} if self._data else {name: value.shape for name, value in self.initial_point.items()}
         inputs = [*self._values, *self._fresh.values()]
-        return compiled(inputs, graph, name, {"dims": sizes, **self._options})
+        return compiled(inputs, graph, name, {"dims": sizes, **self._options}, bounds=self.model.check_bounds)
 
     def __call__(self, values: Values, data: Values | None = None) -> Any:
         """The log-density, a number, of unconstrained values by name; with the data, if these are arguments."""
