@@ -236,12 +236,12 @@ class Function:
         return key, {root.name: size for root, size in zip(self._signature.roots, key, strict=True)}
 
     def _checked(self, checks: tuple[CheckSpec, ...], outputs: Any) -> Any:
-        *results, flags = outputs
+        flags = outputs[-1]
         if isinstance(flags, jax.core.Tracer):
             jax.debug.callback(lambda values: raise_failed(checks, values), flags)
-        else:
+        elif flags is not None:
             raise_failed(checks, flags)
-        return results[0] if self._single else tuple(results)
+        return outputs[0] if self._single else outputs[:-1]
 
     def _widened(self, args: Sequence[Any]) -> Sequence[Any]:
         """JAX's arrays in the program's 64-bit types; from JAX without such types they come with 32."""
@@ -270,8 +270,17 @@ class Function:
         entry = None if self._signature.value_roots else self._exact(args)
         if entry is None:
             return None
-        run, checks = entry.call_unchecked, entry.checks
-        return (lambda *arrays: self._checked(checks, run(*arrays))) if checks else run
+        run, checks, single = entry.call_unchecked, entry.checks, self._single
+        if not checks:
+            return run
+
+        def checked(*arrays: Any) -> Any:
+            outputs = run(*arrays)
+            if outputs[-1] is not None:
+                raise_failed(checks, outputs[-1])
+            return outputs[0] if single else outputs[:-1]
+
+        return checked
 
     def settled(self, args: Sequence[Any]) -> tuple[Executable, Callable[[], int], Any] | None:
         """For a caller that recognizes arguments like these: what they run on, and what its calls are counted by.

@@ -100,6 +100,7 @@ def numpy_call(
     *,
     otherwise: Callable[..., Any] | None,
     single: bool = False,
+    flags: bool = False,
     direct_call: DirectCall | None = None,
     due: Due | None = None,
 ) -> Callable[..., Any]:
@@ -116,13 +117,14 @@ def numpy_call(
         otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
             shape; None for a caller that knows them to be arrays of those.
         single: whether the only result is returned alone; a tuple otherwise.
+        flags: whether the last result holds the flags of checks: None is returned for booleans that are all true.
         direct_call: runs the executable without PJRT, see `direct_call`; all arguments and results are then NumPy's.
         due: which calls take another way.
 
     Raises:
         ValueError: the places do not fit the executable.
     """
-    return _Writer(compiled, arguments, results, device, direct_call).write(otherwise, single, due)
+    return _Writer(compiled, arguments, results, device, flags, direct_call).write(otherwise, single, due)
 
 
 class _Writer:
@@ -132,6 +134,7 @@ class _Writer:
         operands: shape and dtype of the executable's arguments.
         outputs: those of its results.
         large: the arguments for which no memory is kept.
+        flags: the number of the array that holds booleans of checks and nothing else; -1 where none does.
     """
 
     def __init__(
@@ -140,6 +143,7 @@ class _Writer:
         arguments: Sequence[Place],
         results: Sequence[Place],
         device: Any,
+        flags: bool,
         direct_call: DirectCall | None,
     ) -> None:
         self.compiled = compiled
@@ -153,6 +157,8 @@ class _Writer:
         ]:
             raise ValueError(f"the arguments {list(arguments)} are not those of the executable, {self.operands}")
         _check_results(results, self.outputs)
+        booleans = flags and results[-1].numpy and results[-1].start is None and results[-1].dtype == bool
+        self.flags = results[-1].array if booleans and 0 < results[-1].nbytes <= COPIED else -1
         self.direct_call = direct_call
         if direct_call is not None and not all(place.numpy for place in (*arguments, *results)):
             raise ValueError("a direct call has NumPy arrays only")
@@ -292,13 +298,15 @@ class _Writer:
             name = f"r{first}" if whole else f"base{number}"
             # As one scalar of many bytes: of all arrays NumPy copies that one, and takes parts of it, fastest.
             kind: Any = (dims, dtype) if whole else ((), np.dtype(f"V{nbytes:d}"))
-            if self.direct_call is not None:
-                lines.append(f"{name} = o{number}.copy()")
-            elif nbytes <= COPIED:
-                self.scope[f"memory{number}"] = memory_at(*kind)
-                lines.append(
-                    f"{name} = memory{number}[o{number}.unsafe_buffer_pointer() - {FIRST_ADDRESS:d}, ...].copy()"
-                )
+            if self.direct_call is not None or nbytes <= COPIED:
+                memory = f"o{number}"
+                if self.direct_call is None:
+                    self.scope[f"memory{number}"] = memory_at(*kind)
+                    memory = f"memory{number}[o{number}.unsafe_buffer_pointer() - {FIRST_ADDRESS:d}, ...]"
+                if number == self.flags:
+                    lines += [f"{name} = {memory}", rf"{name} = {name}.copy() if b'\0' in {name}.tobytes() else None"]
+                else:
+                    lines.append(f"{name} = {memory}.copy()")
             else:
                 self.scope[f"share{number}"] = sharer(*kind)
                 lines.append(f"{name} = share{number}(o{number})")

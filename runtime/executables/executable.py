@@ -88,7 +88,7 @@ class Executable:
 
     Attributes:
         prepared: the program; None until `prepare`.
-        checks: those that the caller reads from the last result.
+        checks: those that the caller reads from the last result, which may be None: they have passed.
         plan: how it is compiled and run on CPU; None until `prepare`.
         call: serves a call with arguments of the right shapes.
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
@@ -404,7 +404,17 @@ class Executable:
                         arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
                 return unchecked(*arrays)
 
-            written = partial(numpy_call, compiled, given, results, device, single=single, direct_call=direct, due=due)
+            written = partial(
+                numpy_call,
+                compiled,
+                given,
+                results,
+                device,
+                single=single,
+                flags=bool(self.prepared.checks),
+                direct_call=direct,
+                due=due,
+            )
             unchecked = written(otherwise=None)
             return Ways(convert if numpy.arguments else written(otherwise=convert), unchecked)
 

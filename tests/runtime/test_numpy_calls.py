@@ -490,3 +490,20 @@ def test_an_error_in_a_call_leaves_the_next_one_right(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         call(np.ones(3), Failing())
     check(call(np.ones(3), np.ones(3)), (np.full(3, 2.0),))
+
+
+@pytest.mark.parametrize("kind", ["alone", "packed", "numbers"])
+def test_flags_of_checks_come_back_where_one_is_false(kind):
+    dtype = np.dtype(np.int32 if kind == "numbers" else bool)
+    device = synchronous_device()
+    compiled = compiled_on(device, lambda x: (x.sum(), (x > 0).astype(dtype)), [np.ones(3)])
+    results = alone(jax.tree.leaves(compiled.out_info))
+    if kind == "packed":
+        results[1] = Place((3,), dtype, 1, 0)
+    call = numpy_call(compiled, alone([np.ones(3)]), results, device, otherwise=refuse, flags=True)
+    total, flags = call(np.array([1.0, 2.0, 3.0]))
+    assert total == 6.0
+    assert (flags is None) == (kind == "alone")
+    total, flags = call(np.array([1.0, -2.0, 3.0]))
+    assert total == 2.0
+    np.testing.assert_array_equal(flags, np.array([1, 0, 1], dtype))
