@@ -74,13 +74,22 @@ _SPREADING = frozenset(
     for name in ("broadcast_in_dim", "dynamic_broadcast_in_dim", "reshape", "dynamic_reshape", "transpose")
 )
 
+_ARITHMETIC = {
+    "stablehlo.add": np.add,
+    "stablehlo.subtract": np.subtract,
+    "stablehlo.multiply": np.multiply,
+}
+
 
 def constant(value: ir.Value) -> Array | None:
     """The value of a constant, a splat as a 0-d array; None if it is none.
 
-    Also of one number that is broadcast, by a static or a dynamic op, reshaped, or converted without rounding.
+    Also of one number that is broadcast, by a static or a dynamic op, reshaped, or converted without rounding, and of
+    the sum, difference or product of two such numbers.
     """
     op = owner(value)
+    if op is not None and op.name in _ARITHMETIC:
+        return _computed(op)
     if op is not None and op.name in _SPREADING:
         found = constant(op.operands[0])
         return found if found is not None and found.ndim == 0 else None
@@ -92,6 +101,19 @@ def constant(value: ir.Value) -> Array | None:
         return constant_value(op)
     except TypeError:  # of a type that numpy lacks
         return None
+
+
+def _computed(op: ir.Operation) -> Array | None:
+    """Arithmetic on two numbers that are no results of arithmetic themselves, so that long chains are not followed."""
+    if any(getattr(owner(unspread(operand)), "name", "") in _ARITHMETIC for operand in op.operands):
+        return None
+    numbers = [constant(operand) for operand in op.operands]
+    if any(number is None or number.ndim or number.dtype.char not in "fd" for number in numbers):
+        return None
+    with np.errstate(all="ignore"):
+        found = np.asarray(_ARITHMETIC[op.name](*numbers))
+    tiny = np.finfo(found.dtype).tiny  # what is smaller may be zero on a device
+    return found if np.isfinite(found) and (found == 0 or abs(found) >= tiny) else None
 
 
 def _converted(number: Array | None, value: ir.Value) -> Array | None:

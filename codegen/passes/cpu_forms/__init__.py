@@ -15,6 +15,7 @@ from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import Rewrite, apply
 from .convolutions import shifted_products
+from .divisions import reciprocal_once
 from .factors import small_cholesky, small_triangular_solve
 from .running import running_loop
 from .sorts import rank_sort
@@ -34,6 +35,7 @@ _REWRITES = tuple(
         ("triangular_solve", small_triangular_solve),
         ("sort", rank_sort),
         ("convolution", shifted_products),
+        ("divide", reciprocal_once),
     )
 )
 

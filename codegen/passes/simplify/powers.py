@@ -6,7 +6,8 @@
             %p = stablehlo.multiply %q, %q
 
 In: `power` with a constant exponent, the same for all elements: whole, up to 8, or down to -8 (of the reciprocal), or
--1/2 (the reciprocal of the square root, with what `power` has at -0.0 and -inf). Integers: exponents from 0 to 8.
+half of an odd number down to -7/2 and up to 7/2 (of the square root or its reciprocal, with what `power` has at -0.0 and
+-inf), but for 1/2, which XLA does. Integers: exponents from 0 to 8.
 Precondition: real numbers. Rounding: a product is rounded at each step (at most seven times, each half a unit in the
 last place), `power` once or twice; inf, NaN and signed zeros are as `power` has them.
 """
@@ -24,11 +25,12 @@ from ...ir.values import constant, dtype_of, static_shape
 from ..rewriting import rewrite
 
 _GREATEST = 8
+_HALVES = 7
 
 
 @rewrite("stablehlo.power", exact=False)
 def power_to_multiply(op: ir.Operation) -> ir.Value | None:
-    """A power with a small whole exponent is a product; with exponent -1/2 the reciprocal of the square root."""
+    """A power with a small whole exponent is a product; with half of an odd one a product of square roots."""
     x = op.operands[0]
     exponent = needed(constant(op.operands[1]), "the exponent is not one constant number")
     require(exponent.ndim == 0, "the exponent is not one constant number")
@@ -36,8 +38,11 @@ def power_to_multiply(op: ir.Operation) -> ir.Value | None:
     shape = static_shape(x)
     count = _whole(exponent)
     if count is None:
-        require(float(exponent) == -0.5, f"the exponent {exponent} is not whole")
-        return _reciprocal_root(x, shape)
+        halves = _whole(exponent * 2)
+        wanted = halves is not None and abs(halves) <= _HALVES and halves != 1
+        require(wanted, f"the exponent {exponent} is not whole")
+        assert halves is not None
+        return _power_of_root(x, halves, shape)
     if dtype_of(x).kind in "iu":
         require(count >= 0, f"integers with the exponent {count}")
     require(abs(count) <= _GREATEST, f"the exponent {count} is beyond {_GREATEST}")
@@ -70,9 +75,11 @@ def _power(x: ir.Value, count: int) -> ir.Value:
         square = stablehlo.multiply(square, square)
 
 
-def _reciprocal_root(x: ir.Value, shape: tuple[int, ...]) -> ir.Value:
-    """`power` has inf for -0.0, where 1/sqrt has -inf, and 0 for -inf, where it has NaN."""
+def _power_of_root(x: ir.Value, halves: int, shape: tuple[int, ...]) -> ir.Value:
+    """x^(halves/2); `power` has 0 or inf for -0.0 and for -inf, where a square root has -0.0 and NaN."""
     root = stablehlo.abs(stablehlo.sqrt(x))
-    inverse = stablehlo.divide(full_like(x, 1, shape), root)
+    if halves < 0:
+        root = stablehlo.divide(full_like(x, 1, shape), root)
     lowest = ops.compare("EQ", x, full_like(x, -math.inf, shape))
-    return stablehlo.select(lowest, full_like(x, 0, shape), inverse)
+    at_lowest = full_like(x, 0 if halves < 0 else math.inf, shape)
+    return stablehlo.select(lowest, at_lowest, _power(root, abs(halves)))
