@@ -61,6 +61,12 @@ def cases(quick: bool) -> dict[str, Case]:
         residual = jax.nn.sigmoid(a[:, None] - x[None, :]) - b[:, None]
         return [residual.sum(0), residual.sum(1)]
 
+    def padded(x: jax.Array, count: int) -> jax.Array:
+        size = x.size // count
+        parts = [jnp.tanh(x[i * size : (i + 1) * size]) for i in range(count)]
+        pads = [jnp.pad(part, (i * size, x.size - (i + 1) * size)) for i, part in enumerate(parts)]
+        return sum(pads[1:], pads[0])
+
     found: dict[str, Case] = {}
     for rows, columns in ((100, 5), (1000, 20), (200, 200), (10_000, 20)):
         x = array(rows, columns)
@@ -90,6 +96,11 @@ def cases(quick: bool) -> dict[str, Case]:
         name = f"shifted_products: {batch} x {size}, {taps} elements"
         found[name] = convolution, [array(batch, 1, size), array(1, 1, taps)]
     found["shifted_products: 32 x 32, 5 x 5 elements"] = convolution, [array(1, 1, 32, 32), array(1, 1, 5, 5)]
+    for size in (50, 1000, 10_000):
+        found[f"reciprocal_once: {size} by a number"] = (lambda s, x: x / s[0]), [array(3), array(size)]
+    found["reciprocal_once: 200 x 20 by 20"] = (lambda s, x: x / s), [array(20), array(200, 20)]
+    for count, size in ((20, 3), (93, 10)):
+        found[f"pads_in_kernel: {count} of {size}"] = partial(padded, count=count), [array(count * size)]
     return dict(list(found.items())[::5]) if quick else found
 
 
@@ -128,7 +139,7 @@ def run(quick: bool, progress: Callable[[str], None], only: Iterable[str] = ()) 
             # For the CPU, JAX lowers factorizations to LAPACK's calls, which hlograph does after this pass.
             text = jax.jit(repeated(function)).trace(*arguments).lower(lowering_platforms=("tpu",)).as_text()
         before = Program.parse(text).run_passes(["inline", "canonicalize", "cse"])
-        passes = {"as written": "cse", "forms": "cpu_forms"}
+        passes = {"as written": "cse", "forms": "cpu_forms{kernels=true}"}
         programs = {which: before.run_passes([passes[which.partition(",")[0]]]) for which in COLUMNS}
         if programs["forms"].text == before.text:
             raise AssertionError(f"{name}: nothing was rewritten")

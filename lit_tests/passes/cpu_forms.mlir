@@ -130,3 +130,19 @@ module @convolution {
     return %y : tensor<1x1x46xf64>
   }
 }
+
+// -----
+
+// A quotient by one number is a product with its reciprocal, scaled where that would be too small.
+// CHECK-LABEL: module @quotient
+// CHECK: [[SCALE:%[^ ]+]] = stablehlo.select
+// CHECK: [[SCALED:%[^ ]+]] = stablehlo.multiply %arg1, [[SCALE]] : tensor<f64>
+// CHECK: stablehlo.divide {{%[^ ]+}}, [[SCALED]] : tensor<f64>
+// CHECK-NOT: stablehlo.divide
+module @quotient {
+  func.func @main(%x: tensor<40xf64>, %s: tensor<f64>) -> tensor<40xf64> {
+    %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f64>) -> tensor<40xf64>
+    %q = stablehlo.divide %x, %b : tensor<40xf64>
+    return %q : tensor<40xf64>
+  }
+}

@@ -2,9 +2,9 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass power_to_multiply --explain power_to_multiply 2>&1 | filecheck %s
 
-// CHECK-COUNT-4: power_to_multiply: {{.*}}: rewritten
+// CHECK-COUNT-5: power_to_multiply: {{.*}}: rewritten
 // CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent is not one constant number
-// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 2.5 is not whole
+// CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 2.25 is not whole
 // CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 0.5 is not whole
 // CHECK-NEXT: power_to_multiply: {{.*}}: left alone: the exponent 9 is beyond 8
 // CHECK-NEXT: power_to_multiply: {{.*}}: left alone: integers with the exponent -1
@@ -69,6 +69,26 @@ module @inverse_root {
 
 // -----
 
+// A power of the square root; the exponent is the difference of two constants.
+module @half {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %a = stablehlo.constant dense<2.5> : tensor<f32>
+    %b = stablehlo.constant dense<1.0> : tensor<f32>
+    %e = stablehlo.subtract %a, %b : tensor<f32>
+    %c = stablehlo.broadcast_in_dim %e, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %p = stablehlo.power %x, %c : tensor<4xf32>
+    return %p : tensor<4xf32>
+  }
+}
+// CHECK-LABEL: module @half
+// CHECK: [[ROOT:%[^ ]+]] = stablehlo.sqrt %arg0
+// CHECK: [[SIZE:%[^ ]+]] = stablehlo.abs [[ROOT]]
+// CHECK: [[SQUARE:%[^ ]+]] = stablehlo.multiply [[SIZE]], [[SIZE]]
+// CHECK: stablehlo.multiply [[SIZE]], [[SQUARE]]
+// CHECK: stablehlo.select
+
+// -----
+
 module @unknown {
   func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %p = stablehlo.power %x, %y : tensor<4xf32>
@@ -82,7 +102,7 @@ module @unknown {
 
 module @fraction {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %c = stablehlo.constant dense<2.5> : tensor<4xf32>
+    %c = stablehlo.constant dense<2.25> : tensor<4xf32>
     %p = stablehlo.power %x, %c : tensor<4xf32>
     return %p : tensor<4xf32>
   }

@@ -191,7 +191,8 @@ class CpuPlanner:
         options, notes = self.options, [f"client: {'synchronous' if self.synchronous else 'JAX'}"]
         with steps.module.context:
             if options.forms:
-                _note(notes, steps.run("cpu_forms"))
+                kernels = options.regions and not _too_long(cpu_regions.Work.of(steps.module))
+                _note(notes, steps.run(f"cpu_forms{{kernels={str(kernels).lower()}}}"))
             platform()
             made = None
             if options.math:

@@ -6,45 +6,52 @@
 In: a module with static shapes that is about to be compiled for the CPU; never one that is stored, or for another
 device. Runs before `device_linalg`, which takes the factorizations that are left. Out: the module with this package's
 rewrites applied; each one's file shows what it does, its preconditions and what it does to rounding. Decision to know:
-a rewrite, and each number in it, is here because `benchmarks/cpu_forms.py` shows that it pays.
+a rewrite, and each number in it, is here because `benchmarks/cpu_forms.py` shows that it pays. Some pay only within the
+kernels that `cpu_regions` makes.
 """
 
 from __future__ import annotations
 
 from ...ir.bindings import ir
 from ..report import Report
-from ..rewriting import Rewrite, apply
+from ..rewriting import Rewrite, RewriteFunction, apply
 from .convolutions import shifted_products
 from .divisions import reciprocal_once
 from .factors import small_cholesky, small_triangular_solve
+from .pads import PADS, pads_in_kernel
 from .running import running_loop
 from .sorts import rank_sort
 from .sums import sum_to_dot
 
-_REWRITES = tuple(
-    Rewrite(
-        name=function.__name__,
-        line=(function.__doc__ or "").split("\n")[0],
-        roots=(f"stablehlo.{root}",),
-        function=function,
-    )
-    for root, function in (
-        ("reduce", sum_to_dot),
-        ("reduce_window", running_loop),
-        ("cholesky", small_cholesky),
-        ("triangular_solve", small_triangular_solve),
-        ("sort", rank_sort),
-        ("convolution", shifted_products),
-        ("divide", reciprocal_once),
-    )
-)
 
-NAMES = tuple(rewrite.name for rewrite in _REWRITES)
+def _rewrite(root: str, function: RewriteFunction) -> Rewrite:
+    line = (function.__doc__ or "").split("\n")[0]
+    return Rewrite(name=str(function.__name__), line=line, roots=(f"stablehlo.{root}",), function=function)
+
+
+_REWRITES = (
+    _rewrite("reduce", sum_to_dot),
+    _rewrite("reduce_window", running_loop),
+    _rewrite("cholesky", small_cholesky),
+    _rewrite("triangular_solve", small_triangular_solve),
+    _rewrite("sort", rank_sort),
+    _rewrite("convolution", shifted_products),
+    _rewrite("divide", reciprocal_once),
+)
+_IN_KERNELS = (_rewrite("add", pads_in_kernel),)
+
+NAMES = tuple(rewrite.name for rewrite in (*_REWRITES, *_IN_KERNELS))
 
 # Without one of these ops there is nothing to do.
-TRIGGERS = frozenset(root for rewrite in _REWRITES for root in rewrite.roots)
+TRIGGERS = frozenset(PADS).union(*(rewrite.roots for rewrite in _REWRITES))
 
 
-def run(module: ir.Module, report: Report) -> None:
-    """The pass."""
-    apply(module, _REWRITES, report)
+def run(module: ir.Module, report: Report, *, kernels: bool = False) -> None:
+    """The pass.
+
+    Args:
+        module: is changed in place.
+        report: takes note of each op.
+        kernels: whether it will consist of kernels of many ops.
+    """
+    apply(module, (*_REWRITES, *(_IN_KERNELS if kernels else ())), report)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,28 @@ _FEW, _ELEMENTS, _SINGLE = 7, 4096, 256
 @rewrite("stablehlo.add", exact=True)
 def sum_of_pads(op: ir.Operation) -> ir.Value | None:
     """A sum of pads with disjoint support is a concatenate."""
+    return joined_pads(op, _is_faster)
+
+
+def _is_faster(boxes: Collection[Box], shape: tuple[int, ...]) -> None:
+    """Refuses what XLA computes faster as a sum."""
+    single = all(stop - start == 1 for box in boxes for start, stop in box)
+    require(
+        len(boxes) <= _FEW or math.prod(shape) >= (_SINGLE if single else _ELEMENTS),
+        f"a sum of {len(boxes)} pads of only {math.prod(shape)} elements, which XLA computes in one kernel",
+    )
+
+
+def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, ...]], object]) -> ir.Value | None:
+    """The concatenate in an add's place; None where it is no sum of pads.
+
+    Args:
+        op: the add.
+        check: is called with where the pads are, and with the shape of the sum.
+
+    Raises:
+        Refused: by `check`, or because of the pads.
+    """
     if _inner(op):
         return None
     pads, others = _terms(op)
@@ -69,11 +91,7 @@ def sum_of_pads(op: ir.Operation) -> ir.Value | None:
             f"{len(others)} terms are no pads, and up to {most} pads fill the same places: to add them in another "
             "order changes rounding",
         )
-    single = all(stop - start == 1 for box in found for start, stop in box)
-    require(
-        len(found) <= _FEW or math.prod(shape) >= (_SINGLE if single else _ELEMENTS),
-        f"a sum of {len(found)} pads of only {math.prod(shape)} elements, which XLA computes in one kernel",
-    )
+    check(found, shape)
     parts = [Part(functools.reduce(stablehlo.add, values), box) for box, values in found.items()]
     made = _assemble(parts, 0, tuple((0, size) for size in shape), padding)
     if keeps_bits() and not np.signbit(padding):

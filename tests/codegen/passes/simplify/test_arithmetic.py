@@ -23,7 +23,7 @@ def power(exponent: str, kind: str = "f32") -> str:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("exponent", [*range(-8, 9), -0.5])
+@pytest.mark.parametrize("exponent", [*range(-8, 9), -0.5, -1.5, -3.5, 1.5, 2.5, 3.5])
 def test_powers(exponent):
     """NumPy's float32 power is the libm's; infinities, zeros and their signs are as it has them."""
     x = np.array(SPECIAL, np.float32)
@@ -32,7 +32,7 @@ def test_powers(exponent):
     found = rewritten(power(f"{float(exponent)}"))
     assert found.applied == {"power_to_multiply": 1}
     evaluations = [found.program.interpret(x)[0]]
-    if exponent in (-0.5, -3, 7):
+    if exponent in (-0.5, -1.5, 2.5, -3, 7):
         evaluations += as_arrays(found.program.compile(optimize="none")(x))
     for result in evaluations:
         np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-38)
@@ -41,6 +41,26 @@ def test_powers(exponent):
         if exponent > 0:  # below, XLA and NumPy may flush what is denormal
             zero = x == 0
             np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize(
+    ("op", "exponent"), [("add", -1), ("subtract", -5), ("multiply", -6)], ids=["add", "subtract", "multiply"]
+)
+def test_exponents_that_are_computed_from_constants(op, exponent):
+    """As gradients of powers have them."""
+    text = f"""func.func @main(%x: tensor<13xf64>) -> tensor<13xf64> {{
+  %a = stablehlo.constant dense<-3.0> : tensor<1xf32>
+  %b = stablehlo.constant dense<2.0> : tensor<1xf32>
+  %e = stablehlo.{op} %a, %b : tensor<1xf32>
+  %s = stablehlo.broadcast_in_dim %e, dims = [0] : (tensor<1xf32>) -> tensor<13xf32>
+  %c = stablehlo.convert %s : (tensor<13xf32>) -> tensor<13xf64>
+  %p = stablehlo.power %x, %c : tensor<13xf64>
+  return %p : tensor<13xf64>
+}}"""
+    found = rewritten(text)
+    assert found.applied == {"power_to_multiply": 1}
+    x = np.linspace(0.5, 2, 13)
+    np.testing.assert_allclose(found.program.interpret(x)[0], x ** float(exponent), rtol=1e-14)
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 5, 8])
