@@ -107,11 +107,11 @@ def _computed(op: ir.Operation) -> Array | None:
     """Arithmetic on two numbers that are no results of arithmetic themselves, so that long chains are not followed."""
     if any(getattr(owner(unspread(operand)), "name", "") in _ARITHMETIC for operand in op.operands):
         return None
-    numbers = [constant(operand) for operand in op.operands]
-    if any(number is None or number.ndim or number.dtype.char not in "fd" for number in numbers):
+    one, other = (constant(operand) for operand in op.operands)
+    if one is None or other is None or one.ndim or other.ndim or one.dtype.char not in "fd":
         return None
     with np.errstate(all="ignore"):
-        found = np.asarray(_ARITHMETIC[op.name](*numbers))
+        found = np.asarray(_ARITHMETIC[op.name](one, other))
     tiny = np.finfo(found.dtype).tiny  # what is smaller may be zero on a device
     return found if np.isfinite(found) and (found == 0 or abs(found) >= tiny) else None
 

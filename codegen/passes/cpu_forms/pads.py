@@ -3,10 +3,10 @@
     before  %s = stablehlo.add %p, %q : tensor<984xf64>     // and so on: 93 pads
     after   %s = stablehlo.concatenate %a, %b, ...
 
-In: what `simplify`'s `sum_of_pads` takes, which leaves sums of many pads and few elements alone: as kernels of their own
-the parts of a concatenate take longer to start than a sum of pads to look at each element once for each pad. Within a
-kernel they are loops, one behind the other: the gradient of a model with 93 parameters and 984 elements takes 8 us, 53
-as a sum. Preconditions and rounding: as there.
+In: what `simplify`'s `sum_of_pads` takes, which leaves sums of many pads and few elements alone: as kernels of their
+own the parts of a concatenate take longer to start than a sum of pads to look at each element once for each pad. Within
+a kernel they are loops, one behind the other: the gradient of a model with 93 parameters and 984 elements takes 8 us,
+53 as a sum. Preconditions and rounding: as there.
 """
 
 from __future__ import annotations

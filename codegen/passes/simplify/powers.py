@@ -6,8 +6,8 @@
             %p = stablehlo.multiply %q, %q
 
 In: `power` with a constant exponent, the same for all elements: whole, up to 8, or down to -8 (of the reciprocal), or
-half of an odd number down to -7/2 and up to 7/2 (of the square root or its reciprocal, with what `power` has at -0.0 and
--inf), but for 1/2, which XLA does. Integers: exponents from 0 to 8.
+half of an odd number from -7/2 to 7/2 (of the square root or its reciprocal, with what `power` has at -0.0 and -inf),
+but for 1/2, which XLA does. Integers: exponents from 0 to 8.
 Precondition: real numbers. Rounding: a product is rounded at each step (at most seven times, each half a unit in the
 last place), `power` once or twice; inf, NaN and signed zeros are as `power` has them.
 """

@@ -34,7 +34,7 @@ def test_what_libraries_are_better_at_stays():
 
 
 def test_options():
-    with pytest.raises(PassError, match="cpu_forms.*size"):
+    with pytest.raises(PassError, match=r"cpu_forms.*size"):
         Program.parse(TEXT).run_passes(["cpu_forms{size=3}"])
 
 
