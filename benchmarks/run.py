@@ -56,11 +56,12 @@ BENCHMARKS = (
     "small_models",
     "small_model_remedies",
     "small_loops",
+    "samplers",
     "fixed_functions",
     "host_calls",
     "ops",
 )
-LONG = ("stability", "ops", "blocks")  # only where it is asked for
+LONG = ("stability", "ops", "blocks", "samplers")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 
