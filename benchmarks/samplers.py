@@ -5,12 +5,12 @@
 
 calls     value and gradient, NumPy arrays in and out, through Python: hlograph's function and mode, PyTensor's JAX and
           Numba modes, whose functions trust their inputs; interleaved.
-pointers  the same as C functions, called in a loop in C where there is a compiler, else by ctypes: hlograph's and the one
-          that nutpie makes with Numba; and hlograph's from two threads at once.
-first     from the graph to the first result, and the most memory that the process had, each in a process of its own with
-          empty caches. PyMC has made the graph, and the libraries are imported, before the clock starts.
-runs      nutpie, 4 chains on 2 cores, in a process of its own with empty caches: from the model to the compiled model, to
-          the first draw, to the last one.
+pointers  the same as C functions, called in a loop in C where there is a compiler, else by ctypes: hlograph's and the
+          one that nutpie makes with Numba; and hlograph's from two threads at once.
+first     from the graph to the first result, and the most memory that the process had, each in a process of its own
+          with empty caches. PyMC has made the graph, and the libraries are imported, before the clock starts.
+runs      nutpie, 4 chains on 2 cores, in a process of its own with empty caches: from the model to the compiled model,
+          to the first draw, to the last one.
 
 `--quick` of `run.py` takes three models, and leaves out Numba and the runs.
 """
@@ -31,6 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -280,15 +281,9 @@ def most_memory() -> float:
 
 def _import(peer: str) -> None:
     """What a peer imports when it first compiles."""
-    import pytensor.sparse  # noqa: F401
-
-    import hlograph.pytensor
-
-    _ = hlograph.function
-    if peer == JAX:
-        import pytensor.link.jax.dispatch
-    if peer == NUMBA:
-        import pytensor.link.numba.dispatch
+    own = {JAX: ("pytensor.link.jax.dispatch",), NUMBA: ("numba", "pytensor.link.numba.dispatch")}.get(peer, ())
+    for name in ("pytensor.sparse", "hlograph.pytensor", "hlograph.runtime.function", *own):
+        import_module(name)
 
 
 def measure_run(backend: str, name: str, draws: int) -> dict[str, float]:
