@@ -24,42 +24,48 @@ from ..ir.attributes import dot_numbers
 from ..ir.bindings import ir
 from ..ir.values import dtype_of, sizes_of
 from ..ir.walk import symbol_of, walk
-from .cpu_regions import SMALL_CALL
 from .report import Report
 
 TARGET = "hlograph_gemm"
 OPS = frozenset({"stablehlo.dot_general"})
 
+_SMALL_CALL = 'xla_cpu_small_call = "true"'
 _TYPED_FFI = 4
 _TINY = 8  # multiplications that XLA always writes out
 
 
 def run(module: ir.Module, report: Report) -> None:
     """The pass."""
-    with module.context:
-        small = ir.Attribute.parse(SMALL_CALL)
-    everything = walk(module)
-    functions = {symbol_of(op): op for op in everything if op.name == "func.func"}
-    called = {
-        ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        for op in everything
-        if op.name == "func.call" and _has(op, "mhlo.frontend_attributes", small)
-    }
-    kernels = {op for symbol in called for op in walk(functions[symbol])}
-    for dot in [op for op in everything if op.name in OPS and op not in kernels]:
+    inside = _in_kernels(module)
+    for dot in [op for op in walk(module) if op.name in OPS and op not in inside]:
         reason = _refusal(dot)
         if reason:
             report.refused(dot, reason)
             continue
         with module.context, dot.location, ir.InsertionPoint(dot):
             product = _product(dot)
+        report.applied(dot, result=f"a call of {TARGET}")
         dot.results[0].replace_all_uses_with(product)
         dot.erase()
-        report.applied(product.owner, result=f"a call of {TARGET}")
 
 
-def _has(op: ir.Operation, name: str, attribute: ir.Attribute) -> bool:
-    return name in op.attributes and op.attributes[name] == attribute
+def _in_kernels(module: ir.Module) -> set[ir.Operation]:
+    """What XLA:CPU compiles into kernels of many ops, functions that these call included."""
+    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    calls = [op for op in walk(module) if op.name == "func.call"]
+    found: set[ir.Operation] = set()
+    left = [op for op in calls if _is_small(op)]
+    while left:
+        callee = functions[ir.FlatSymbolRefAttr(left.pop().attributes["callee"]).value]
+        if callee not in found:
+            found |= {callee, *walk(callee)}
+            left += [op for op in calls if op in found]
+    return found
+
+
+def _is_small(call: ir.Operation) -> bool:
+    name = "mhlo.frontend_attributes"
+    return name in call.attributes and _SMALL_CALL in str(call.attributes[name])
 
 
 class _Axes:
@@ -106,6 +112,8 @@ def _refusal(dot: ir.Operation) -> str:
         return "it has no elements"
     if min(rows, columns) == 1 and not left.batch:
         return "XLA has a kernel for a matrix and a vector"
+    if depth == 1:
+        return "it is a product of elements"
     if rows * columns * depth <= _TINY:
         return "XLA writes out products that are so small"
     return ""
@@ -116,7 +124,7 @@ def _product(dot: ir.Operation) -> ir.Value:
     a, a_transposed = left.matrix(left.free, left.contracted)
     b, b_transposed = right.matrix(right.contracted, right.free)
     shape = [*sizes_of(a)[:-2], left.count(left.free), right.count(right.free)]
-    config = {"left": ir.BoolAttr.get(a_transposed), "right": ir.BoolAttr.get(b_transposed)}
+    config: dict[str, ir.Attribute] = {"left": ir.BoolAttr.get(a_transposed), "right": ir.BoolAttr.get(b_transposed)}
     layout = ir.DenseIntElementsAttr.get(np.arange(len(shape))[::-1].astype(np.int64), type=ir.IndexType.get())
     product = ops.custom_call(
         TARGET,

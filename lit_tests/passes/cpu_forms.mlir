@@ -99,6 +99,23 @@ module @medium {
 
 // -----
 
+// One matrix for all of a batch is one system.
+module @shared {
+  func.func @main(%l: tensor<1x16x16xf64>, %b: tensor<5x16x2xf64>) -> tensor<5x16x2xf64> {
+    %a = stablehlo.broadcast_in_dim %l, dims = [0, 1, 2] : (tensor<1x16x16xf64>) -> tensor<5x16x16xf64>
+    %x = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<5x16x16xf64>, tensor<5x16x2xf64>) -> tensor<5x16x2xf64>
+    return %x : tensor<5x16x2xf64>
+  }
+}
+// CHECK-LABEL: module @shared
+// CHECK: [[A:%[^ ]+]] = stablehlo.reshape %arg0 : (tensor<1x16x16xf64>) -> tensor<16x16xf64>
+// CHECK: [[T:%[^ ]+]] = stablehlo.transpose %arg1, dims = [1, 0, 2] : (tensor<5x16x2xf64>) -> tensor<16x5x2xf64>
+// CHECK: [[B:%[^ ]+]] = stablehlo.reshape [[T]] : (tensor<16x5x2xf64>) -> tensor<16x10xf64>
+// CHECK: "stablehlo.triangular_solve"([[A]], [[B]])
+// CHECK: stablehlo.transpose {{.*}}, dims = [1, 0, 2] : (tensor<16x5x2xf64>) -> tensor<5x16x2xf64>
+
+// -----
+
 // A short sort counts.
 module @sort {
   func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {

@@ -5,6 +5,7 @@ Bits are compared with those of the same executable run by PJRT, values with Num
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 from collections.abc import Iterator
@@ -15,11 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.direct import step_table
 from hlograph.runtime.direct.call import DirectCall, _serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.image import Image
+from hlograph.runtime.direct.native_code import FOLDER
 from hlograph.runtime.direct.steps import Case, CustomCall, DirectCallRefused, Kernel, Sort, While, walk
 
 pytestmark = pytest.mark.skipif(
@@ -190,3 +193,41 @@ def test_functions_that_are_not_known_are_refused() -> None:
 
     with pytest.raises(DirectCallRefused, match="callback"):
         DirectCall.of(compiled(python, [np.ones(3)]), [np.ones(3)])
+
+
+def test_a_gaussian_process_by_its_plan() -> None:
+    """Factorization, solves and products that are too large for a kernel, and their gradients."""
+    n = 40
+    places = np.linspace(0, 4, n)
+    distance = (places[:, None] - places) ** 2
+    observed = np.sin(places)
+
+    def density(scale: Any, noise: Any) -> Any:
+        covariance = jnp.exp(-distance / scale**2) + noise * jnp.eye(n)
+        factor = jnp.linalg.cholesky(covariance)
+        solved = jax.scipy.linalg.solve_triangular(factor, observed, lower=True)
+        return -0.5 * solved @ solved - jnp.log(jnp.diag(factor)).sum() + jnp.trace(covariance @ covariance @ factor)
+
+    def reference(scale: float, noise: float) -> float:
+        covariance = np.exp(-distance / scale**2) + noise * np.eye(n)
+        value = -0.5 * observed @ np.linalg.solve(covariance, observed) - 0.5 * np.linalg.slogdet(covariance)[1]
+        return value + np.trace(covariance @ covariance @ np.linalg.cholesky(covariance))
+
+    function = hlograph.jit(jax.value_and_grad(density, argnums=(0, 1)), cpu="direct", outputs="numpy")
+    scale, noise = np.array(1.3), np.array(0.4)
+    value, slopes = function(scale, noise)
+    (stats,) = function.stats.by_executable
+    assert stats.plan[-1] == "direct call of the kernels"
+    assert any(note.startswith("cpu_products") for note in stats.plan)
+    np.testing.assert_allclose(value, reference(1.3, 0.4), rtol=1e-10)
+    step = 1e-5
+    expected = (reference(1.3 + step, 0.4) - reference(1.3 - step, 0.4)) / (2 * step)
+    np.testing.assert_allclose(slopes[0], expected, rtol=1e-6)
+    expected = (reference(1.3, 0.4 + step) - reference(1.3, 0.4 - step)) / (2 * step)
+    np.testing.assert_allclose(slopes[1], expected, rtol=1e-6)
+
+
+def test_the_stored_machine_code_is_of_its_source() -> None:
+    sources = (FOLDER / "blas" / "gemm.c").read_bytes() + (FOLDER / "native.h").read_bytes()
+    stored = (FOLDER / "blas" / "x86_64.sources").read_text().strip()
+    assert stored == hashlib.sha256(sources).hexdigest(), "make native"

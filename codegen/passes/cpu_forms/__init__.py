@@ -20,6 +20,7 @@ from .divisions import reciprocal_once
 from .factors import small_cholesky, small_triangular_solve
 from .pads import PADS, pads_in_kernel
 from .running import running_loop
+from .solves import shared_solve
 from .sorts import rank_sort
 from .sums import sum_to_dot
 
@@ -33,6 +34,7 @@ _REWRITES = (
     _rewrite("reduce", sum_to_dot),
     _rewrite("reduce_window", running_loop),
     _rewrite("cholesky", small_cholesky),
+    _rewrite("triangular_solve", shared_solve),
     _rewrite("triangular_solve", small_triangular_solve),
     _rewrite("sort", rank_sort),
     _rewrite("convolution", shifted_products),

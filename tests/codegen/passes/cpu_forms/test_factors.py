@@ -106,6 +106,40 @@ def test_triangular_solve(a, b, lower, left, transpose):
     close(found, expected, 1e-12)
 
 
+SHARED = [((3, 3), (6, 3, 2)), ((1, 9, 9), (4, 9, 1)), ((1, 1, 9, 9), (2, 3, 9, 3))]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE"])
+@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
+@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
+@pytest.mark.parametrize(("a", "b"), SHARED)
+def test_one_matrix_for_all_of_a_batch(a, b, lower, left, transpose):
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=a) / a[-1] + 2 * np.eye(a[-1])
+    right = rng.normal(size=b)
+    right = right if left else np.swapaxes(right, -1, -2)
+    spread = (*right.shape[:-2], *a[-2:])
+    s, t = (f"tensor<{'x'.join(map(str, shape))}xf64>" for shape in (a, spread))
+    places = list(range(len(spread) - len(a), len(spread)))
+    head, rest = solve(spread, right.shape, left=left, lower=lower, transpose=transpose).split("{\n", 1)
+    text = f"""{head.replace(f"%a: {t}", f"%m: {s}", 1)} {{
+  %a = stablehlo.broadcast_in_dim %m, dims = {places} : ({s}) -> {t}
+{rest}"""
+    after = rewritten(text, ["cpu_forms"])
+    assert after.applied["shared_solve"] == 1
+    triangle = np.tril(matrix) if lower else np.triu(matrix)
+    triangle = np.swapaxes(triangle, -1, -2) if transpose == "TRANSPOSE" else triangle
+    expected = np.linalg.solve(triangle, right) if left else right @ np.linalg.inv(triangle)
+    (found,) = as_arrays(after.program.interpret(matrix, right))
+    close(found, expected, 1e-11)
+
+
+def test_matrices_that_differ_stay_a_batch():
+    after = rewritten(solve((5, 9, 9), (5, 9, 1)), ["cpu_forms"])
+    assert not after.applied
+
+
 def test_triangular_solve_on_the_device():
     rng = np.random.default_rng(0)
     matrix, right = np.tril(rng.normal(size=(3, 3))) + 3 * np.eye(3), rng.normal(size=(3, 40))

@@ -1,0 +1,61 @@
+// Matrix products are calls of BLAS; what XLA has kernels for, and what is in a kernel of many ops, stays.
+//
+// RUN: %hlograph opt %s --split-input-file --pass cpu_products | filecheck %s
+// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_products{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
+
+// OPTION: hlograph: error: pass 'cpu_products' takes no options
+
+// CHECK-LABEL: module @stack
+// CHECK: [[Y:%[^ ]+]] = stablehlo.custom_call @hlograph_gemm(%arg0, %arg1) {api_version = 4 : i32, backend_config = {left = true, right = false}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>]} : (tensor<3x7x5xf64>, tensor<3x7x4xf64>) -> tensor<3x5x4xf64>
+// CHECK-NEXT: return [[Y]]
+module @stack {
+  func.func public @main(%a: tensor<3x7x5xf64>, %b: tensor<3x7x4xf64>) -> tensor<3x5x4xf64> {
+    %y = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<3x7x5xf64>, tensor<3x7x4xf64>) -> tensor<3x5x4xf64>
+    return %y : tensor<3x5x4xf64>
+  }
+}
+
+// -----
+
+// Several axes are one; an order that is no matrix's is changed.
+// CHECK-LABEL: module @several
+// CHECK: [[T:%[^ ]+]] = stablehlo.transpose %arg0, dims = [0, 2, 1] : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+// CHECK: [[A:%[^ ]+]] = stablehlo.reshape [[T]] : (tensor<2x4x3xf32>) -> tensor<8x3xf32>
+// CHECK: [[Y:%[^ ]+]] = stablehlo.custom_call @hlograph_gemm([[A]], %arg1) {{.*}}left = false, right = true{{.*}} -> tensor<8x6xf32>
+// CHECK: stablehlo.reshape [[Y]] : (tensor<8x6xf32>) -> tensor<2x4x6xf32>
+module @several {
+  func.func public @main(%a: tensor<2x3x4xf32>, %b: tensor<6x3xf32>) -> tensor<2x4x6xf32> {
+    %y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<2x3x4xf32>, tensor<6x3xf32>) -> tensor<2x4x6xf32>
+    return %y : tensor<2x4x6xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @others
+// CHECK-NOT: custom_call
+module @others {
+  func.func public @main(%a: tensor<8x5xf64>, %x: tensor<5xf64>, %n: tensor<5x4xi32>, %e: tensor<5x0xf64>) -> (tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>) {
+    %v = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : (tensor<8x5xf64>, tensor<5xf64>) -> tensor<8xf64>
+    %i = stablehlo.dot_general %n, %n, contracting_dims = [1] x [1] : (tensor<5x4xi32>, tensor<5x4xi32>) -> tensor<5x5xi32>
+    %z = stablehlo.dot_general %a, %e, contracting_dims = [1] x [0] : (tensor<8x5xf64>, tensor<5x0xf64>) -> tensor<8x0xf64>
+    %k = call @kernel(%a) {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}} : (tensor<8x5xf64>) -> tensor<8x8xf64>
+    %o = stablehlo.dot_general %x, %a, contracting_dims = [] x [] : (tensor<5xf64>, tensor<8x5xf64>) -> tensor<5x8x5xf64>
+    return %v, %i, %z, %k, %o : tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>
+  }
+  func.func private @kernel(%a: tensor<8x5xf64>) -> tensor<8x8xf64> {
+    %s = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<8x5xf64>, tensor<8x5xf64>) -> tensor<8x8xf64>
+    return %s : tensor<8x8xf64>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @symbolic
+// CHECK-NOT: custom_call
+module @symbolic {
+  func.func public @main(%a: tensor<?x5xf64>, %b: tensor<5x4xf64>) -> tensor<?x4xf64> {
+    %y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<?x5xf64>, tensor<5x4xf64>) -> tensor<?x4xf64>
+    return %y : tensor<?x4xf64>
+  }
+}
