@@ -230,9 +230,12 @@ native:
 	done
 	@gcc -r -nostdlib -o $(NATIVE)/x86_64.o build/native/*.o
 	@objcopy -R .data -R .bss -R .comment $(NATIVE)/x86_64.o
-	@gcc $(NATIVE_FLAGS) -c $(NATIVE)/blas/gemm.c -o $(NATIVE)/blas/x86_64.o
+	@mkdir -p build/native/blas && for source in $(NATIVE)/blas/*.c; do \
+		gcc $(NATIVE_FLAGS) -c $$source -o build/native/blas/$$(basename $$source .c).o || exit 1; \
+	done
+	@gcc -r -nostdlib -o $(NATIVE)/blas/x86_64.o build/native/blas/*.o
 	@objcopy -R .data -R .bss -R .comment $(NATIVE)/blas/x86_64.o
-	@cat $(NATIVE)/blas/gemm.c $(NATIVE)/native.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/blas/x86_64.sources
+	@cat $(NATIVE)/blas/*.c $(NATIVE)/blas/*.h $(NATIVE)/native.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/blas/x86_64.sources
 	@cat $(NATIVE)/*.c $(NATIVE)/*.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/x86_64.sources
 	@echo "==> $(NATIVE)/x86_64.o"
 

@@ -7,7 +7,7 @@ attributes are not here: `stablehlo.add(x, y)`, `stablehlo.select(p, x, y)`, ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -286,6 +286,24 @@ def custom_call(target: str, type_: ir.Type, operands: Sequence[ir.Value], **att
     named = {"call_target_name": ir.StringAttr.get(target), **attributes}
     made = ir.Operation.create("stablehlo.custom_call", results=[type_], operands=list(operands), attributes=named)
     return made.results[0]
+
+
+def typed_call(target: str, type_: ir.Type, operands: Sequence[ir.Value], flags: Mapping[str, bool]) -> ir.Value:
+    """A call by XLA's typed foreign function interface, of arrays in row-major order."""
+
+    def layout(of: ir.Type) -> ir.Attribute:
+        rank = ir.RankedTensorType(of).rank
+        return ir.DenseIntElementsAttr.get(np.arange(rank, dtype=np.int64)[::-1].copy(), type=ir.IndexType.get())
+
+    return custom_call(
+        target,
+        type_,
+        operands,
+        api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+        backend_config=ir.DictAttr.get({name: ir.BoolAttr.get(flag) for name, flag in flags.items()}),
+        operand_layouts=ir.ArrayAttr.get([layout(value.type) for value in operands]),
+        result_layouts=ir.ArrayAttr.get([layout(type_)]),
+    )
 
 
 def optimization_barrier(values: Sequence[ir.Value]) -> list[ir.Value]:

@@ -30,7 +30,6 @@ TARGET = "hlograph_gemm"
 OPS = frozenset({"stablehlo.dot_general"})
 
 _SMALL_CALL = 'xla_cpu_small_call = "true"'
-_TYPED_FFI = 4
 _TINY = 8  # multiplications that XLA always writes out
 
 
@@ -124,15 +123,6 @@ def _product(dot: ir.Operation) -> ir.Value:
     a, a_transposed = left.matrix(left.free, left.contracted)
     b, b_transposed = right.matrix(right.contracted, right.free)
     shape = [*sizes_of(a)[:-2], left.count(left.free), right.count(right.free)]
-    config: dict[str, ir.Attribute] = {"left": ir.BoolAttr.get(a_transposed), "right": ir.BoolAttr.get(b_transposed)}
-    layout = ir.DenseIntElementsAttr.get(np.arange(len(shape))[::-1].astype(np.int64), type=ir.IndexType.get())
-    product = ops.custom_call(
-        TARGET,
-        ops.tensor_type(a, shape),
-        [a, b],
-        api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), _TYPED_FFI),
-        backend_config=ir.DictAttr.get(config),
-        operand_layouts=ir.ArrayAttr.get([layout, layout]),
-        result_layouts=ir.ArrayAttr.get([layout]),
-    )
+    flags = {"left": a_transposed, "right": b_transposed}
+    product = ops.typed_call(TARGET, ops.tensor_type(a, shape), [a, b], flags)
     return ops.reshape(product, sizes_of(dot.results[0]))

@@ -163,6 +163,7 @@ _TABLE = (
     _ours("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
     _ours("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
     _ours("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
+    _ours("cpu_factors", "Cholesky factors and triangular solves as calls of BLAS, for calls without PJRT"),
     _ours("cpu_products", "matrix products as calls of BLAS, for calls without PJRT"),
     _mlir("canonicalize", "MLIR: fold, simplify, remove dead code"),
     _mlir("cse", "MLIR: common subexpression elimination"),

@@ -1,8 +1,8 @@
-"""Matrix products that PJRT and direct calls compute by the same code: a function of ours that calls BLAS.
+"""Linear algebra that PJRT and direct calls compute by the same code: functions of ours that call BLAS and LAPACK.
 
-In: `native/blas/gemm.c`, compiled by `make native`, and SciPy's BLAS, whose functions' addresses SciPy gives out. Out:
-the function behind `custom_call @hlograph_gemm`, registered with XLA. It is for modules that this process compiles
-(the pass `cpu_products`): saved ones never have it.
+In: `native/blas/*.c`, compiled by `make native`, and SciPy's BLAS and LAPACK, whose functions' addresses SciPy gives
+out. Out: the functions behind `custom_call @hlograph_gemm` and others, registered with XLA. They are for modules that
+this process compiles (the passes `cpu_products` and `cpu_factors`): saved ones never have them.
 """
 
 from __future__ import annotations
@@ -13,44 +13,48 @@ from functools import cache
 import jax
 
 from ...codegen.ir.jax_compat import capsule_address
-from ...codegen.passes.cpu_products import TARGET as TARGET
+from ...codegen.passes import cpu_factors, cpu_products
 from .native_code import FOLDER
 from .object_code import ObjectCode
 from .steps import DirectCallRefused
 
+TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
+_FUNCTIONS = ("sgemm", "dgemm", "strsm", "dtrsm", "spotrf", "dpotrf")
 _OBJECT = FOLDER / "blas" / "x86_64.o"
 
 
 @cache
 def register() -> str:
-    """Makes the function known to XLA in this process; "", or why it cannot be had."""
+    """Makes the functions known to XLA in this process; "", or why they cannot be had."""
     try:
-        function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address())
-        jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(function), platform="cpu")
+        for target in TARGETS:
+            function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(target))
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")
     except (DirectCallRefused, jax.errors.JaxRuntimeError) as error:
         return str(error)
     return ""
 
 
-def address() -> int:
-    """Of the function.
+def address(target: str) -> int:
+    """Of a function.
 
     Raises:
         DirectCallRefused: the machine code cannot be loaded, or SciPy has no BLAS to give.
     """
-    return _code().address(TARGET)
+    return _code().address(target)
 
 
 @cache
 def _code() -> ObjectCode:
     try:
-        from scipy.linalg import cython_blas
+        from scipy.linalg import cython_blas, cython_lapack
 
-        given = {f"hlograph_{name}": capsule_address(cython_blas.__pyx_capi__[name]) for name in ("sgemm", "dgemm")}
+        known = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
+        given = {f"hlograph_{name}": capsule_address(known[name]) for name in _FUNCTIONS}
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
     try:
         data = _OBJECT.read_bytes()
     except OSError as error:
         raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
-    return ObjectCode([data], (), given)
+    return ObjectCode([data], ("memcpy",), given)

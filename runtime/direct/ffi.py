@@ -94,8 +94,8 @@ class CallFrames:
 
 def _address(target: str) -> int:
     """The function behind a name."""
-    if target == blas.TARGET:
-        return blas.address()
+    if target in blas.TARGETS:
+        return blas.address(target)
     if target not in lapack_handlers():
         raise DirectCallRefused(f"{target} is a function that is not known to do without XLA's runtime")
     initialize_lapack()

@@ -26,7 +26,7 @@ from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
 from ...codegen.ir.types import numpy_dtype
 from ...codegen.ir.walk import main_function, walk
-from ...codegen.passes import cpu_products, cpu_regions, run
+from ...codegen.passes import cpu_factors, cpu_products, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
@@ -193,6 +193,10 @@ class CpuPlanner:
             if options.forms:
                 kernels = options.regions and not _too_long(cpu_regions.Work.of(steps.module))
                 _note(notes, steps.run(f"cpu_forms{{kernels={str(kernels).lower()}}}"))
+            direct = self._direct(steps, notes)
+            by_blas = direct and (options.direct or not _threads_help(cpu_regions.Work.of(steps.module)))
+            if by_blas:
+                _by_blas(steps, notes, "cpu_factors", cpu_factors.OPS)
             platform()
             made = None
             if options.math:
@@ -208,9 +212,10 @@ class CpuPlanner:
             if options.regions:
                 note, unsure = _regions(steps, work, options, compile_with)
                 notes.append(note)
-            direct = self._direct(steps, notes)
-            if direct and (options.direct or not _too_long(work)):
-                _without_libraries(steps, notes, compile_with)
+            if by_blas:
+                _by_blas(steps, notes, "cpu_products", cpu_products.OPS)
+                if forms_one_kernel(_ONE_KERNEL):
+                    compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
         unsure = unsure and not (direct and options.direct)
         return Decisions(compile_with, outputs, places, direct, unsure, tuple(notes))
@@ -293,35 +298,31 @@ def _regions(
     return f"{count} region{'s' * (count > 1)} of one kernel each", loops or count > 1
 
 
-def _without_libraries(steps: Steps, notes: list[str], compile_with: dict[str, Any]) -> None:
-    """Has BLAS called for products that XLA leaves to a library of its own, which a direct call cannot."""
-    why_not = blas.register() if steps.has(cpu_products.OPS) else ""
+def _by_blas(steps: Steps, notes: list[str], spec: str, ops: Collection[str]) -> None:
+    """Has functions of ours called where XLA would call a library that a direct call cannot, or less well."""
+    if not steps.has(ops):
+        return
+    why_not = blas.register()
     if why_not:
-        notes.append(f"products stay in XLA's library: {why_not}")
-    elif steps.has(cpu_products.OPS):
-        _note(notes, steps.run("cpu_products"))
-    if forms_one_kernel(_ONE_KERNEL):
-        compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
+        notes.append(f"no {spec}: {why_not}")
+    else:
+        _note(notes, steps.run(spec))
 
 
 def _too_long(work: cpu_regions.Work) -> str:
     """Why starting kernels is none of a program's troubles; "" where it may be."""
-    if work.elements > WORK:
-        return f"{work.elements:,} elements are computed, and XLA's threads help"
     if work.library > LIBRARY:
         return f"{work.library:,} multiplications in libraries take much longer than what regions save"
+    return _threads_help(work)
+
+
+def _threads_help(work: cpu_regions.Work) -> str:
+    """Why XLA should have its threads and its libraries; "" where it need not."""
+    if work.elements > WORK:
+        return f"{work.elements:,} elements are computed, and XLA's threads help"
     if work.largest >= cpu_regions.LARGE:
         return f"XLA's threads and libraries help with an array of {work.largest:,} elements"
     return ""
-
-
-def may_run_forever(program: Program) -> bool:
-    """Whether a loop of a static program could go on for ever with other arguments than the user's."""
-    if "stablehlo.while" not in program.op_counts():
-        return False
-    source = clone_bytes(program.to_bytecode())
-    with source.context:
-        return _may_run_forever(source)
 
 
 def _may_run_forever(source: Any) -> bool:

@@ -27,6 +27,8 @@ FREE = frozenset({"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_i
 # CHLO ops are written as so many StableHLO ops.
 _WEIGHTS = {"chlo.lgamma": 90, "chlo.digamma": 80, "chlo.polygamma": 400, "chlo.zeta": 300, "chlo.erf_inv": 60}
 
+# Targets of calls of LAPACK and BLAS.
+_LIBRARIES = ("lapack_", "hlograph_")
 # Multiplications of a dot that a kernel computes as fast as the library does.
 DOT = 1 << 13
 DOT_NARROW = 1 << 15  # few products to each sum
@@ -65,7 +67,7 @@ class Work:
                 dot = Dot.of(op)
                 library += dot.work if dot.work > dot.limit else 0
                 total += min(dot.work, dot.limit) if outside else 0
-            elif "lapack" in call_target(op) and len(op.operands):
+            elif call_target(op).startswith(_LIBRARIES) and len(op.operands):
                 library += elements * max(ir.RankedTensorType(op.operands[0].type).shape[-2:], default=0)
             elif op.name in _INSIDE and op.name not in FREE and op.name not in _MOVES:
                 largest = max(largest, elements)

@@ -1,0 +1,110 @@
+// BLAS and LAPACK for matrices by rows: those by columns are their transposes.
+#include "blas.h"
+
+#define GEMM(name, type)                                                                                              \
+    void name(                                                                                                        \
+        const char *, const char *, const int *, const int *, const int *, const type *, const type *, const int *,  \
+        const type *, const int *, const type *, type *, const int *                                                 \
+    )
+#define TRSM(name, type)                                                                                              \
+    void name(                                                                                                        \
+        const char *, const char *, const char *, const char *, const int *, const int *, const type *, const type *, \
+        const int *, type *, const int *                                                                              \
+    )
+#define POTRF(name, type) void name(const char *, const int *, type *, const int *, int *)
+
+GEMM(hlograph_sgemm, float);
+GEMM(hlograph_dgemm, double);
+TRSM(hlograph_strsm, float);
+TRSM(hlograph_dtrsm, double);
+POTRF(hlograph_spotrf, float);
+POTRF(hlograph_dpotrf, double);
+
+void *refuse(const frame *f, const char *message) {
+    error arguments = {sizeof(error), 0, message, INVALID_ARGUMENT};
+    return f->api->error(&arguments);
+}
+
+int is_question(const frame *f) {
+    if (!f->extension || f->extension->type != METADATA) return 0;
+    metadata *known = ((metadata_extension *)f->extension)->metadata;
+    known->version.major = f->api->version.major;
+    known->version.minor = f->api->version.minor;
+    known->traits = 0;
+    return 1;
+}
+
+static int is_stack(const buffer *b, const buffer *like) {
+    if (b->type != like->type || b->rank != like->rank || b->rank < 2) return 0;
+    for (int64_t axis = 0; axis < b->rank; axis++)
+        if (b->dims[axis] < 1 || b->dims[axis] > INT32_MAX) return 0;
+    for (int64_t axis = 0; axis + 2 < b->rank; axis++)
+        if (b->dims[axis] != like->dims[axis]) return 0;
+    return b->type == FLOAT || b->type == DOUBLE;
+}
+
+int is_call(const frame *f, int64_t arguments, int64_t flags) {
+    const attributes *a = &f->attributes;
+    if (f->stage != EXECUTE) return 0;
+    if (f->arguments.count != arguments || f->results.count != 1 || a->count != flags) return 0;
+    for (int64_t i = 0; i < flags; i++)
+        if (a->types[i] != SCALAR || a->values[i]->type != BOOLEAN) return 0;
+    const buffer *result = f->results.buffers[0];
+    for (int64_t i = 0; i < arguments; i++)
+        if (!is_stack(f->arguments.buffers[i], result)) return 0;
+    return is_stack(result, result);
+}
+
+int flag_of(const frame *f, int number) { return *f->attributes.values[number]->value & 1; }
+int rows_of(const buffer *b) { return (int)b->dims[b->rank - 2]; }
+int columns_of(const buffer *b) { return (int)b->dims[b->rank - 1]; }
+
+word count_of(const buffer *b) {
+    word count = 1;
+    for (int64_t axis = 0; axis + 2 < b->rank; axis++) count *= (word)b->dims[axis];
+    return count;
+}
+
+word bytes_of(int type) { return type == DOUBLE ? sizeof(double) : sizeof(float); }
+
+// c' = b' a'
+void multiply(
+    int type, int a_transposed, int b_transposed, int rows, int columns, int depth, double factor, const void *a,
+    int a_line, const void *b, int b_line, double scale, void *c, int c_line
+) {
+    const char *first = b_transposed ? "T" : "N", *second = a_transposed ? "T" : "N";
+    float single[2] = {(float)factor, (float)scale};
+    if (type == DOUBLE)
+        hlograph_dgemm(
+            first, second, &columns, &rows, &depth, &factor, b, &b_line, a, &a_line, &scale, c, &c_line
+        );
+    else
+        hlograph_sgemm(
+            first, second, &columns, &rows, &depth, &single[0], b, &b_line, a, &a_line, &single[1], c, &c_line
+        );
+}
+
+// x' op(a)' = b'
+void solve(
+    int type, int left, int lower, int transposed, int unit, int rows, int columns, const void *a, int a_line, void *b,
+    int b_line
+) {
+    const char *side = left ? "R" : "L", *triangle = lower ? "U" : "L";
+    const char *turned = transposed ? "T" : "N", *diagonal = unit ? "U" : "N";
+    const double one = 1;
+    const float single = 1;
+    if (type == DOUBLE)
+        hlograph_dtrsm(side, triangle, turned, diagonal, &columns, &rows, &one, a, &a_line, b, &b_line);
+    else
+        hlograph_strsm(side, triangle, turned, diagonal, &columns, &rows, &single, a, &a_line, b, &b_line);
+}
+
+int factor(int type, int lower, int n, void *a, int line) {
+    const char *triangle = lower ? "U" : "L";
+    int failed = 0;
+    if (type == DOUBLE)
+        hlograph_dpotrf(triangle, &n, a, &line, &failed);
+    else
+        hlograph_spotrf(triangle, &n, a, &line, &failed);
+    return failed;
+}

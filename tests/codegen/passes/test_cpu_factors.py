@@ -1,0 +1,106 @@
+"""Cholesky factors and triangular solves as calls of BLAS, run by PJRT, against NumPy and SciPy."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import jax
+import numpy as np
+import pytest
+import scipy.linalg
+from rewritten_runs import as_arrays, close, rewritten
+
+from hlograph.runtime.direct import blas
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+)
+
+SIZES = [1, 7, 32, 33, 70]  # blocks are of 32
+BOUNDS = {"f64": 1e-11, "f32": 3e-4}
+NAMES = {"f64": "float64", "f32": "float32"}
+
+
+def compiled(text: str):
+    assert blas.register() == ""
+    after = rewritten(text, ["cpu_factors"])
+    assert after.applied == {"cpu_factors": 1}
+    return after.program.compile(optimize="none", cpu="plain")
+
+
+def type_of(shape, kind: str) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{kind}>"
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
+@pytest.mark.parametrize("n", SIZES)
+def test_factors(n: int, lower: bool, kind: str) -> None:
+    """The third matrix of the batch has no factor; the other triangle is not read."""
+    random = np.random.default_rng(n)
+    rows = random.normal(size=(3, n, n + 4))
+    matrices = (rows @ np.swapaxes(rows, 1, 2)).astype(NAMES[kind])
+    matrices[2, -1, -1] = -1
+    read = np.tril(np.ones((n, n), bool)) if lower else np.triu(np.ones((n, n), bool))
+    t = type_of(matrices.shape, kind)
+    function = compiled(
+        f"""func.func @main(%a: {t}) -> {t} {{
+  %0 = stablehlo.cholesky %a, lower = {str(lower).lower()} : {t}
+  return %0 : {t}
+}}"""
+    )
+    (found,) = as_arrays(function(np.where(read, matrices, np.nan).astype(NAMES[kind])))
+    expected = np.linalg.cholesky(matrices[:2].astype(float))
+    expected = expected if lower else np.swapaxes(expected, 1, 2)
+    close(found[:2], expected.astype(NAMES[kind]), BOUNDS[kind])
+    np.testing.assert_array_equal(found[2], np.where(read, np.nan, 0))
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
+@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
+@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
+@pytest.mark.parametrize("n", SIZES)
+def test_solves(n: int, lower: bool, left: bool, transpose: str, kind: str) -> None:
+    random = np.random.default_rng(n)
+    unit = n % 2 == 1
+    matrices = (random.normal(size=(2, n, n)) / n + 2 * np.eye(n)).astype(NAMES[kind])
+    given = random.normal(size=(2, n, 5) if left else (2, 5, n)).astype(NAMES[kind])
+    s, t = type_of(matrices.shape, kind), type_of(given.shape, kind)
+    function = compiled(
+        f"""func.func @main(%a: {s}, %b: {t}) -> {t} {{
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{{left_side = {str(left).lower()}, lower = {str(lower).lower()},
+    unit_diagonal = {str(unit).lower()}, transpose_a = #stablehlo<transpose {transpose}>}}> : ({s}, {t}) -> {t}
+  return %0 : {t}
+}}"""
+    )
+    read = np.tril(np.ones((n, n), bool), -unit) if lower else np.triu(np.ones((n, n), bool), int(unit))
+    (found,) = as_arrays(function(np.where(read, matrices, np.nan).astype(NAMES[kind]), given))
+    # x op(a) = b is op(a)' x' = b'.
+    trans = int((transpose != "NO_TRANSPOSE") != (not left))
+    for matrix, right, solved in zip(matrices.astype(float), given, found, strict=True):
+        columns = right if left else right.T
+        x = scipy.linalg.solve_triangular(matrix, columns, trans=trans, lower=lower, unit_diagonal=unit)
+        close(solved, (x if left else x.T).astype(NAMES[kind]), BOUNDS[kind])
+
+
+@pytest.mark.parametrize(
+    ("target", "shapes", "flags"),
+    [
+        ("hlograph_gemm", [(3, 3), (3, 3)], {"left": False, "right": False}),
+        ("hlograph_trsm", [(3, 3), (3, 3)], {"left": True, "lower": True, "transposed": False, "unit": False}),
+        ("hlograph_potrf", [(3, 3)], {"lower": True}),
+    ],
+)
+def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
+    assert blas.register() == ""
+    arrays = [np.ones(shape, np.float32) for shape in shapes]
+
+    def wrong(*arrays):
+        return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct((3, 4), np.float32))(*arrays, **flags)
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="do not agree"):
+        jax.block_until_ready(jax.jit(wrong)(*arrays))
