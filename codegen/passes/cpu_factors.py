@@ -9,8 +9,8 @@
 They can be called without PJRT (docs/direct_call.md), take matrices by rows, and leave most of a solve to products,
 which BLAS does several times as fast: jaxlib's own calls take matrices by columns, which XLA has to transpose. Runs
 before `device_linalg`; only plans of executables for direct calls have it. Preconditions: static shapes, no axis of
-size 0, float32 or float64. Rounding: another order of additions. A matrix without a factor gives NaN in its triangle, as
-the LAPACK call does.
+size 0, float32 or float64. Rounding: another order of additions. A matrix without a factor gives NaN in its triangle,
+as the LAPACK call does.
 """
 
 from __future__ import annotations
