@@ -325,6 +325,15 @@ def _threads_help(work: cpu_regions.Work) -> str:
     return ""
 
 
+def may_run_forever(program: Program) -> bool:
+    """Whether a loop of a static program could go on for ever with other arguments than the user's."""
+    if "stablehlo.while" not in program.op_counts():
+        return False
+    source = clone_bytes(program.to_bytecode())
+    with source.context:
+        return _may_run_forever(source)
+
+
 def _may_run_forever(source: Any) -> bool:
     """Whether a loop could go on for ever with other arguments than the user's."""
     for op in walk(source):
