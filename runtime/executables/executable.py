@@ -461,7 +461,8 @@ class Executable:
 
     def _install(self, ways: Ways) -> None:
         self.call, self.call_unchecked = ways
-        self.account.changed()
+        if self.ready:  # nobody knows it before
+            self.account.changed()
 
     def _places(self, compiled: Any) -> list[Place]:
         """Where the results are in what an executable returns."""
