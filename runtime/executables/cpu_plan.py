@@ -192,7 +192,10 @@ class CpuPlanner:
         with steps.module.context:
             if options.forms:
                 kernels = options.regions and not _too_long(cpu_regions.Work.of(steps.module))
-                _note(notes, steps.run(f"cpu_forms{{kernels={str(kernels).lower()}}}"))
+                formed = steps.run(f"cpu_forms{{kernels={str(kernels).lower()}}}")
+                _note(notes, formed)
+                if formed.rewritten:
+                    steps.run("cse")  # a reciprocal for each quotient, and so on
             direct = self._direct(steps, notes)
             by_blas = direct and (options.direct or not _threads_help(cpu_regions.Work.of(steps.module)))
             if by_blas:
