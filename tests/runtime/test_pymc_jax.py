@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -35,6 +37,7 @@ pm = pytest.importorskip("pymc", minversion="6")
 pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
 
@@ -112,7 +115,7 @@ def reference(model: Any, point: dict[str, Any], what: str = "logp", **options: 
 # ---- the density ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("data", [True, False])
 @pytest.mark.parametrize("build", [counts, schools, simplex, missing, masked])
 def test_densities_are_those_of_pymc(build, data):
@@ -174,13 +177,14 @@ def test_data_are_those_of_now_or_arguments():
     model = counts()
     point = moved(model)
     fixed, density = pymc_on_hlograph.logp(model), pymc_on_hlograph.logp(model, data=True)
-    before = reference(model, point)
+    theirs = model.compile_logp(mode=REFERENCE)
+    before = theirs(point)
     for size in range(3, 15):
         r = np.random.default_rng(size)
         data = {"X": r.normal(size=(size, 2)), "seen": r.integers(0, 4, size)}
         with model:
             pm.set_data(data, coords={"row": range(size)})
-        np.testing.assert_allclose(density(point, data), reference(model, point), rtol=1e-9)
+        np.testing.assert_allclose(density(point, data), theirs(point), rtol=1e-9)
     np.testing.assert_allclose(fixed(point), before, rtol=1e-9)
     assert density.function.stats.compiles < 7
     assert density.constrain(point, data)["rate"].shape == (14,)
@@ -321,7 +325,7 @@ def test_models_are_refused_before_anything_is_sampled(samplers):
             samplers.get_jaxified_graph([], [pt.random.normal(rng=generator, return_next_rng=True)[1]])
 
 
-def test_numpyro_samples_what_jax_refuses(samplers):
+def what_jax_refuses(samplers):
     pytest.importorskip("numpyro")
     model = masked()
     with pymc_on_hlograph.as_jax_backend() as backend, model:
@@ -333,29 +337,49 @@ def test_numpyro_samples_what_jax_refuses(samplers):
     np.testing.assert_allclose(found.posterior["x"].mean(), (grid * density).sum() / density.sum(), atol=0.15)
 
 
+def same_with_both(sample):
+    def check(samplers):
+        with pymc_on_hlograph.as_jax_backend() as backend:
+            ours = sample(samplers)
+        assert backend.functions
+        theirs = sample(samplers)
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            np.testing.assert_allclose(ours[name], value, rtol=1e-4, atol=1e-6, err_msg=str(name))
+
+    return check
+
+
+def posterior_of(found: Any) -> dict[str, Any]:
+    return {str(name): found.posterior[name].values for name in found.posterior}
+
+
+@same_with_both
 def numpyro(samplers):
     pytest.importorskip("numpyro")
     options = {"chains": 2, "chain_method": "vectorized", "keep_untransformed": True}
-    found = samplers.sample_numpyro_nuts(8, tune=4, model=counts(), **options, **QUIET)
-    return {str(name): found.posterior[name].values for name in found.posterior}
+    return posterior_of(samplers.sample_numpyro_nuts(8, tune=4, model=counts(), **options, **QUIET))
 
 
+@same_with_both
 def blackjax_pathfinder(samplers):
     pytest.importorskip("blackjax")
     inference = pytest.importorskip("pymc_extras.inference")
-    found = inference.fit_blackjax_pathfinder(model=schools(), num_draws=20, num_elbo_draws=5, random_seed=1)
-    return {str(name): found.posterior[name].values for name in found.posterior}
+    options = {"num_draws": 20, "num_elbo_draws": 5, "random_seed": 1}
+    return posterior_of(inference.fit_blackjax_pathfinder(model=schools(), **options))
 
 
+@same_with_both
 def blackjax_particles(samplers):
     pytest.importorskip("blackjax")
     smc = pytest.importorskip("pymc_extras.inference.smc.sampling")
     kernel = {"step_size": 0.05, "integration_steps": 2}
     with counts():
         found = smc.sample_smc_blackjax(20, random_seed=1, num_mcmc_steps=1, inner_kernel_params=kernel)
-    return {str(name): found.posterior[name].values for name in found.posterior}
+    return posterior_of(found)
 
 
+@same_with_both
 def own_loop(samplers):
     """BlackJAX's kernels with the density; PyMC 6.4 cannot call this release's itself."""
     blackjax = pytest.importorskip("blackjax")
@@ -366,23 +390,8 @@ def own_loop(samplers):
     return dict(enumerate(map(np.asarray, state.position)))
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("sampler", [blackjax_pathfinder, numpyro, blackjax_particles, own_loop])
-def test_samplers_draw_the_same_with_both_backends(sampler, samplers):
-    with pymc_on_hlograph.as_jax_backend() as backend:
-        ours = sampler(samplers)
-    assert backend.functions
-    theirs = sampler(samplers)
-    assert ours.keys() == theirs.keys()
-    for name, value in theirs.items():
-        np.testing.assert_allclose(ours[name], value, rtol=1e-4, atol=1e-6, err_msg=str(name))
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("method", ["vectorized", "parallel"])
-def test_chains_of_pm_sample(method):
+def chains(method):
     """In a process of its own, where JAX has as many devices as chains."""
-    pytest.importorskip("numpyro")
     program = f"""
         import jax, numpy as np, pymc as pm, hlograph.pymc
 
@@ -396,5 +405,57 @@ def test_chains_of_pm_sample(method):
         np.testing.assert_allclose(found.std(), 21**-0.5, rtol=0.25)
         assert abs(float(found[0].mean() - found[1].mean())) < 0.15
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-3000:]
+
+    def check(samplers):
+        pytest.importorskip("numpyro")
+        call = [sys.executable, "-c", textwrap.dedent(program)]
+        done = subprocess.run(call, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    return check
+
+
+def documented(samplers):
+    pytest.importorskip("numpyro")
+    names = run_documented(0)
+    found = run_documented(2, **names)
+    assert len(found["backend"].functions) == 2
+    assert found["trace"].posterior["effect"].shape == (2, 50, 4)
+
+
+SAMPLERS = {
+    "what JAX refuses": what_jax_refuses,
+    "numpyro": numpyro,
+    "BlackJAX's pathfinder": blackjax_pathfinder,
+    "BlackJAX's particles": blackjax_particles,
+    "BlackJAX's kernels": own_loop,
+    "chains that are vectorized": chains("vectorized"),
+    "chains on devices of their own": chains("parallel"),
+    "the documentation's": documented,
+}
+
+
+@pytest.mark.sampled(len(SAMPLERS))
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers(name, samplers):
+    SAMPLERS[name](samplers)
+
+
+# ---- the documentation ----------------------------------------------------------------------------------------------
+
+
+def run_documented(*numbers: int, **names: Any) -> dict[str, Any]:
+    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    for number in numbers:
+        exec(compile(blocks[number], str(DOCS), "exec"), names)
+    return names
+
+
+def test_the_density_in_the_documentation():
+    names = run_documented(0, 1)
+    model, point = names["model"], names["density"].initial_point
+    np.testing.assert_allclose(names["value"], reference(model, point), rtol=1e-9)
+    np.testing.assert_allclose(names["density"].ravel(names["gradient"]), reference(model, point, "dlogp"), atol=1e-9)
+    assert names["draws"]["spread"].shape == (10,)
+    np.testing.assert_allclose(names["draws"]["spread"][0], np.exp(point["spread_log__"]))
+    assert names["longer"].shape == ()
