@@ -166,8 +166,11 @@ def _zero(output: Any) -> Any:
 def _jvp_by_gradient(
     gradient: Gradient, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """A number's tangent is the sum of the inner products of gradients and tangents."""
-    found = call(gradient.callee, primals)
+    """A number's tangent is the sum of the inner products of gradients and tangents.
+
+    The function has no checks where there is such a program; those of the gradients are reported.
+    """
+    found = report(gradient.callee, primals, call(gradient.callee, primals))
     count = len(found) - len(gradient.places)
     outputs, gradients = found[:count], found[count:]
     results: list[Any] = [_zero(output) for output in outputs]

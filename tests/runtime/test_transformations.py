@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ import pytensor.tensor as pt
 import pytest
 from densities import MODELS, Model, logistic_data
 from jax.test_util import check_grads
+from pytensor.compile.builders import OpFromGraph
 from pytensor.gradient import grad_clip
 
 import hlograph
@@ -519,3 +521,33 @@ def test_clipped_gradients_do_not_scale() -> None:
     for factor in (1.0, -7.0):
         found = jax.grad(lambda v, f=factor: f * function(v))(values)
         np.testing.assert_allclose(found, np.clip(2 * factor * values, -0.5, 0.5))
+
+
+def test_checks_that_only_the_gradient_has() -> None:
+    """Their flags are no gradients, and they raise."""
+    from pytensor.raise_op import Assert
+
+    override = "pullback" if "pullback" in inspect.signature(OpFromGraph).parameters else "lop_overrides"
+    a = pt.dscalar("a")
+
+    def pullback(inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        return [Assert("the gradient is negative")(2 * inputs[0] * cotangents[0], inputs[0] >= 0)]
+
+    square = OpFromGraph([a], [a**2], **{override: pullback})
+    b = pt.dscalar("b")
+    function = hlograph.function([b, a], square(a) * b, name="checked_gradient")
+    assert not function.program.signature.checks
+    with jax.enable_x64(True):
+        gradient = jax.jit(jax.grad(function, (0, 1)))
+        np.testing.assert_allclose(gradient(5.0, 3.0), (9, 30))
+        batch = jax.jit(jax.vmap(jax.value_and_grad(function, 1), (None, 0)))
+        np.testing.assert_allclose(batch(5.0, np.array([1.0, 3.0])), ((5, 45), (10, 30)))
+        assert float(jax.jit(function)(5.0, -3.0)) == 45
+        for failing in (jax.grad(function, 1), jax.jit(jax.grad(function, 1))):
+            with pytest.raises(Exception, match="the gradient is negative"):
+                _finished(failing, 5.0, -3.0)
+
+
+def _finished(function: Callable[..., Any], *args: Any) -> None:
+    jax.block_until_ready(function(*args))
+    jax.effects_barrier()
