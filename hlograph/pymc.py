@@ -12,16 +12,17 @@
     jax.value_and_grad(density)(density.initial_point)
 
 What the import puts into PyMC and nutpie acts on modes of hlograph's only; `uninstall()` takes it out, `install()` puts
-it back. See docs/samplers.md and docs/pymc.md.
+it back. Without nutpie, or with PyMC 5, nothing is put there. See docs/samplers.md and docs/pymc.md.
 """
 
 from __future__ import annotations
 
-from .runtime.samplers.hooks import install, uninstall
+from .runtime.samplers.hooks import install, missing, uninstall
 from .runtime.samplers.jax_backend import JaxBackend, as_jax_backend
 from .runtime.samplers.logp import LogDensity, logp
 from .runtime.samplers.sample import sample
 
 __all__ = ["JaxBackend", "LogDensity", "as_jax_backend", "install", "logp", "sample", "uninstall"]
 
-install()
+if not missing():
+    install()

@@ -391,7 +391,7 @@ class _Callback:
         if code <= 0:
             return code
         _put(gradient, np.zeros(dim))
-        _put(logp, np.float64(-np.inf))
+        _put(logp, np.array(-np.inf))
         return 0
 
     def _expand(self, dim: int, expanded: int, x: int | None, out: int | None, user: int | None) -> int:

@@ -12,16 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-import nutpie
 from pymc.sampling import mcmc, parallel
 from pytensor.compile.mode import get_mode
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
 from ..pytensor.linker import StableHLOLinker
-from .nutpie import compile_pymc_model
-from .nutpie_parts import compile_module
 
 BACKEND = "stablehlo"
 
@@ -40,7 +39,7 @@ def install() -> None:
     """Lets `pm.sample` run nutpie with hlograph's functions wherever its mode is "STABLEHLO" or a `hlograph.Mode`.
 
     Raises:
-        UnsupportedVersionError: this release of PyMC has other parts.
+        UnsupportedVersionError: nutpie is not installed, or this release of PyMC has other parts.
     """
     global _installed
     with _lock:
@@ -86,23 +85,20 @@ def _leave() -> None:
 
 
 def _replace() -> None:
-    makers: list[tuple[Any, str, Callable[[Any], Any]]] = [
-        (mcmc, "NumbaLinker", _or_ours),  # whose models nutpie can have
-        (parallel, "JAXLinker", _or_ours),  # whose processes are not to be forked
-        (mcmc, "_sample_external_nuts", _passing_the_mode),
-        (nutpie, "compile_pymc_model", _with_our_backend),
-        (compile_module, "compile_pymc_model", _with_our_backend),
-    ]
-    missing = [f"{place.__name__}.{name}" for place, name, _ in makers if not hasattr(place, name)]
-    if missing:
-        raise UnsupportedVersionError(
-            f"this release of PyMC has no {', '.join(missing)}: sample with nutpie.sample(hlograph.nutpie."
-            "compile_pymc_model(model))"
-        )
-    for place, name, make in makers:
+    absent = missing()
+    if absent:
+        raise UnsupportedVersionError(f"nutpie and PyMC 6.4 or later have to be installed; there is no {absent[0]}")
+    places = [import_module(module) for module in ("nutpie", "nutpie.compile_pymc")]
+    for place, name, make in [*_IN_PYMC, *[(place, "compile_pymc_model", _with_our_backend) for place in places]]:
         original = getattr(place, name)
         _originals.append((place, name, original))
         setattr(place, name, make(original))
+
+
+def missing() -> list[str]:
+    """What `install` needs and is not here."""
+    absent = [f"{place.__name__}.{name}" for place, name, _ in _IN_PYMC if not hasattr(place, name)]
+    return absent if find_spec("nutpie") else ["nutpie", *absent]
 
 
 def _or_ours(linker: Any) -> Any:
@@ -133,6 +129,15 @@ def _with_our_backend(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(model, backend=backend, **options)
         if options.pop("gradient_backend", "pytensor") not in (None, "pytensor"):
             raise OptionError("gradients are PyTensor's where nutpie's backend is hlograph: leave out gradient_backend")
+        from .nutpie import compile_pymc_model
+
         return compile_pymc_model(model, mode=options.pop("stablehlo_mode", None), **options)
 
     return compile_model
+
+
+_IN_PYMC: list[tuple[Any, str, Callable[[Any], Any]]] = [
+    (mcmc, "NumbaLinker", _or_ours),  # whose models nutpie can have
+    (parallel, "JAXLinker", _or_ours),  # whose processes are not to be forked
+    (mcmc, "_sample_external_nuts", _passing_the_mode),
+]

@@ -24,7 +24,6 @@ import pymc
 import pytensor
 from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
-from pymc.vartypes import discrete_types
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.random.type import RandomType
 
@@ -32,7 +31,6 @@ from ...codegen.errors import (
     ArgumentError,
     ArgumentShapeError,
     ArgumentTypeError,
-    GraphError,
     OptionError,
     UnsupportedGraphError,
 )
@@ -44,6 +42,7 @@ from ..mode.binding import Refusal
 from ..mode.classes import NAME
 from ..options import Numpy
 from ..pytensor.linker import StableHLOLinker
+from .model import check_model
 from .nutpie_parts import CompiledPyMCModel as NutpieModel
 from .nutpie_parts import dims_and_coords, make_functions, with_lock
 
@@ -131,7 +130,7 @@ class CompiledModel(NutpieModel):
     def for_walnutpie(self) -> tuple[Any, None]:
         """What `walnutpie.walnuts_pyfunc` takes: value and gradient as a `ctypes` function; good as long as this is."""
         density = self.compiled_logp_func.as_density()
-        function = _WALNUTPIE(density.address)
+        function: Any = _WALNUTPIE(density.address)
         function.kept = density
         return function, None
 
@@ -241,20 +240,6 @@ def compile_pymc_model(
         parts=(parts[0], parts[1]),
         point=inputs.point,
     )
-
-
-def check_model(model: Any) -> None:
-    """Refuses what nutpie cannot sample, by name."""
-    if not isinstance(model, pymc.Model):
-        raise GraphError(f"expected a pymc.Model, got {type(model).__name__}")
-    if not model.free_RVs:
-        raise UnsupportedGraphError(f"the model {model.name!r} has no free variables: there is nothing to sample")
-    discrete = [variable.name for variable in model.free_RVs if variable.dtype in discrete_types]
-    if discrete:
-        raise UnsupportedGraphError(
-            f"the free variables {', '.join(discrete)} are discrete: nutpie takes derivatives; marginalize them, or "
-            'sample with pm.sample(backend="STABLEHLO", nuts_sampler="pymc")'
-        )
 
 
 def _keys(*compiled: Any) -> dict[Any, str]:

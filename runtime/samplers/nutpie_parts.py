@@ -7,13 +7,9 @@ addresses of two C functions. tests/runtime/test_nutpie.py holds what they take.
 
 from __future__ import annotations
 
-import nutpie.compile_pymc
 from nutpie.compile_pymc import CompiledPyMCModel as CompiledPyMCModel
 from nutpie.compile_pymc import _make_functions as make_functions
 from nutpie.compile_pymc import _prepare_dims_and_coords as dims_and_coords
 from nutpie.compile_pymc import _wrap_with_lock as with_lock
 
-# The module whose name `compile_pymc_model` the package `nutpie` has, too.
-compile_module = nutpie.compile_pymc
-
-__all__ = ["CompiledPyMCModel", "compile_module", "dims_and_coords", "make_functions", "with_lock"]
+__all__ = ["CompiledPyMCModel", "dims_and_coords", "make_functions", "with_lock"]

@@ -11,7 +11,7 @@ from pymc.pytensorf import resolve_backend_compile_kwargs
 from ...codegen.errors import OptionError
 from ..mode.classes import NAME
 from .hooks import installed, is_ours
-from .nutpie import check_model
+from .model import check_model
 
 # What nutpie has nothing for: the values that say so little that they may be given.
 _REFUSED: dict[str, tuple[Any, str]] = {
