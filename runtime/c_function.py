@@ -300,9 +300,8 @@ class CFunction:
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)
-        refusal = verdict.refusal()
-        if refusal:
-            return _Callback(self, compiled, checks), refusal
+        if verdict.refusal():
+            return partial(_Callback, compiled=compiled, checks=checks), verdict.refusal()
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
@@ -310,7 +309,7 @@ class CFunction:
             make(form=self._form, data=0)  # refuses here what it cannot load
             return lambda owner: make(form=owner._form, data=owner._data.address), ""
         except DirectCallRefused as refusal:
-            return lambda owner: _Callback(owner, compiled, checks), str(refusal)
+            return partial(_Callback, compiled=compiled, checks=checks), str(refusal)
 
     def __repr__(self) -> str:
         kind = "native" if self.native else "calls Python"

@@ -181,13 +181,13 @@ class CompiledModel(NutpieModel):
             for part in self.parts:
                 parts.append(part.with_data(inputs) if changed.intersection(part.keys) else part)
         logp, expand = parts
-        return replace(
-            self,
-            shared_data=data,
-            compiled_logp_func=logp.compiled,
-            compiled_expand_func=expand.compiled,
-            parts=(logp, expand),
-        )
+        changes: dict[str, Any] = {
+            "shared_data": data,
+            "compiled_logp_func": logp.compiled,
+            "compiled_expand_func": expand.compiled,
+            "parts": (logp, expand),
+        }
+        return replace(self, **changes)
 
 
 def compile_pymc_model(

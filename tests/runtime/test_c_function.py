@@ -117,6 +117,13 @@ def test_values_codes_and_other_data(name: str, request: pytest.FixtureRequest) 
         function._run._compiled = compiled
 
 
+def test_where_direct_calls_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOGRAPH_DIRECT", "0")
+    with pytest.warns(PythonCallWarning, match="switched off by HLOGRAPH_DIRECT"):
+        function = regression(policy="padded").c_function(None, X, Y, form="logp")
+    check(function.with_data(X[:7], Y[:7]), np.array([0.3, -1.2, 0.7]), None, X[:7], Y[:7])
+
+
 @native_only
 def test_data_that_does_not_fit(bound: CFunction) -> None:
     with pytest.raises(ArgumentShapeError, match="n = 100: this C function was compiled for sizes up to 24"):
