@@ -42,6 +42,10 @@ def scales_and_slope(found: Any) -> None:
     np.testing.assert_allclose(slope, difference, rtol=1e-6)
 
 
+def mean_slopes(found: Any) -> None:
+    np.testing.assert_allclose(found, -0.7, atol=0.15)
+
+
 CHECKS: dict[str, Callable[[Any], None]] = {
     "time_series": both_series,
     "hidden_markov": paths,
@@ -49,12 +53,13 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "ode": order,
     "recurrent_net": learned,
     "state_space": scales_and_slope,
+    "nutpie_varying_slopes": mean_slopes,
 }
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHECKS)
 def test_an_example(name):
-    if name == "state_space":
-        pytest.importorskip("pymc_extras")
+    for package in {"state_space": ["pymc_extras"], "nutpie_varying_slopes": ["pymc", "nutpie"]}.get(name, []):
+        pytest.importorskip(package)
     CHECKS[name](runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]())

@@ -113,8 +113,8 @@ class _Inputs:
 class _OneBlasThread:
     """nutpie's sampler, for whose time a BLAS routine takes the thread that calls it and no other.
 
-    nutpie has a thread for each chain. Where each of them has BLAS start threads, they wait for each other: on two cores
-    a product of two matrices of 200 rows then takes 300 times as long.
+    nutpie has a thread for each chain. Where each of them has BLAS start threads, they wait for each other: with four
+    chains on two cores, a Gaussian process of 200 points then takes hundreds of times as long.
     """
 
     def __init__(self, sampler: Any) -> None:
