@@ -172,7 +172,7 @@ def _jvp_by_gradient(
     """
     found = report(gradient.callee, primals, call(gradient.callee, primals))
     count = len(found) - len(gradient.places)
-    outputs, gradients = found[:count], found[count:]
+    outputs, gradients = list(found[:count]), found[count:]
     results: list[Any] = [_zero(output) for output in outputs]
     number = outputs[gradient.of]
     parts = [inner_product(g, tangents[place]) for g, place in zip(gradients, gradient.places, strict=True)]
