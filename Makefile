@@ -220,7 +220,7 @@ ops: $(STAMP)
 # Freestanding, and for any address: it is loaded by runtime/direct/object_code.py, not by a linker.
 NATIVE := runtime/direct/native
 NATIVE_FLAGS := -O2 -Wall -Wextra -Werror -ffreestanding -fno-pic -mcmodel=large -fno-asynchronous-unwind-tables \
-	-fno-stack-protector -fcf-protection=none
+	-fno-stack-protector -fcf-protection=none -fno-strict-aliasing
 
 # The digest says which sources the stored object file is made of; a test compares it.
 native:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from pathlib import Path
 
 import jax
 
@@ -19,7 +20,7 @@ from .object_code import ObjectCode
 from .steps import DirectCallRefused
 
 TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
-_FUNCTIONS = ("sgemm", "dgemm", "strsm", "dtrsm", "spotrf", "dpotrf")
+_FUNCTIONS = ("sgemm", "dgemm", "spotrf", "dpotrf")
 _OBJECT = FOLDER / "blas" / "x86_64.o"
 
 
@@ -53,8 +54,21 @@ def _code() -> ObjectCode:
         given = {f"hlograph_{name}": capsule_address(known[name]) for name in _FUNCTIONS}
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
+    given["hlograph_vectors"] = _vectors()
     try:
         data = _OBJECT.read_bytes()
     except OSError as error:
         raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
     return ObjectCode([data], ("memcpy",), given)
+
+
+def _vectors() -> int:
+    """The processor's vectors, as `native/blas/small.c` has them."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return 1
+    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
+    if "fma" not in flags:
+        return 1
+    return 3 if "avx512f" in flags else 2 if "avx2" in flags else 1

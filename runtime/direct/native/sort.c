@@ -57,9 +57,18 @@ static const uint32_t *ordered(row *r, word length, uint32_t *order, uint32_t *o
     return order;
 }
 
+static void move(char *to, const char *from, word bytes) {
+    if (bytes == 8)
+        *(word *)to = *(const word *)from;
+    else if (bytes == 4)
+        *(uint32_t *)to = *(const uint32_t *)from;
+    else
+        memcpy(to, from, bytes);
+}
+
 static void permute(char *start, word bytes, word step, word length, const uint32_t *order, char *scratch) {
-    for (word i = 0; i < length; i++) memcpy(scratch + i * bytes, start + order[i] * step, bytes);
-    for (word i = 0; i < length; i++) memcpy(start + i * step, scratch + i * bytes, bytes);
+    for (word i = 0; i < length; i++) move(scratch + i * bytes, start + order[i] * step, bytes);
+    for (word i = 0; i < length; i++) move(start + i * step, scratch + i * bytes, bytes);
 }
 
 void run_sort(const sort *s) {

@@ -6,17 +6,10 @@
         const char *, const char *, const int *, const int *, const int *, const type *, const type *, const int *,  \
         const type *, const int *, const type *, type *, const int *                                                 \
     )
-#define TRSM(name, type)                                                                                              \
-    void name(                                                                                                        \
-        const char *, const char *, const char *, const char *, const int *, const int *, const type *, const type *, \
-        const int *, type *, const int *                                                                              \
-    )
 #define POTRF(name, type) void name(const char *, const int *, type *, const int *, int *)
 
 GEMM(hlograph_sgemm, float);
 GEMM(hlograph_dgemm, double);
-TRSM(hlograph_strsm, float);
-TRSM(hlograph_dtrsm, double);
 POTRF(hlograph_spotrf, float);
 POTRF(hlograph_dpotrf, double);
 
@@ -67,36 +60,54 @@ word count_of(const buffer *b) {
 
 word bytes_of(int type) { return type == DOUBLE ? sizeof(double) : sizeof(float); }
 
+// BLAS starts its threads from 2^18 multiplications on. They wait for one another, a thousand times as long as they compute
+// where the machine is busy: so they are left out below 2^26, by products of parts.
+static const word ALONE = 1 << 18, THREADS = 1 << 26;
+enum { PART = 64 };
+
+static int least(int a, int b) { return a < b ? a : b; }
+
 // c' = b' a'
+static void product(
+    int type, const char *a_turned, const char *b_turned, int rows, int columns, int depth, double factor,
+    const void *a, int a_line, const void *b, int b_line, double scale, void *c, int c_line
+) {
+    float single[2] = {(float)factor, (float)scale};
+    if (type == DOUBLE)
+        hlograph_dgemm(
+            b_turned, a_turned, &columns, &rows, &depth, &factor, b, &b_line, a, &a_line, &scale, c, &c_line
+        );
+    else
+        hlograph_sgemm(
+            b_turned, a_turned, &columns, &rows, &depth, &single[0], b, &b_line, a, &a_line, &single[1], c, &c_line
+        );
+}
+
+static const char *element(const void *a, int type, int line, int transposed, int row, int column) {
+    word first = (word)(transposed ? column : row), second = (word)(transposed ? row : column);
+    return (const char *)a + (first * (word)line + second) * bytes_of(type);
+}
+
 void multiply(
     int type, int a_transposed, int b_transposed, int rows, int columns, int depth, double factor, const void *a,
     int a_line, const void *b, int b_line, double scale, void *c, int c_line
 ) {
-    const char *first = b_transposed ? "T" : "N", *second = a_transposed ? "T" : "N";
-    float single[2] = {(float)factor, (float)scale};
-    if (type == DOUBLE)
-        hlograph_dgemm(
-            first, second, &columns, &rows, &depth, &factor, b, &b_line, a, &a_line, &scale, c, &c_line
-        );
-    else
-        hlograph_sgemm(
-            first, second, &columns, &rows, &depth, &single[0], b, &b_line, a, &a_line, &single[1], c, &c_line
-        );
-}
-
-// x' op(a)' = b'
-void solve(
-    int type, int left, int lower, int transposed, int unit, int rows, int columns, const void *a, int a_line, void *b,
-    int b_line
-) {
-    const char *side = left ? "R" : "L", *triangle = lower ? "U" : "L";
-    const char *turned = transposed ? "T" : "N", *diagonal = unit ? "U" : "N";
-    const double one = 1;
-    const float single = 1;
-    if (type == DOUBLE)
-        hlograph_dtrsm(side, triangle, turned, diagonal, &columns, &rows, &one, a, &a_line, b, &b_line);
-    else
-        hlograph_strsm(side, triangle, turned, diagonal, &columns, &rows, &single, a, &a_line, b, &b_line);
+    const char *first = a_transposed ? "T" : "N", *second = b_transposed ? "T" : "N";
+    word work = (word)rows * (word)columns * (word)depth;
+    int high = rows, wide = columns, deep = depth;
+    if (work > ALONE && work < THREADS) {
+        high = least(rows, PART), wide = least(columns, PART);
+        deep = least(depth, (int)(ALONE / ((word)high * (word)wide)));
+    }
+    for (int row = 0; row < rows; row += high)
+        for (int column = 0; column < columns; column += wide)
+            for (int at = 0; at < depth; at += deep)
+                product(
+                    type, first, second, least(high, rows - row), least(wide, columns - column),
+                    least(deep, depth - at), factor, element(a, type, a_line, a_transposed, row, at), a_line,
+                    element(b, type, b_line, b_transposed, at, column), b_line, at ? 1 : scale,
+                    (void *)element(c, type, c_line, 0, row, column), c_line
+                );
 }
 
 int factor(int type, int lower, int n, void *a, int line) {

@@ -108,11 +108,11 @@ void multiply(
     int a_line, const void *b, int b_line, double scale, void *c, int c_line
 );
 
-// Solves op(a) x = b, or x op(a) = b unless `left`, for a small matrix by rows; x is where b was.
-void solve(
-    int type, int left, int lower, int transposed, int unit, int rows, int columns, const void *a, int a_line, void *b,
-    int b_line
-);
+enum { BLOCK = 32 };
+
+// Solves t x = b for a lower triangle of at most BLOCK rows, which are BLOCK elements apart; x is where b was, by rows
+// that are `line` elements apart.
+void solve_small(int type, int n, int unit, const void *t, void *x, int64_t line, int count);
 
 // The factor of the lower triangle by rows, or of the upper one, in its place; 0 where there is one.
 int factor(int type, int lower, int n, void *a, int line);

@@ -1,7 +1,7 @@
 // Triangular systems and Cholesky factors of stacks of matrices.
 #include "blas.h"
 
-enum { BLOCK = 32 };  // BLAS's products are several times as fast as its solves, which are left with what is this large
+enum { CHUNK = 64 };  // rows that are turned together
 
 typedef struct {
     int type, left, lower, transposed, unit, n, others;
@@ -30,17 +30,61 @@ static void take_off(const job *j, int at, int size, int from, int to) {
         );
 }
 
-static void solve_blocks(const job *j) {
+static void move(char *to, const char *from, word bytes) {
+    if (bytes == sizeof(double))
+        *(double *)to = *(const double *)from;
+    else
+        *(float *)to = *(const float *)from;
+}
+
+// to[k, i] = from[i, k], lines of both so many elements apart.
+static void turn(const char *from, word from_line, char *to, word to_line, int rows, int columns, word bytes) {
+    for (word row = 0; row < (word)rows; row++)
+        for (word column = 0; column < (word)columns; column++)
+            move(to + (column * to_line + row) * bytes, from + (row * from_line + column) * bytes, bytes);
+}
+
+// A block on the diagonal as a lower triangle whose unknowns are rows: turned for those on the right, and from the last
+// one on for an upper one.
+static void triangle(const job *j, int at, int size, int forward, char *t) {
     word bytes = bytes_of(j->type);
+    int64_t row = (j->left ? part(j, at + 1, at) : part(j, at, at + 1)) - part(j, at, at);
+    int64_t column = (j->left ? part(j, at, at + 1) : part(j, at + 1, at)) - part(j, at, at);
+    const char *start = part(j, at, at);
+    if (!forward) {
+        start += (size - 1) * (row + column);
+        row = -row, column = -column;
+    }
+    for (int i = 0; i < size; i++)
+        for (int k = 0; k <= i; k++) move(t + (word)(i * BLOCK + k) * bytes, start + i * row + k * column, bytes);
+}
+
+static void solve_block(const job *j, int at, int size, int forward) {
+    double t[BLOCK * BLOCK], turned[BLOCK * CHUNK];
+    word bytes = bytes_of(j->type);
+    triangle(j, at, size, forward, (char *)t);
+    int64_t last = forward ? 0 : size - 1, way = forward ? 1 : -1;
+    if (j->left) {
+        char *x = j->x + ((word)at + (word)last) * (word)j->others * bytes;
+        solve_small(j->type, size, j->unit, t, x, way * j->others, j->others);
+        return;
+    }
+    for (int row = 0; row < j->others; row += CHUNK) {
+        char *x = j->x + ((word)row * (word)j->n + (word)at) * bytes;
+        int rows = j->others - row < CHUNK ? j->others - row : CHUNK;
+        turn(x, (word)j->n, (char *)turned, CHUNK, rows, size, bytes);
+        solve_small(j->type, size, j->unit, t, (char *)turned + (word)last * CHUNK * bytes, way * CHUNK, rows);
+        turn((char *)turned, CHUNK, x, (word)j->n, size, rows, bytes);
+    }
+}
+
+static void solve_blocks(const job *j) {
     int forward = (j->lower != j->transposed) == j->left;
     int blocks = (j->n + BLOCK - 1) / BLOCK;
     for (int i = 0; i < blocks; i++) {
         int at = (forward ? i : blocks - 1 - i) * BLOCK;
         int size = j->n - at < BLOCK ? j->n - at : BLOCK;
-        char *x = j->x + (word)at * bytes * (j->left ? (word)j->others : 1);
-        int rows = j->left ? size : j->others, columns = j->left ? j->others : size;
-        int line = j->left ? j->others : j->n;
-        solve(j->type, j->left, j->lower, j->transposed, j->unit, rows, columns, part(j, at, at), j->n, x, line);
+        solve_block(j, at, size, forward);
         take_off(j, at, size, forward ? at + size : 0, forward ? j->n : at);
     }
 }
@@ -71,10 +115,10 @@ static int factor_blocks(int type, int n, char *a) {
     for (int at = 0; at < n; at += BLOCK) {
         int size = n - at < BLOCK ? n - at : BLOCK, rest = n - at - size;
         char *rows = a + (word)at * line, *diagonal = rows + (word)at * bytes;
-        char *below = diagonal + (word)size * line;
         if (at) multiply(type, 0, 1, n - at, size, at, -1, rows, n, rows, n, 1, diagonal, n);
         if (factor(type, 1, size, diagonal, n)) return 1;
-        if (rest) solve(type, 0, 1, 1, 0, rest, size, diagonal, n, below, n);
+        job panel = {type, 0, 1, 1, 0, n, rest, a, a + (word)(at + size) * line};
+        if (rest) solve_block(&panel, at, size, 1);
     }
     return 0;
 }
