@@ -47,6 +47,15 @@ def address(target: str) -> int:
 
 @cache
 def _code() -> ObjectCode:
+    return load(_vectors())
+
+
+def load(vectors: int) -> ObjectCode:
+    """The functions, for a processor with such vectors.
+
+    Raises:
+        DirectCallRefused: as `address` does.
+    """
     try:
         from scipy.linalg import cython_blas, cython_lapack
 
@@ -54,7 +63,7 @@ def _code() -> ObjectCode:
         given = {f"hlograph_{name}": capsule_address(known[name]) for name in _FUNCTIONS}
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
-    given["hlograph_vectors"] = _vectors()
+    given["hlograph_vectors"] = vectors
     try:
         data = _OBJECT.read_bytes()
     except OSError as error:

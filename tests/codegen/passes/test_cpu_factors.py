@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import sys
 
@@ -104,3 +105,27 @@ def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="do not agree"):
         jax.block_until_ready(jax.jit(wrong)(*arrays))
+
+
+@pytest.mark.parametrize("vectors", range(1, blas._vectors() + 1))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_small_triangles_with_all_vectors(dtype: type, vectors: int) -> None:
+    """Of any size up to a block's, rows from the first one on and from the last one, with and without a diagonal."""
+    arguments = [ctypes.c_int] * 3 + [ctypes.c_void_p] * 2 + [ctypes.c_int64, ctypes.c_int]
+    code = blas.load(vectors)
+    function = ctypes.CFUNCTYPE(None, *arguments)(code.address("solve_small"))
+    number = 12 if dtype == np.float64 else 11
+    random = np.random.default_rng(vectors)
+    for n, count, unit in [(1, 1, False), (5, 33, True), (31, 7, False), (32, 96, False), (32, 101, True)]:
+        triangle = np.full((32, 32), np.nan, dtype)
+        triangle[:n, :n] = random.normal(size=(n, n)) / n + 2 * np.eye(n)
+        given = random.normal(size=(n, count)).astype(dtype)
+        expected = scipy.linalg.solve_triangular(
+            triangle[:n, :n].astype(float), given.astype(float), lower=True, unit_diagonal=unit
+        )
+        forward, backward = given.copy(), given[::-1].copy()
+        function(number, n, unit, triangle.ctypes.data, forward.ctypes.data, count, count)
+        last = backward.ctypes.data + (n - 1) * count * backward.itemsize
+        function(number, n, unit, triangle.ctypes.data, last, -count, count)
+        close(forward, expected.astype(dtype), 1e-12 if dtype == np.float64 else 1e-5)
+        np.testing.assert_array_equal(backward[::-1], forward)
