@@ -300,8 +300,9 @@ class CFunction:
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)
-        if verdict.refusal():
-            return partial(_Callback, compiled=compiled, checks=checks), verdict.refusal()
+        refusal = verdict.refusal(wait=True)
+        if refusal:
+            return partial(_Callback, compiled=compiled, checks=checks), refusal
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)

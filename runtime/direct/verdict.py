@@ -255,15 +255,19 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
     return inquiry.verdict
 
 
-def refusal() -> str:
-    """Why kernels may not be called directly here, after the end of the self-test; "" where they may."""
+def refusal(*, wait: bool) -> str:
+    """Why kernels may not be called directly here; "" where they may.
+
+    Args:
+        wait: for the end of the self-test; without it "" stands also for a verdict that is not there yet.
+    """
     if switched_off():
         return f"switched off by {SWITCH}"
     reason = unsupported()
     if reason:
         return reason
-    found = awaited()
-    return "" if found.good else found.reason
+    found = awaited() if wait else known()
+    return "" if found is None or found.good else found.reason
 
 
 def assume(verdict: Verdict | None) -> Verdict | None:

@@ -197,7 +197,9 @@ class CpuPlanner:
                 if formed.rewritten:
                     steps.run("cse")  # a reciprocal for each quotient, and so on
             direct = self._direct(steps, notes)
-            by_blas = direct and (options.direct or not _threads_help(cpu_regions.Work.of(steps.module)))
+            # Not before the self-test has passed: PJRT runs the same code of ours.
+            by_blas = direct and verdict.known() is not None
+            by_blas &= bool(options.direct) or not _threads_help(cpu_regions.Work.of(steps.module))
             if by_blas:
                 _by_blas(steps, notes, "cpu_factors", cpu_factors.OPS)
             platform()
@@ -227,19 +229,12 @@ class CpuPlanner:
         """Whether the executable may be called directly, as far as that can be told before it is there."""
         if self.options.direct is False or not (self.numpy and self.synchronous):
             return False
-        found = verdict.known()
-        if verdict.switched_off():
-            reason = f"switched off by {verdict.SWITCH}"
-        elif verdict.unsupported():
-            reason = verdict.unsupported()
-        elif found is not None and not found.good:
-            reason = found.reason
-        elif _may_run_forever(steps.module):
+        reason = verdict.refusal(wait=bool(self.options.direct))
+        if not reason and _may_run_forever(steps.module):
             reason = "a loop's number of steps depends on data, so it cannot be tried"
-        else:
-            return True
-        notes.append(f"no direct call: {reason}")
-        return False
+        if reason:
+            notes.append(f"no direct call: {reason}")
+        return not reason
 
     def _pack(self, steps: Steps, notes: list[str]) -> tuple[Any, tuple[PackedResult, ...] | None]:
         """Types of the outputs, and where the results are among them; None where each result is one."""

@@ -93,7 +93,7 @@ class DirectWay:
     def insist(self, args: Sequence[Any], keep: Keep) -> Ways:
         """The direct way at once, whether it is faster or not, after the end of the self-test."""
         self._keep = keep
-        refusal = self._refusal or verdict.refusal()
+        refusal = self._refusal or verdict.refusal(wait=True)
         return self._refuse(refusal) if refusal else self._try(args, ask=False)
 
     def begin(self, keep: Keep) -> None:
