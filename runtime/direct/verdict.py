@@ -249,7 +249,7 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
     if isinstance(begun, Verdict):
         return begun
     if not begun.wait(QUIET):
-        (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (10 s)")
+        (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)")
         begun.wait()
     assert inquiry.verdict is not None
     return inquiry.verdict
