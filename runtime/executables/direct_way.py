@@ -17,6 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -206,8 +207,7 @@ class DirectWay:
         checks = self._options.direct_checks
         if checks == "never" or (checks == "few" and self._equal >= CHECKS):
             return self._direct
-        pattern = (*itertools.repeat(False, EVERY - 1), True)
-        tick = itertools.chain.from_iterable(itertools.repeat(pattern)).__next__
+        tick = itertools.chain.from_iterable(itertools.repeat(_pattern(EVERY))).__next__
         return self._write(self._call, Due(tick, self._compared))
 
     def _compared(self, *args: Any) -> Any:
@@ -216,14 +216,19 @@ class DirectWay:
             return self.pjrt.trusting(*args)
         arrays = self._copied(args)
         expected = self.pjrt.trusting(*arrays)
-        found = difference(self._direct.trusting(*arrays), expected)
-        with self._lock:
-            if found:
-                self._leave(found)
-            else:
-                self._equal += 1
+        try:
+            found = difference(self._direct.trusting(*arrays), expected)
+        except RuntimeError as error:
+            found = str(error)
+        if found:
+            self._leave(found)
+        elif self._lock.acquire(blocking=False):  # it may never be free in a process that was forked
+            try:
+                self._equal += self._equal >= 0
                 if self._options.direct_checks == "few" and self._equal == CHECKS:
                     self._keep(self._direct, f"{self._note}; compared {CHECKS:d} times more, in calls")
+            finally:
+                self._lock.release()
         return expected
 
     def _leave(self, found: str) -> None:
@@ -237,6 +242,12 @@ class DirectWay:
             RuntimeWarning,
             stacklevel=5,
         )
+
+
+@cache
+def _pattern(every: int) -> tuple[bool, ...]:
+    """Which calls are compared: kept in common, as it is long."""
+    return (*itertools.repeat(False, every - 1), True)
 
 
 def _medians(ways: Sequence[Callable[..., Any]], arrays: Sequence[np.ndarray]) -> list[float]:
