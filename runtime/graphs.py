@@ -7,7 +7,7 @@ names of axes say that rows have sizes of their own.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..codegen.passes.optimize import Optimize
 from ..dialects.frontend import OnUnsupported, emit_stablehlo
@@ -15,7 +15,9 @@ from .executables.policy import PolicyArgument
 from .function import Function
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
 from .ragged.arguments import is_ragged
-from .ragged.graphs import RaggedFunction
+
+if TYPE_CHECKING:
+    from .ragged.graphs import RaggedFunction
 
 
 def function(
@@ -73,5 +75,7 @@ def function(
     )
     emit = partial(emit_stablehlo, (inputs, results), name=name, rewrite=rewrite, on_unsupported=on_unsupported)
     if is_ragged(dims):
+        from .ragged.graphs import RaggedFunction  # with the passes that rows go through, which take long to import
+
         return RaggedFunction(emit, inputs if isinstance(inputs, list | tuple) else [inputs], dims, options)
     return Function(emit(dims=dims), options)

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -47,7 +47,9 @@ from .lowered.recorder import Stages
 from .lowered.stages import Lowered
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 from .ragged.arguments import is_ragged
-from .ragged.jitted import RaggedJit
+
+if TYPE_CHECKING:
+    from .ragged.jitted import RaggedJit
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
@@ -458,4 +460,6 @@ def _of_rows(
         )
     if options:
         raise OptionError(f"hlograph.jit: rows of different lengths do not go with {next(iter(options))}")
+    from .ragged.jitted import RaggedJit  # with the passes that rows go through, which take long to import
+
     return RaggedJit(found, dims, static_argnames, static_argnums, constraints, how)

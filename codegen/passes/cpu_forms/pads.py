@@ -12,7 +12,7 @@ a kernel they are loops, one behind the other: the gradient of a model with 93 p
 from __future__ import annotations
 
 from ...ir.bindings import ir
-from ..simplify.pads import joined_pads
+from ..pad_sums import joined_pads
 
 PADS = ("stablehlo.pad", "stablehlo.dynamic_update_slice")
 

@@ -160,7 +160,7 @@ def test_writes_into_zeros():
 @pytest.mark.parametrize("shape", ["chain", "tree"])
 def test_many_pads_are_one_concatenate(shape):
     """Each add is looked at a bounded number of times, whatever the tree."""
-    from hlograph.codegen.passes.simplify import pads as module
+    from hlograph.codegen.passes import pad_sums as module
 
     count, seen = 500, 0
     text = pads([(i, i + 1) for i in range(count)], count)

@@ -1,0 +1,189 @@
+"""A sum of pads as a concatenate: what the rewrites of `simplify` and of `cpu_forms` make of an add.
+
+In: the last `add` of a tree of adds, and what decides whether it pays. Out: the concatenate. Preconditions and
+rounding: `simplify/pads.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..analysis.integers import known, zero_splat
+from ..ir.attributes import integers
+from ..ir.bindings import ir, stablehlo
+from ..ir.ops import concatenate, full_like, positive_zeros
+from ..ir.refused import Refused, needed, require
+from ..ir.values import dtype_of, owner, shape_of, single_use, static_shape
+from .rewriting import keeps_bits
+
+Box = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is in the sum at some places: a value, and for each axis where it begins and ends."""
+
+    value: ir.Value
+    box: Box
+
+
+def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, ...]], object]) -> ir.Value | None:
+    """The concatenate in an add's place; None where it is no sum of pads.
+
+    Args:
+        op: the add.
+        check: is called with where the pads are, and with the shape of the sum.
+
+    Raises:
+        Refused: by `check`, or because of the pads.
+    """
+    if _inner(op):
+        return None
+    pads, others = _terms(op)
+    if len(pads) < 2:
+        return None
+    shape = static_shape(op.results[0])
+    padding = _padding(pads)
+    found = _by_place([_part(pad) for pad in pads])
+    most = max(map(len, found.values()))
+    if keeps_bits():
+        require(dtype_of(op.results[0]).kind != "c", "complex numbers, where 0.0 and -0.0 come in pairs")
+        require(
+            (not others and most <= 2) or (len(others) == 1 and most == 1),
+            f"{len(others)} terms are no pads, and up to {most} pads fill the same places: to add them in another "
+            "order changes rounding",
+        )
+    check(found, shape)
+    parts = [Part(functools.reduce(stablehlo.add, values), box) for box, values in found.items()]
+    made = _assemble(parts, 0, tuple((0, size) for size in shape), padding)
+    if keeps_bits() and not np.signbit(padding):
+        made = positive_zeros(made)
+    for other in others:
+        made = stablehlo.add(other, made)
+    return made
+
+
+def _inner(op: ir.Operation) -> bool:
+    """Whether an add is but a part of another's tree."""
+    following = next(iter(op.results[0].uses), None)
+    if following is None or following.owner.operation.name != "stablehlo.add" or not single_use(op.results[0]):
+        return False
+    return bool(following.owner.operation.block == op.block)
+
+
+def _terms(root: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """The tree's pads and its other terms, from left to right."""
+    pads, others = [], []
+    pending = [root.operands[1], root.operands[0]]
+    while pending:
+        value = pending.pop()
+        op = owner(value)
+        name = "" if op is None else op.name
+        if op is not None and name == "stablehlo.add" and op.block == root.block and single_use(value):
+            pending += [op.operands[1], op.operands[0]]
+        elif op is not None and (name == "stablehlo.pad" or _written_to_zeros(op)):
+            pads.append(op)
+        else:
+            others.append(value)
+    return pads, others
+
+
+def _written_to_zeros(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.dynamic_update_slice" and zero_splat(op.operands[0]) is not None
+
+
+def _padding(pads: Sequence[ir.Operation]) -> float | int:
+    # Mostly they are one and the same value.
+    values = {pad.operands[1 if pad.name == "stablehlo.pad" else 0] for pad in pads}
+    found = {str(zero_splat(value)) for value in values}
+    require("None" not in found, "a pad is filled with something else than 0")
+    require(len(found) == 1, "some pads are filled with 0.0, others with -0.0")
+    return -0.0 if found == {"-0.0"} else 0
+
+
+def _part(pad: ir.Operation) -> Part:
+    if pad.name == "stablehlo.dynamic_update_slice":
+        return _written(pad)
+    require(None not in shape_of(pad.operands[0]), f"{pad.operands[0].type} has a dynamic dimension")
+    low, high = integers(pad, "edge_padding_low"), integers(pad, "edge_padding_high")
+    require(not any(integers(pad, "interior_padding")), "a pad has padding between its elements (interior)")
+    require(min((0, *low, *high)) == 0, "a pad cuts off elements (negative padding)")
+    sizes = static_shape(pad.operands[0])
+    return Part(pad.operands[0], tuple((start, start + size) for start, size in zip(low, sizes, strict=True)))
+
+
+def _written(op: ir.Operation) -> Part:
+    sizes, whole = static_shape(op.operands[1]), static_shape(op.results[0])
+    box = []
+    for place, (size, limit) in enumerate(zip(sizes, whole, strict=True)):
+        start = needed(known(op.operands[2 + place]), "the place of a dynamic_update_slice is not a constant")
+        first = min(max(int(start), 0), limit - size)
+        box.append((first, first + size))
+    return Part(op.operands[1], tuple(box))
+
+
+def _by_place(parts: Sequence[Part]) -> dict[Box, list[ir.Value]]:
+    """The values for each box, once the boxes are known to be disjoint; empty ones add nothing."""
+    found: dict[Box, list[ir.Value]] = {}
+    for part in parts:
+        if all(start < stop for start, stop in part.box):
+            found.setdefault(part.box, []).append(part.value)
+    require(found, "the pads are all of empty arrays")
+    _check_tiling(list(found), 0)
+    return found
+
+
+def _groups(boxes: Sequence[Box], axis: int) -> list[tuple[tuple[int, int], list[Box]]]:
+    """Boxes by where they lie along an axis, in order."""
+    found: dict[tuple[int, int], list[Box]] = {}
+    for box in boxes:
+        found.setdefault(box[axis], []).append(box)
+    return sorted(found.items())
+
+
+def _check_tiling(boxes: Sequence[Box], axis: int) -> None:
+    """Refuses boxes that are not a grid of grids: along an axis two of them are the same or apart."""
+    if axis == len(boxes[0]):
+        return
+    end, last = 0, None
+    for (start, stop), group in _groups(boxes, axis):
+        if last is not None and start < end:
+            raise Refused(_overlap(last, group[0], axis))
+        end, last = stop, group[0]
+        _check_tiling(group, axis + 1)
+
+
+def _overlap(one: Box, other: Box, axis: int) -> str:
+    def place(box: Box) -> str:
+        return f"[{', '.join(f'{start}:{stop}' for start, stop in box)}]"
+
+    both = all(a < d and c < b for (a, b), (c, d) in zip(one, other, strict=True))
+    if both:
+        return f"the pads' supports overlap: {place(one)} and {place(other)}"
+    return f"the pads' supports {place(one)} and {place(other)} overlap along axis {axis} but are not the same there"
+
+
+def _assemble(parts: Sequence[Part], axis: int, whole: Box, padding: float | int) -> ir.Value:
+    """The sum, with zeros between the parts, from the axis on; axes before it are those of the parts."""
+    if axis == len(whole):
+        return parts[0].value
+    by_box = {part.box: part for part in parts}
+    pieces: list[ir.Value] = []
+    end = whole[axis][0]
+    like = parts[0].value
+
+    def gap(start: int, stop: int, inside: Box) -> None:
+        if stop > start:
+            sizes = [b - a for a, b in inside[:axis]] + [stop - start] + [b - a for a, b in whole[axis + 1 :]]
+            pieces.append(full_like(like, padding, sizes))
+
+    for (start, stop), group in _groups([part.box for part in parts], axis):
+        gap(end, start, group[0])
+        pieces.append(_assemble([by_box[box] for box in group], axis + 1, whole, padding))
+        end = stop
+    gap(end, whole[axis][1], parts[0].box)
+    return concatenate(pieces, axis)
