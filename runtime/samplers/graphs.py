@@ -19,6 +19,8 @@ from ..calls.path import X64
 from ..function import Function
 from ..graphs import function
 
+KNOWN = 10_000  # elements of an array that is computed when the graph is made
+
 
 def compiled(
     inputs: Sequence[Any], outputs: Sequence[Any], name: str, options: Mapping[str, Any], *, bounds: bool
@@ -33,13 +35,16 @@ def compiled(
         bounds: whether a density is -inf where a parameter is out of its bounds, as in what PyMC compiles; with False
             nothing asks for that (`pm.Model(check_bounds=False)`).
     """
-    made = function(*_with_bounds(inputs, outputs, bounds), name=name, **options)
+    made = function(*_as_compiled(inputs, outputs, bounds), name=name, **options)
     assert isinstance(made, Function)
     return made
 
 
-def _with_bounds(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Any]]:
-    """A copy of the graph in which PyMC's checks of parameters are what its own compiled functions make of them."""
+def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Any]]:
+    """A copy of the graph as PyMC's own compiled functions have it.
+
+    Checks of parameters are choices of -inf, or are not there; integers that are made of constants are known.
+    """
     from pymc.logprob import utils
     from pytensor.graph.fg import FunctionGraph
 
@@ -49,7 +54,27 @@ def _with_bounds(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) ->
         if isinstance(node.op, utils.CheckParameterValue):
             [found] = rewriter.transform(fgraph, node) or node.outputs
             fgraph.replace(node.outputs[0], found)
+    for node in fgraph.toposort():
+        if _is_known(node):
+            fgraph.replace_all([(x, x.type.make_constant(value)) for x, value in _evaluated(node)])
     return list(fgraph.inputs), list(fgraph.outputs)
+
+
+def _is_known(node: Any) -> bool:
+    """Whether a node makes integers of constants: indices, which need no check then."""
+    from pytensor.graph.basic import Constant
+
+    dtypes = [np.dtype(getattr(x.type, "dtype", "O")) for x in (*node.inputs, *node.outputs)]
+    known = all(isinstance(x, Constant) and np.size(x.data) <= KNOWN for x in node.inputs)
+    return known and bool(node.inputs) and all(dtype.kind in "biu" for dtype in dtypes)
+
+
+def _evaluated(node: Any) -> list[tuple[Any, Any]]:
+    storage = {x: [x.data] for x in node.inputs} | {x: [None] for x in node.outputs}
+    done = {x: [x in node.inputs] for x in storage}
+    node.op.prepare_node(node, storage, done, "py")
+    node.op.make_py_thunk(node, storage, done, [])()
+    return [(x, storage[x][0]) for x in node.outputs if np.size(storage[x][0]) <= KNOWN]
 
 
 def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) -> list[Any]:
