@@ -17,6 +17,7 @@ import pytest
 from direct_functions import growth
 
 import hlograph
+from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.direct.executable import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
@@ -156,7 +157,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(direct_way.DirectWay, "_watched", lambda self: ways.append(self) or watched(self))
     monkeypatch.setattr(direct_way, "EVERY", 4)
     table = np.linspace(0, 1, 300)
-    with jax.enable_x64(True):
+    with enable_x64(True):
         options = hlograph.CpuOptions(direct=True, trial=False, regions=False)  # a constant has a buffer of its own
         fn = hlograph.jit(lambda at: jnp.asarray(table)[at], outputs="numpy", cpu=options)
         places = np.array([7, 9, 11])
