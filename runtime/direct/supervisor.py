@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from .verdict import COMMAND, Verdict, place, read, store
 
-SECONDS = 180.0  # that a self-test may take; 20 are usual
+SECONDS = 240.0  # that a self-test may take; 20 are usual
 STAGE, PASSED, FAILED = "stage: ", "passed: ", "failed: "  # how lines begin that the self-test prints
 # Signals that tell of machine code gone wrong; others come from outside.
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
