@@ -26,7 +26,6 @@ from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.random.type import RandomType
-from threadpoolctl import threadpool_limits
 
 from ...codegen.errors import (
     ArgumentError,
@@ -110,28 +109,6 @@ class _Inputs:
         return [self.point, *[self.data[key] for key in keys]]
 
 
-class _OneBlasThread:
-    """nutpie's sampler, for whose time a BLAS routine takes the thread that calls it and no other.
-
-    nutpie has a thread for each chain. Where each of them has BLAS start threads, they wait for each other: with four
-    chains on two cores, a Gaussian process of 200 points then takes hundreds of times as long.
-    """
-
-    def __init__(self, sampler: Any) -> None:
-        self._sampler, self._limits = sampler, threadpool_limits(1, user_api="blas")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sampler, name)
-
-    def take_results(self) -> Any:
-        """The draws; sampling is at its end."""
-        self._limits.restore_original_limits()
-        return self._sampler.take_results()
-
-    def __del__(self) -> None:
-        self._limits.restore_original_limits()
-
-
 @dataclass(frozen=True)
 class CompiledModel(NutpieModel):
     """nutpie's compiled model, with functions that hlograph compiled.
@@ -148,9 +125,6 @@ class CompiledModel(NutpieModel):
     def native(self) -> bool:
         """Whether both functions run without Python, and without the interpreter's lock."""
         return self.compiled_logp_func.native and self.compiled_expand_func.native
-
-    def _make_sampler(self, *arguments: Any, **options: Any) -> Any:
-        return _OneBlasThread(super()._make_sampler(*arguments, **options))
 
     @cached_property
     def for_walnutpie(self) -> tuple[Any, None]:
