@@ -21,8 +21,8 @@ void *refuse(const frame *f, const char *message) {
 int is_question(const frame *f) {
     if (!f->extension || f->extension->type != METADATA) return 0;
     metadata *known = ((metadata_extension *)f->extension)->metadata;
-    known->version.major = f->api->version.major;
-    known->version.minor = f->api->version.minor;
+    known->version.major = f->api ? f->api->version.major : 0;
+    known->version.minor = f->api ? f->api->version.minor : 1;  // earlier releases ask without an interface
     known->traits = 0;
     return 1;
 }
