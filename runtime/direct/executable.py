@@ -19,6 +19,8 @@ from .thunks import steps_of
 
 __all__ = ["CpuExecutable", "DirectCallRefused", "Slice", "Value"]
 
+STACK = 1 << 18  # bytes; threads of other programs may have no more than two megabytes, some far less
+
 
 @dataclass(frozen=True)
 class CpuExecutable:
@@ -84,9 +86,13 @@ def _read(serialized: bytes) -> CpuExecutable:
     constants: dict[int, bytes] = {}
     parameters: dict[int, Slice] = {}
     places: dict[Position, Slice] = {}
+    stack = 0
     for allocation in assignment.messages(3, "BufferAllocationProto", {1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13}):
         number, size = allocation.integer(1), allocation.integer(2)
         if allocation.integer(3):  # memory of one call inside of a kernel, which has it on its stack
+            stack += size
+            if stack > STACK:
+                raise DirectCallRefused(f"its kernels have more than {STACK >> 10:d} KiB on the stack")
             continue
         if allocation.integer(8):
             raise DirectCallRefused(f"a buffer is in memory space {allocation.integer(8):d}")

@@ -375,6 +375,13 @@ def test_nans_have_the_sign_that_pjrts_have() -> None:
     DirectCall.of(compiled(lambda x, y: (jnp.log(x), jnp.power(x, y), jnp.sin(x / 0)), arguments), arguments)
 
 
+def test_a_large_stack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    executable = compiled(schools_and_gradient, SCHOOLS)
+    monkeypatch.setattr("hlograph.runtime.direct.executable.STACK", 7)  # the kernel has numbers of 8 bytes there
+    with pytest.raises(DirectCallRefused, match="on the stack"):
+        DirectCall.of(executable, SCHOOLS)
+
+
 def test_broken_serializations_are_refused() -> None:
     """Whatever a later version changes in the form, there is a refusal, never another error, and never a run."""
     serialized = call.serialized(compiled(schools_and_gradient, SCHOOLS))
