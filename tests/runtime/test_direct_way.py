@@ -112,14 +112,14 @@ def test_a_self_test_that_did_not_pass(direct: bool | None, inquiry: Any) -> Non
 
 @pytest.mark.parametrize("found", [GOOD, BAD])
 def test_a_self_test_that_comes_meanwhile(found: Verdict, inquiry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    over = threading.Event()
+    over, others = threading.Event(), set(threading.enumerate())
     inquiry.verdict = None
     monkeypatch.setattr(verdict, "read", lambda: None)
     monkeypatch.setattr(verdict, "_from_another_process", lambda: over.wait(60) and found)
     first, second = compiled(), compiled()
     for fn in (first, second):
         assert settle(fn) == "direct call: to be tried when the self-test has passed"
-    (told,) = [thread for thread in threading.enumerate() if thread.name == "hlograph self-test"]
+    (told,) = [thread for thread in set(threading.enumerate()) - others if thread.name == "hlograph self-test"]
     over.set()
     assert verdict.awaited() == found
     told.join(60)
