@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.memory import aligned
 from .executable import CpuExecutable
 from .image import Image
 from .native_code import native_code
 from .object_code import executable_memory
 
-_SLOTS = 64
+_HEADER, _SLOTS, _LINE = 16, 64, 8  # words of the struct before its slots, how many of them, words of each
 _REFERRED = 4096  # bytes from which an aligned array is read where the caller has it
 
 _pointer, _size = ctypes.c_void_p, ctypes.c_size_t
@@ -122,7 +123,8 @@ class CProgram:
             inputs += (image.place(value), value.buffer.size, referred, len(uses), uses.ctypes.data)
         outputs = [word for value in executable.results for word in (image.place(value), value.buffer.size)]
         self._held = image, np.array(inputs, np.uint64), np.array(outputs, np.uint64)
-        self._program = np.zeros(13 + _SLOTS, np.uint64)
+        self._program = aligned((_HEADER + _SLOTS * _LINE,), np.dtype(np.uint64))
+        self._program[:] = 0
         self._program[:13] = (
             8 * len(image.words),
             image.words.ctypes.data,

@@ -94,7 +94,7 @@ def assert_same(found, wanted, tolerance=2e-5):
             np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance * scale)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("transform", TRANSFORMED)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_transformed_it_gives_what_jax_does(function, transform) -> None:

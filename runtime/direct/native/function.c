@@ -1,10 +1,11 @@
 // C functions over a table of steps, which any number of threads may call at once.
 //
 // A call takes a workspace (buffers and a table that refers to them) from the program's slots, or makes one, and puts it
-// back. A new workspace is a copy of the program's image, whose addresses are moved to where it lies.
+// back. A new workspace is a copy of the program's image, whose addresses are moved to where it lies. Threads begin to
+// look at slots of their own, which lie in cache lines of their own: else they would wait for one another's.
 #include "native.h"
 
-enum { SLOTS = 64, ALIGNMENT = 64 };
+enum { SLOTS = 64, ALIGNMENT = 64, NEAR = 4, LARGE = 1 << 20 };
 
 typedef struct {
     word place;  // of the argument's buffer in a workspace, in bytes; unused where it is `referred`
@@ -32,7 +33,11 @@ typedef struct {
     word checks;  // number of flags in the output behind the last one; none without that
     word flag;  // bytes of one: 1 for booleans; 4 or 8 for signed integers, which are positive if all is well
     const void *const *data;  // bound values of the data, or null
-    word slots[SLOTS];
+    word unused[3];
+    struct {
+        word workspace;
+        word unused[ALIGNMENT / sizeof(word) - 1];
+    } slots[SLOTS];
 } program;
 
 static word *make(const program *p) {
@@ -43,27 +48,39 @@ static word *make(const program *p) {
     return memory;
 }
 
+// Where the calling thread begins to look.
+static word first_slot(void) {
+    word thread = (word)__builtin_thread_pointer();
+    return (thread ^ thread >> 12 ^ thread >> 20) % SLOTS;
+}
+
+// How many slots it looks at: other threads' workspaces are taken where memory is worth more than time.
+static word slots_of(const program *p) { return p->size < LARGE ? NEAR : SLOTS; }
+
 static word *take(program *p) {
-    for (int i = 0; i < SLOTS; i++) {
-        if (!__atomic_load_n(&p->slots[i], __ATOMIC_RELAXED)) continue;
-        word found = __atomic_exchange_n(&p->slots[i], 0, __ATOMIC_ACQUIRE);
+    word first = first_slot(), count = slots_of(p);
+    for (word i = 0; i < count; i++) {
+        word *slot = &p->slots[(first + i) % SLOTS].workspace;
+        if (!__atomic_load_n(slot, __ATOMIC_RELAXED)) continue;
+        word found = __atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
         if (found) return (word *)found;
     }
     return make(p);
 }
 
 static void give(program *p, word *memory) {
-    for (int i = 0; i < SLOTS; i++) {
-        word empty = 0;
-        if (__atomic_load_n(&p->slots[i], __ATOMIC_RELAXED)) continue;
-        if (__atomic_compare_exchange_n(&p->slots[i], &empty, (word)memory, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+    word first = first_slot(), count = slots_of(p);
+    for (word i = 0; i < count; i++) {
+        word *slot = &p->slots[(first + i) % SLOTS].workspace, empty = 0;
+        if (__atomic_load_n(slot, __ATOMIC_RELAXED)) continue;
+        if (__atomic_compare_exchange_n(slot, &empty, (word)memory, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
     }
     free(memory);
 }
 
 // Frees the workspaces that no call has.
 void hlograph_release(program *p) {
-    for (int i = 0; i < SLOTS; i++) free((void *)__atomic_exchange_n(&p->slots[i], 0, __ATOMIC_ACQUIRE));
+    for (int i = 0; i < SLOTS; i++) free((void *)__atomic_exchange_n(&p->slots[i].workspace, 0, __ATOMIC_ACQUIRE));
 }
 
 static int put(word *memory, const input *in, const void *given) {
