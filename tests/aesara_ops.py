@@ -283,27 +283,27 @@ def _compare(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any
             )
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_elementwise(name: str) -> None:
     _check(*BY_NAME[name])
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("axis", [-1, -2, -3, 0])
 @pytest.mark.parametrize("name", AXES)
 def test_axes(name: str, axis: int) -> None:
     _check("T", lambda T: AXES[name](T, axis))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("axes", [(-2, -1), (-1, -2), (0, -1), (-1, 0), (1, 0)])
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs_of_axes(name: str, axes: tuple[int, int]) -> None:
     _check("T", lambda T: PAIRS[name](T, *axes))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("axes", [(-2, -1), (-1, -2), (0, -1), (-1, 0), (1, 0)])
 def test_matrices_of_diagonals(axes: tuple[int, int]) -> None:
     """NumPy's `diagonal` gives the rows back; Aesara's own evaluation mistakes negative axes."""
@@ -316,7 +316,7 @@ def test_matrices_of_diagonals(axes: tuple[int, int]) -> None:
         assert np.count_nonzero(found) == value.size
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", OTHERS)
 def test_others(name: str) -> None:
     _check(*OTHERS[name])

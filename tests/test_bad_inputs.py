@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/bad_input.md"
 
 
 @pytest.mark.skipif(not of_this_release(), reason="docs/bad_input.md is of another PyTensor")
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("mode", ["hlograph", "padded"])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_nothing_wrong_is_returned(case: Case, mode: str) -> None:

@@ -57,7 +57,7 @@ CHECKS: dict[str, Callable[[Any], None]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CHECKS)
 def test_an_example(name):
     for package in {"state_space": ["pymc_extras"], "nutpie_varying_slopes": ["pymc", "nutpie"]}.get(name, []):

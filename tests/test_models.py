@@ -175,7 +175,7 @@ MODELS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rewrite", [False, True], ids=["as-is", "rewritten"])
 @pytest.mark.parametrize("name", MODELS)
 def test_one_program_serves_two_sizes(name: str, rewrite: bool) -> None:

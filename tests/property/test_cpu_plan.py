@@ -104,7 +104,7 @@ def compare(case: Case, found: list[np.ndarray], wanted: list[np.ndarray], what:
             np.testing.assert_allclose(a, b, rtol=0, atol=tolerance.absolute, err_msg=f"{what}, result {place}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 @pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, CHUNK))
 def test_random_programs(first, policy):

@@ -25,7 +25,7 @@ def likelihood(x: Any, mean: Any, scale: Any) -> Any:
 LENGTHS = np.random.default_rng(8).integers(0, 300, 45)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", ["value", "value-and-gradient", "gradient-outside"])
 def test_hundreds_of_lengths_take_a_handful_of_compiles(how):
     with jax.enable_x64(True):

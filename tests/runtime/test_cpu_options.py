@@ -31,7 +31,7 @@ def compiled(function: Any, *shapes: tuple[int, ...], dtype: Any) -> hlograph.Fu
         return hlograph.emit_stablehlo(function, *specs).compile(cpu="plain")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_maximum_minimum_and_their_places_see_nan(dtype: str, shape: tuple[int, ...], axis: int | None) -> None:
@@ -75,7 +75,7 @@ def test_a_release_that_is_not_known_is_asked(monkeypatch: pytest.MonkeyPatch) -
         assert np.isnan(jax.jit(jnp.max, compiler_options=options)(x))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cpu", ["plain", "auto"])
 @pytest.mark.parametrize("shape", [(1, 8, 16), (2, 4, 16), (8, 4, 4)])
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def agree(found, x=X) -> None:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "cpu", ["auto", "jax", "sync", "plain", REGIONS, hlograph.CpuOptions(client="sync", pack=False)]
 )
@@ -99,7 +99,7 @@ def test_wrong_options_are_named():
         hlograph.CpuOptions(region=False)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("cpu", "outputs"), [("plain", "jax"), ("plain", "numpy"), ("jax", "jax"), ("jax", "numpy"), ("sync", "numpy")]
 )

@@ -170,7 +170,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_of_the_loader_are_found(mistake: str) -> None:
     """They end in a crash or a difference, and both in a refusal."""

@@ -41,7 +41,7 @@ def as_index(p: Any, x: Any) -> Any:
     return [1, 2, 3][(p["w"] * x).sum().astype(int)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("how", ["jit", "grad", "vmap", "scan", "cond"])
 @pytest.mark.parametrize("function", [decides, to_float, by_numpy, as_index])
 def test_a_value_that_is_not_known_is_blamed_on_the_argument(function, how):

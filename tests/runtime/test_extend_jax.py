@@ -64,7 +64,7 @@ def x64() -> Iterator[None]:
     config.update("jax_enable_x64", before)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("what", GRAPHS)
 @pytest.mark.filterwarnings("ignore")
 def test_values_and_gradients_are_pytensors(what):

@@ -93,7 +93,7 @@ PRINTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", PRINTS)
 def test_prints_are_pytensors(what, capsys):
     inputs, outputs, values = PRINTS[what]
@@ -199,7 +199,7 @@ class OwnError(Exception):
     """An error that hlograph does not know."""
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "error", [ValueError("odd"), KeyError("missing"), IndexError("far"), OwnError("own")], ids=repr
 )

@@ -33,7 +33,7 @@ def folded(body, initial, x):
         return np.asarray(functools.reduce(lambda a, b: np.asarray(body(a, b)), np.float64(x), np.float64(initial)))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("options", [{"policy": "padded"}, {"policy": "exact"}, {"policy": "exact", "cpu": "plain"}])
 @pytest.mark.parametrize("name", BODIES)
 def test_with_named_sizes(name, options):

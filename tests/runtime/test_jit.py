@@ -158,7 +158,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_those_of_jax_jit(name) -> None:
     function, dims, arguments = CASES[name]
@@ -170,7 +170,7 @@ def test_results_are_those_of_jax_jit(name) -> None:
     assert ours.stats.calls == len(SIZES)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["value_and_grad", "sort", "float64_input", "size_as_data", "random"])
 def test_in_x64_mode(name) -> None:
     function, dims, arguments = CASES[name]

@@ -94,7 +94,7 @@ def assert_same(found, wanted, tolerance=2e-5):
             np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance * scale)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("transform", TRANSFORMED)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_transformed_it_gives_what_jax_does(function, transform) -> None:
@@ -300,7 +300,7 @@ def rounded(x):
     return straight(x * 3)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", [vectors, factors, rounded])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_derivatives_of_results_that_are_open(function, dtype) -> None:

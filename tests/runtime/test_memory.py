@@ -38,7 +38,7 @@ def of_jax():
     return hlograph.jit(lambda x: jnp.sum(x**2), dims={"x": ("n",)}, policy="exact", cache_size=KEPT)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [of_a_graph, of_jax])
 def test_a_server_does_not_grow_with_the_sizes_that_it_has_seen(make):
     before = alive()

@@ -31,7 +31,7 @@ def check(function, name, axis, shape, dtype):
         np.testing.assert_array_equal(np.isnan(found), np.isnan(getattr(np, name)(x.astype(np.float64), axis=axis)))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("policy", ["exact", "padded", "no names"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +43,7 @@ def test_functions_of_jax(dtype, name, shape, axis, policy):
         check(function, name, axis, shape, getattr(jnp, dtype))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("inside", ["", "jit", "vmap"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 @pytest.mark.parametrize("name", NAMES)

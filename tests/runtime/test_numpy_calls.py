@@ -105,7 +105,7 @@ def check(found, expected):
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [*DTYPES, BFLOAT16], ids=str)
 def test_every_dtype_and_rank(make, execution, dtype):
     args = [sample(dtype, dims, len(dims)) for dims in [(), (1,), (0,), (3, 0), (7,), (2, 3, 4)]]
@@ -125,7 +125,7 @@ def test_arguments_of_any_strides(make, execution):
     check(call(x), (x * 2,))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [COPIED // 8 - 1, COPIED // 8, COPIED // 8 + 1])
 def test_sizes_around_that_of_copied_results(make, execution, count):
     x = np.arange(float(count))
@@ -133,7 +133,7 @@ def test_sizes_around_that_of_copied_results(make, execution, count):
     check(call(x), (x + 1, x[:3]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, count, offset):
@@ -241,7 +241,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_of_the_argument_s_type_is_passed_on(make, execution, name):
     good = (np.arange(3.0), np.float64(2), np.int32(3))
@@ -341,7 +341,7 @@ def test_arguments_are_those_of_the_executable(places):
 # ---- memory ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [3, COPIED // 8, COPIED, STAGED // 8 + 1])
 def test_results_share_no_element(make, execution, count):
     constant = np.arange(float(count)) + 5
@@ -358,7 +358,7 @@ def test_results_share_no_element(make, execution, count):
     check(call(x), (x, x, x + 1, constant, constant))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("count", [3, COPIED])
 def test_results_outlive_their_call(make, execution, count):
     call = make(lambda x: (x + 1, x * 2), np.zeros(count))
@@ -370,7 +370,7 @@ def test_results_outlive_their_call(make, execution, count):
     check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
 def test_nothing_is_left_of_a_call(execution, count):
     resource = pytest.importorskip("resource")
@@ -414,7 +414,7 @@ def test_a_function_that_is_dropped_is_freed(execution):
 # ---- threads -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [4, COPIED // 8 + 1])
 def test_threads_never_see_each_other_s_values(make, execution, count):
     call = make(lambda x, k: (x * k, x.sum() + k), np.zeros(count), np.float64(0))

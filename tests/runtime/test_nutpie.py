@@ -187,7 +187,7 @@ def call(compiled: Any, point: np.ndarray) -> tuple[int, float, np.ndarray, int,
 # ---- what nutpie calls -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("content", MODELS, ids=lambda content: content.__name__)
 def test_value_gradient_and_expansion(content: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside PyTensor in Python, at starting points and far from them; what is not finite has nutpie's codes."""
@@ -526,7 +526,7 @@ def test_processes_are_not_forked() -> None:
         assert context("fork", mode=hlograph.Mode()).get_start_method() == "fork"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", ["fork", None])
 @pytest.mark.filterwarnings("ignore")
 def test_pymc_s_own_sampler_in_processes(method: str | None) -> None:

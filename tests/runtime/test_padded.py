@@ -38,7 +38,7 @@ def data(n: int):
     return RNG.normal(size=(n, 3)), RNG.normal(size=3), RNG.normal(size=n)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", ["auto", "padded", "exact", 64, hlograph.Bucket(factor=2.0, start=4, multiple=4)])
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
 def test_every_policy_gives_the_same_results(policy, convert) -> None:

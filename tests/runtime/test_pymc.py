@@ -159,7 +159,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("build", MODELS)
 def test_densities_and_gradients_are_those_of_pytensor(build):
     model = build()
@@ -294,7 +294,7 @@ def time_series(kind):
     return model
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["AR", "GARCH11", "EulerMaruyama"])
 def test_time_series(kind):
     model = time_series(kind)

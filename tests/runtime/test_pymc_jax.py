@@ -115,7 +115,7 @@ def reference(model: Any, point: dict[str, Any], what: str = "logp", **options: 
 # ---- the density ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("data", [True, False])
 @pytest.mark.parametrize("build", [counts, schools, simplex, missing, masked])
 def test_densities_are_those_of_pymc(build, data):

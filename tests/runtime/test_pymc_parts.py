@@ -126,7 +126,7 @@ DETERMINED: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", DETERMINED)
 def test_what_a_seed_determines(name, monkeypatch):
     found = []
@@ -180,7 +180,7 @@ RANDOM: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", RANDOM)
 def test_a_posterior_that_is_known(name, monkeypatch):
     monkeypatch.setattr(pytensor.config, "mode", MODE)

@@ -130,7 +130,7 @@ def test_forms_of_outputs():
         assert ours(*given) == theirs(*given)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [0, 3, 5000])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool", "complex128"])
 def test_results_belong_to_the_caller(size, dtype):

@@ -46,7 +46,7 @@ def outcome(fn: Any, *args: Any) -> Any:
         return None
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_a_shape_of_the_call(number: int) -> None:
     inputs, output, calls = CASES[number]

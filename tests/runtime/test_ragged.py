@@ -55,7 +55,7 @@ def check(found, expected, rows):
         jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), own, expected(rows[number]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_each_row_is_what_a_call_with_it_gives(lengths):
     rows = rows_of(lengths, 3)
@@ -93,7 +93,7 @@ def test_rows_come_in_several_ways_and_go_as_they_came():
     np.testing.assert_array_equal(np.asarray(found.mask).sum(1), [3, 1, 4])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", ["auto", "exact", "padded", {"n": 16, "b": "exact"}, hlograph.Bucket(start=4)])
 def test_policies(policy):
     fn = hlograph.jit(jax.vmap(lambda x: x.mean()), dims={"x": ("b", "n[b]")}, policy=policy)
@@ -400,7 +400,7 @@ def test_graphs_with_the_axis_of_rows_that_map_over_it(graph):
             np.testing.assert_allclose(own[number], y[0], rtol=1e-10)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("graph", MIXES.values(), ids=MIXES.keys())
 def test_graphs_that_mix_rows_or_count_them_are_refused(graph):
     x = pt.dmatrix("x")

@@ -83,7 +83,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values()))[:24])
 def test_the_last_stage_is_what_a_call_compiles(options: dict[str, Any], put: list[str], ran: list[str]) -> None:
     function = program().compile(**options)

@@ -459,7 +459,7 @@ def _process(source: str, **variables: str) -> str:
     return done.stdout
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source", [_DEFAULT_DEVICE, _DEVICES])
 def test_devices_are_those_of_the_long_way(source):
     assert "done" in _process(source, XLA_FLAGS="--xla_force_host_platform_device_count=2", JAX_PLATFORMS="cpu")

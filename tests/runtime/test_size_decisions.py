@@ -103,7 +103,7 @@ DECISIONS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("policy", ["auto", "padded"])
 @pytest.mark.parametrize("name", DECISIONS)
 def test_decisions_are_those_of_jax_jit(name, policy) -> None:
@@ -233,7 +233,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("policy", ["auto", "padded"])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_are_those_of_jax_jit(name, policy) -> None:
@@ -244,7 +244,7 @@ def test_numbers_are_those_of_jax_jit(name, policy) -> None:
         assert_same(ours, jax.jit(function), [(vector(n),) for n in LONG], 1e-7)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["spearman", "fourth power", "roots", "results", "too large a result", "nested"])
 def test_numbers_in_x64_mode(name) -> None:
     function = NUMBERS[name]

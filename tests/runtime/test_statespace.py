@@ -81,7 +81,7 @@ def filtered(kind, inputs, **options):
 KINDS = ["StandardFilter", pytest.param("SquareRootFilter", marks=needs("QR")), "UnivariateFilter"]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_filters_and_gradients(kind):
     """Data of several lengths, with and without missing values, are one program."""
@@ -199,7 +199,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("make", MODELS)
 def test_models(make):
     model = conditioned(make)

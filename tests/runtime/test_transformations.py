@@ -66,7 +66,7 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 EVERYWHERE = ("grad", "jit of value_and_grad")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("model", "transform"),
     [
@@ -82,7 +82,7 @@ def test_derivatives(model: Model, transform: Callable[..., Any]) -> None:
     assert_tree(actual, transform(model.value, model.parameters)(*data))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_derivatives_agree_with_differences_to_second_order(model: Model) -> None:
     function, data = model.function(), model.data()
@@ -111,7 +111,7 @@ BATCHES: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("transform", BATCHES.values(), ids=BATCHES)
 def test_batches(transform: Callable[..., Any]) -> None:
     X, y, _ = LOGISTIC.data()
@@ -373,7 +373,7 @@ def test_a_loaded_program_batches_in_a_loop_and_has_no_derivative(tmp_path: Any)
         jax.grad(function)(batch[0])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
 def test_a_program_saved_with_its_pullback(tmp_path: Any, suffix: str) -> None:
     inputs, value = LOGISTIC.graph()

@@ -10,7 +10,7 @@ from hlograph.codegen import builder as hlo
 from hlograph.codegen.builder import Builder, Tensor
 from hlograph.codegen.ir.bindings import new_context
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(8)
 
 N = 24
 RNG = np.random.default_rng(3)
@@ -73,7 +73,7 @@ def size(x: np.ndarray) -> float:
     return float(np.abs(x).max()) or 1.0
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", MATRICES)
 def test_svd(name: str) -> None:
     a = MATRICES[name]
@@ -89,7 +89,7 @@ def test_svd(name: str) -> None:
         assert (found >= 0).all()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name, a in MATRICES.items() if len(set(a.shape)) == 1])
 def test_eigh(name: str) -> None:
     a = MATRICES[name] / 2 + adjoint(MATRICES[name]) / 2
@@ -100,7 +100,7 @@ def test_eigh(name: str) -> None:
     assert (np.diff(values) >= 0).all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MATRICES)
 def test_qr(name: str) -> None:
     a = MATRICES[name]

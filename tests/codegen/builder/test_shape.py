@@ -50,7 +50,7 @@ def check(build: Callable[..., Tensor], inputs: Sequence[Any], values: Sequence[
         np.testing.assert_array_equal(program.interpret(*values)[0], expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [0, 1, 4])
 @pytest.mark.parametrize(("low", "high", "gap"), [(0, 0, 0), (1, 2, 0), (2, 0, 3), (-1, 1, 0), (3, -1, 1), (0, 0, 1)])
 def test_pad(size, low, high, gap):

@@ -98,7 +98,7 @@ def test_rows_are_what_one_gives(function):
             np.testing.assert_allclose(np.asarray(own)[row], y, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", FUNCTIONS[:5])
 def test_the_reference_interpreter_agrees(function):
     x, n = RNG.normal(size=(ROWS, 6)).astype("float32"), np.array([1, 4, 3], np.int32)

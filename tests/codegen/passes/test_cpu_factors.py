@@ -34,7 +34,7 @@ def type_of(shape, kind: str) -> str:
     return f"tensor<{'x'.join(map(str, shape))}x{kind}>"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize("n", SIZES)
@@ -59,7 +59,7 @@ def test_factors(n: int, lower: bool, kind: str) -> None:
     np.testing.assert_array_equal(found[2], np.where(read, np.nan, 0))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])

@@ -38,7 +38,7 @@ def product(text: str, kind: str) -> tuple[str, str, list[tuple[int, ...]]]:
     return module, f"{text}->{''.join(result)}", shapes[:2]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 @pytest.mark.parametrize("text", PRODUCTS)
 def test_products_are_numpys(text: str, kind: str) -> None:

@@ -167,7 +167,7 @@ def test_a_large_dot_is_left_to_the_library():
     assert len(small.regions) == 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4"])
 @pytest.mark.parametrize(
     ("rows", "inner", "columns"), [(20, 20, 20), (40, 16, 40), (1, 300, 1), (60, 9, 1), (1, 9, 60)]
@@ -376,7 +376,7 @@ def test_an_argument_that_xla_finds_constant_does_not_end_the_process(name):
     check(lowered(FOLDED[name], X), [X])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u4", "i8", "f2", "f4", "c8", "c16"])
 def test_arguments_of_every_dtype(dtype):
     """A witness is taken of each; results have the dtype too."""

@@ -14,7 +14,7 @@ from support import assert_same, reference
 import hlograph
 from hlograph import errors
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 A, B, A3 = pt.dmatrix("a"), pt.dmatrix("b"), pt.dtensor3("a3")
 RNG = np.random.default_rng(8)

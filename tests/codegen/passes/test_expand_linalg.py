@@ -36,7 +36,7 @@ def run(op: str, *arrays: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(after.compile()(*arrays)), before.interpret(*arrays)[0]]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (2, 2, 2, 2)])
 @pytest.mark.parametrize("lower", [True, False])
@@ -70,7 +70,7 @@ def test_cholesky_that_fails_is_nan_in_that_matrix_only() -> None:
 OPTIONS = list(itertools.product([True, False], [True, False], [True, False], ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("left", "lower", "unit", "transpose"), OPTIONS)
 def test_triangular_solve(left: bool, lower: bool, unit: bool, transpose: str) -> None:
     """The other triangle, and a unit diagonal, are not read: they hold NaN."""

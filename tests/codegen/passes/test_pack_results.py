@@ -69,7 +69,7 @@ def packed(before: Program, wanted: list[int], **options) -> tuple[tuple[PackedR
     return places, Program.parse(str(module)).interpret(X)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 # The interpreter gives no complex arrays out (jaxlib 0.10).
 @pytest.mark.parametrize("name", sorted(RESULTS.keys() - {"complex"}))
 @pytest.mark.parametrize("order", ["all", "backwards", "every other", "twice"])
@@ -104,7 +104,7 @@ def test_results_that_are_to_stay_alone_do():
     assert len(outputs) == 3
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("client", ["jax", "sync"])
 def test_calls_unpack_them(name, client):

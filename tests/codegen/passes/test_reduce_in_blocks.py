@@ -85,7 +85,7 @@ def biggest(text: str) -> int:
 CASES = [(name, grad, exact) for name in FUNCTIONS for grad in (False, True) for exact in (True, False)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("name", "grad", "exact"), CASES)
 def test_the_same_numbers_and_no_large_array(name: str, grad: bool, exact: bool) -> None:
     given = arrays(np.float64)

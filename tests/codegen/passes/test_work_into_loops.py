@@ -86,7 +86,7 @@ def arguments() -> list[np.ndarray]:
     return [*floats, random.random((6, 4)) < 0.5, np.array(True)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("rows", "count", "ahead"), [(1, 6, 0), (2, 3, 0), (1, 6, 3), (1, 6, -2), (2, 3, 5)], ids=lambda number: str(number)
 )

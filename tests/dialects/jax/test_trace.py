@@ -355,7 +355,7 @@ CUMULATIVE = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", CUMULATIVE)
 def test_running_sums(function) -> None:
     program = hlograph.emit_stablehlo(function, SDS(("n", 3), "float32"))
@@ -381,7 +381,7 @@ FACTORIZATIONS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 def test_factorizations(name) -> None:
     function = FACTORIZATIONS[name]

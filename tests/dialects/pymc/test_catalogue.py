@@ -122,7 +122,7 @@ def test_functions_of_a_number(name, policy):
 
 
 @pytest.mark.parametrize("name", [name for name, case in SCALARS.items() if not case.many])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_distribution_functions_of_one_number_alone(name):
     case = SCALARS[name]
     value = pt.lscalar("value")

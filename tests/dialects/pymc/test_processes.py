@@ -67,7 +67,7 @@ def test_densities_and_derivatives(name, policy):
 PREDICTED = [name for name, (kind, _) in PROCESSES.items() if kind.startswith("Marginal")]
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("name", PREDICTED)
 def test_predictions(name, monkeypatch):
     """Mean and variances at other points, by `predict`, which follows PyTensor's configuration."""
@@ -87,7 +87,7 @@ def test_predictions(name, monkeypatch):
             np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", ["marginal", "latent", "grid, latent", "approximate, FITC"])
 def test_draws_at_other_points(name):
     """Of the right shapes, with PyMC's own moments of many draws."""
@@ -99,7 +99,7 @@ def test_draws_at_other_points(name):
     np.testing.assert_array_less(abs(np.median(ours, axis=0) - np.median(theirs, axis=0)), 0.5 * spread + 1e-9)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 def test_covariances_and_means(policy):
     """In one program: of one set of points, of two, on the diagonal, with derivatives; all of them at night."""

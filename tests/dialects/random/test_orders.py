@@ -56,7 +56,7 @@ def by_hand(n, k, x, m, p):
         return [np.asarray(draw) for draw in drawn]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 def test_orders_are_those_of_jax(program, policy):
     function, x = program.compile(policy=policy), np.arange(7.0)

@@ -299,7 +299,7 @@ def common_graphs() -> dict[str, tuple[list, list]]:
     }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", common_graphs())
 def test_common_graphs_equal_pytensors_default_mode(name: str) -> None:
     """No rewrite leaves an op without a rule, and the results are those of `pytensor.function`'s own evaluation."""

@@ -13,7 +13,7 @@ import hlograph
 from hlograph.dialects.library import library
 from hlograph.dialects.walk import order
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 x, w, n, h0 = pt.dmatrix("x"), pt.dmatrix("w"), pt.lscalar("n"), pt.dvector("h0")
 XS, WS, HS = np.random.default_rng(0).normal(size=(7, 3)), np.eye(3) * 0.4 + 0.2, np.array([0.1, -0.2, 0.3])

@@ -113,7 +113,7 @@ MORE_PLACES = {"casts", "vectors", "stacks", "block_diagonal", "sampling"}
 NOT_MESSY = {"gradients_of_products", "gradients_of_sums", "gradients_of_items", "gradients_of_stacks"}
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("messy", [False, True])
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("case", CASES)
@@ -128,7 +128,7 @@ def test_op(case, form, messy):
     check(CASES[case](X, Y, Q, Z), known, places=not (messy and case in MORE_PLACES))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("case", [case for case in CASES if case not in NOT_MESSY])
 def test_op_on_constants(case):
     X, Y, Q = matrix("csr"), matrix("csr", seed=2), matrix("csr", 4, 4, 3)

@@ -44,7 +44,7 @@ def sizes_of(inputs, output, *values):
 # ---- masks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("inputs", "output", "values"),
     [
@@ -177,7 +177,7 @@ def test_writing_needs_no_size(target, value, inputs, values):
     assert not program.signature.counts
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("target", "inputs", "values"),
     [
@@ -230,7 +230,7 @@ def test_writing_another_number_of_values():
 # ---- unique ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("variable", "values", "axis"),
     [
@@ -310,7 +310,7 @@ def test_split_into_sizes_that_do_not_fit():
 PAD_MODES = ["constant", "edge", "linear_ramp", "maximum", "mean", "minimum", "reflect", "symmetric", "wrap"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", PAD_MODES)
 def test_pad_with_widths_that_come_with_the_call(mode):
     widths = pt.lmatrix("widths")
@@ -322,7 +322,7 @@ def test_pad_with_widths_that_come_with_the_call(mode):
 # ---- repeat ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0, 0, 0], [0, 1, 0, 0], [5, 0, 0, 0], [0, 0, 0, 4]])
 def test_repeat(counts):
     program = check_data_sizes([matrix, k], pt.repeat(matrix, k, axis=0), GRID, counts)
@@ -387,7 +387,7 @@ def test_computed_ranges():
         exact.compile()(-np.arange(3.0))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("value", [1.6, 2.0, -3.0, 0.0, 1e-9])
 def test_ranges_of_floats(value):
     small = np.float32(0.3)
@@ -451,7 +451,7 @@ def test_what_cannot_leave_a_branch():
 # ---- searchsorted ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7])
 def test_searchsorted(side, size):

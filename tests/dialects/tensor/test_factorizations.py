@@ -19,7 +19,7 @@ import hlograph
 from hlograph import errors
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(8)
 
 A, B = pt.dmatrix("a"), pt.dmatrix("b")
 A3 = pt.dtensor3("a3")
@@ -49,7 +49,7 @@ def rank_deficient(m: int, n: int, rank: int) -> np.ndarray:
 # ---- QR -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("mode", ["full", "economic", "r", "raw"])
 def test_qr(mode: str, shape: tuple[int, int]) -> None:
@@ -64,7 +64,7 @@ def test_qr_of_nothing(shape: tuple[int, int]) -> None:
     check_lowering([A], [*ptl.qr(A), *ptl.qr(A, mode="economic")], np.zeros(shape), expected=expected)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("mode", ["full", "economic", "r", "raw"])
 def test_qr_with_pivoting(mode: str, shape: tuple[int, int]) -> None:
@@ -124,7 +124,7 @@ def unique(values: pt.TensorVariable, vectors: pt.TensorVariable) -> list[pt.Ten
     return [values, (vectors * values[..., None, :]) @ vectors.mT, vectors.mT @ vectors]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [1, 2, 5, 6])
 @pytest.mark.parametrize("lower", [True, False])
 def test_eigh(lower: bool, n: int) -> None:
@@ -241,7 +241,7 @@ def pieces(x: pt.TensorVariable, *, full_matrices: bool) -> list[pt.TensorVariab
     return [s, (u[..., :, :k] * s[..., None, :]) @ v[..., :k, :], adjoint(u) @ u, v @ adjoint(v)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [*SHAPES, (7, 6)])
 @pytest.mark.parametrize("full_matrices", [True, False])
 def test_svd(full_matrices: bool, shape: tuple[int, int]) -> None:
@@ -300,7 +300,7 @@ def test_gradients_of_svd(shape: tuple[int, int]) -> None:
     assert not program.signature.has_data_sizes, "min(m, n) is a size"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("value", [normal(4, 3), normal(3, 4), rank_deficient(5, 4, 2), np.zeros((2, 3))])
 def test_pinv(value: np.ndarray) -> None:
     check_lowering([A], ptl.pinv(A), value, rtol=LOOSE)
@@ -333,7 +333,7 @@ def test_norms(order: object) -> None:
 FORMS = [{}, {"permute_l": True}, {"p_indices": True}]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("form", FORMS)
 def test_lu(form: dict[str, bool], n: int) -> None:

@@ -12,7 +12,7 @@ from support import check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedGraphError
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 RANDOM = np.random.default_rng(0)
 table, cube, four, k = pt.dmatrix("table"), pt.dtensor3("cube"), pt.dtensor4("four"), pt.lscalar("k")

@@ -50,13 +50,13 @@ def test_writing_backwards_beside_axes_of_size_1() -> None:
 # ---- slices ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_constant_slices(size):
     check_lowering([x], [x[s] for s in SLICES], numbers(size), interpret=size == 5)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 2), (2, 1), (5, 3)])
 def test_symbolic_ends(sizes):
     n, m = x.shape[0], y.shape[0]
@@ -65,7 +65,7 @@ def test_symbolic_ends(sizes):
     check_lowering([x, y], [x[s] for s in slices], *map(numbers, sizes), interpret=sizes == (5, 3))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
 def test_runtime_ends_and_steps(dtype):
     start, stop, step = (pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step"))
@@ -275,7 +275,7 @@ def test_step_zero():
 # ---- writing to slices ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_write_constant_slices(size):
     outputs = []
@@ -465,7 +465,7 @@ def test_read_with_index_tensors():
     check_lowering(TENSORS, selections(), *TENSOR_VALUES)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["set", "inc", "inc once"])
 def test_write_with_index_tensors(kind):
     outputs = []

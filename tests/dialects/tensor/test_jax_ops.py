@@ -17,7 +17,7 @@ import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import LoweringError, UnsupportedGraphError
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 wrap_jax = getattr(pytensor, "wrap_jax", None)
 wraps = pytest.mark.skipif(wrap_jax is None, reason="this release of PyTensor has no wrap_jax")

@@ -16,7 +16,7 @@ from support import assert_same, check_lowering, reference
 
 import hlograph
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 A, B, V = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")
@@ -232,7 +232,7 @@ def test_cholesky_solve_of_a_batch_with_one_factor() -> None:
 # ---- triangular systems ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("unit_diagonal", [False, True])
 @pytest.mark.parametrize("trans", [0, 1, 2])
 @pytest.mark.parametrize("lower", [True, False])
@@ -284,7 +284,7 @@ def test_solve_triangular_gradient(lower: bool, unit_diagonal: bool) -> None:
 ASSUME = ["gen", "sym", "her", "pos", "tridiagonal", "banded", "diagonal", "upper triangular", "lower triangular"]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("assume_a", ASSUME)
 @pytest.mark.parametrize("lower", [True, False])
 def test_solve(assume_a: str, lower: bool) -> None:
@@ -324,7 +324,7 @@ def test_solve_of_a_singular_matrix_is_nan(assume_a: str) -> None:
     check_lowering([A, B], graph, singular, np.eye(2), expected=[np.full((2, 2), np.nan)])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("left", "right"), [((2, 3, 3), (2, 3, 4)), ((1, 3, 3), (2, 3, 4)), ((2, 3, 3), (1, 3, 4))])
 @pytest.mark.parametrize("assume_a", ["gen", "pos"])
 def test_solve_of_a_batch(assume_a: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -436,7 +436,7 @@ def test_slogdet_of_a_batch() -> None:
     check_lowering([A3], list(Blockwise(op())(A3)), well(3, 4, 4), rtol=LOOSE)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rows", [[0, 1, 2], [1, 0, 2], [1, 2, 0], [2, 1, 0]])
 def test_the_sign_of_a_determinant(rows: list[int]) -> None:
     permutation = np.eye(3)[rows]
@@ -454,7 +454,7 @@ def test_inverse_of_a_singular_matrix_is_nan() -> None:
     check_lowering([A], ptl.inv(A), np.ones((2, 2)), expected=[np.full((2, 2), np.nan)])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", [ptl.det, ptl.inv, lambda x: ptl.slogdet(x)[1]])
 def test_gradients_of_det_and_inverse(function: object) -> None:
     check_lowering([A], grad(weighted(function(A)), A), well(4, 4), rtol=LOOSE)  # type: ignore[operator]

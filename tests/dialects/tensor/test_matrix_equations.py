@@ -11,7 +11,7 @@ from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
 from support import check_lowering
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(8)
 
 A, B, C = pt.dmatrix("a"), pt.dmatrix("b"), pt.dmatrix("c")
 A3, B3 = pt.dtensor3("a3"), pt.dtensor3("b3")
@@ -20,7 +20,7 @@ LOOSE = 1e-9
 # ---- the exponential ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", [1e-3, 0.05, 0.3, 1.0, 3.0, 40.0])
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_expm(n: int, size: float) -> None:
@@ -100,7 +100,7 @@ def schur_form(n: int, *, complex_pairs: bool) -> np.ndarray:
     return form
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("pairs", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("sizes", [(4, 3), (5, 6)])
 def test_trsyl(sizes: tuple[int, int], pairs: tuple[bool, bool]) -> None:
@@ -184,7 +184,7 @@ def tridiagonal(*shape: int) -> np.ndarray:
     return np.triu(np.tril(normal(*shape), 1), -1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [3, 4, 7])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_tridiagonal_solve(transposed: bool, n: int) -> None:

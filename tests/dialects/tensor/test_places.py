@@ -12,7 +12,7 @@ from support import check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 RANDOM = np.random.default_rng(0)
 

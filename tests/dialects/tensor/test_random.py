@@ -162,7 +162,7 @@ def arguments(name):
     return inputs, arrays, hand, lambda *p, **options: rv(name, *p, **options)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @some_of(*(name for name in CASES if name not in LOOPS + VECTORS))
 def test_a_draw_is_that_of_jax(name):
     inputs, arrays, hand, make = arguments(name)
@@ -185,7 +185,7 @@ def test_sizes(name):
             assert_same(found, wanted, rtol=1e-13, atol=1e-14, label=f"size {shape}")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @some_of("normal", "bernoulli", "gamma")
 def test_batches_of_keys_and_parameters(name):
     """Each element is the draw that it is alone, and one key means the same random numbers for all elements."""
@@ -315,7 +315,7 @@ def test_float32_is_drawn_in_float32():
         assert_same(draw, wanted, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @some_of("normal", "gamma")
 def test_padding_does_not_change_a_draw(name):
     """Each random number depends on its place as counted with the true sizes."""

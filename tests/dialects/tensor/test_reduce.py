@@ -40,7 +40,7 @@ def cube(dtype: str = "float64") -> Any:
 # ---- monoids, axes, dtypes ----------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sum_prod_max_min_any_all(dtype: str) -> None:
     """All axes; the dtypes are PyTensor's: integers and booleans are added up in 64 bits."""
@@ -50,7 +50,7 @@ def test_sum_prod_max_min_any_all(dtype: str) -> None:
     check_lowering([x], outputs, values(dtype, 2, 3, 4), rtol=5e-3 if dtype == "float16" else None)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("op", [ps.and_, ps.or_, ps.xor], ids=str)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64"])
 def test_bitwise_monoids(op: ps.ScalarOp, dtype: str) -> None:

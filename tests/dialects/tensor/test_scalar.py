@@ -38,7 +38,7 @@ OTHER_NAMES = {
 ELSEWHERE = {"Cast", "Pow", "MulWithoutZeros", "Softplus", "Sigmoid", "Log1mexp"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_op(name: str) -> None:
     case = CASES[name]

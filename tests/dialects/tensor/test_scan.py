@@ -17,7 +17,7 @@ from support import assert_same, check_lowering
 import hlograph
 from hlograph.errors import ArgumentShapeError, DataDependentSizeError
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 x, y, a, n = pt.dvector("x"), pt.dvector("y"), pt.dscalar("a"), pt.lscalar("n")
 X = pt.dmatrix("X")

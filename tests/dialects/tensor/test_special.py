@@ -35,7 +35,7 @@ LONG = (
 )  # loops: up to minutes in the interpreter
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_function(name: str) -> None:
     """All combinations of the values, in one vector per argument."""
@@ -72,7 +72,7 @@ def test_function(name: str) -> None:
             assert_same(actual, value, rtol=rtol, atol=atol, label=f"{name} in {value.dtype}, {kind}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [0, 1])
 def test_imported_functions_of_small_tensors(size: int) -> None:
     """What JAX writes has loops and calls; shape refinement must get through both for any size, static and symbolic."""
@@ -208,7 +208,7 @@ def test_gradients() -> None:
     check_lowering(inputs, outputs, *values, static=False, interpret=False, rtol=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", LOOPS)
 def test_gradients_with_scalar_loops(name: str) -> None:
     """By a shape parameter they are series, each element summed until it has converged (`ScalarLoop`)."""

@@ -262,7 +262,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_a_batch_is_numpy_element_by_element(name: str) -> None:
     case = CASES[name]

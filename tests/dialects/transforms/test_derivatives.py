@@ -120,7 +120,7 @@ def flat(results: Any) -> Any:
     return jnp.concatenate(parts)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_are_those_of_the_formula(name: str) -> None:
     case = CASES[name]

@@ -33,7 +33,7 @@ def covariance(shape, rng) -> np.ndarray:
 CHOLESKY = [(1, 1), (2, 2), (3, 3), (4, 4), (3, 2, 2), (8, 6, 6), (2, 5, 3, 3)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize("shape", CHOLESKY)
 def test_cholesky(shape, lower):
@@ -52,7 +52,7 @@ def test_cholesky(shape, lower):
     close(found, expected, 1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize("bad", [-1.0, 0.0, np.nan])
 def test_failure_is_as_with_lapack(bad, lower):
@@ -79,7 +79,7 @@ SOLVES = [((3, 3), (3, 1)), ((4, 4), (4, 5)), ((7, 7), (7, 2)), ((9, 6, 6), (9, 
 SOLVES += [((1, 8, 8), (1, 8, 3))]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
@@ -109,7 +109,7 @@ def test_triangular_solve(a, b, lower, left, transpose):
 SHARED = [((3, 3), (6, 3, 2)), ((1, 9, 9), (4, 9, 1)), ((1, 1, 9, 9), (2, 3, 9, 3))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])

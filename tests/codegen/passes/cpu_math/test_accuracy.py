@@ -51,7 +51,7 @@ def cases(rng: np.random.Generator) -> dict[str, list[np.ndarray]]:
 BOUND = {"log": 1, "log1p": 1, "lgamma": 4, "digamma": 4, "trigamma": 4}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", BOUND)
 def test_units_in_the_last_place(name, run):
@@ -62,7 +62,7 @@ def test_units_in_the_last_place(name, run):
         assert units.max() < BOUND[name], f"{units.max():.2f} at {x[units.argmax()]!r}"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ["log", "lgamma", "digamma", "trigamma"])
 def test_the_same_bounds_where_the_argument_is_known_not_to_be_negative(name, run):
@@ -81,7 +81,7 @@ def test_log1p_of_fractions(run):
         assert units.max() < 2, f"{units.max():.2f} at {x[units.argmax()]!r}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ["lgamma", "digamma", "trigamma"])
 def test_left_of_zero(name, run):

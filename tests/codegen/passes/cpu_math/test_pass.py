@@ -104,7 +104,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_reflection_only_where_the_argument_may_be_negative(case):
     text, known = ARGUMENTS[case]

@@ -87,7 +87,7 @@ def made(x: Tensor, y: Tensor, name: str, direction: str) -> Tensor:
     return x.builder.op(name, [x] if unary else [x, y], x.dims, BOOL if truth else x.dtype, attributes)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, BOOL], ids=str)
 def test_folds_of_elementwise_ops_are_what_xla_computes(dtype):
     pairs = list(itertools.product(values_of(dtype), repeat=2))

@@ -38,7 +38,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_padded_graphs_agree_with_exact_ones(name):
     inputs, outputs, data = GRAPHS[name]

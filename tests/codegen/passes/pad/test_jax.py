@@ -404,7 +404,7 @@ def transforms_of_rows(x):
     return jnp.fft.fft(x).real, jnp.fft.irfft(jnp.fft.rfft(x))
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("name", CASES)
 def test_padded_exports_agree_with_jax(name):
     each = CASES[name]

@@ -709,7 +709,7 @@ def lu_of_singular_matrices(a):
     return list(hlo.lu(a))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", CASES)
 def test_padded_runs_agree_with_exact_ones(name):
     each = CASES[name]

@@ -40,7 +40,7 @@ BACKWARD = """%p = stablehlo.subtract %n, %one : tensor<i32>
       %place = stablehlo.subtract %p, %i : tensor<i32>"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("changes", "clamps"),
     [

@@ -119,7 +119,7 @@ def training(cell: Callable[..., Any], **scan: Any) -> Callable[..., Any]:
 CELLS = {"sine": (sine, 3), "cheap": (cheap, 1), "rnn": (rnn, 1), "gru": (gru, 3), "lstm": (lstm, 7)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CELLS)
 def test_a_training_step(name: str, dtype: str):

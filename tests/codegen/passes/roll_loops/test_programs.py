@@ -108,7 +108,7 @@ def size(program: Program) -> int:
     return sum(program.op_counts().values())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "dtype"), [(name, "float64") for name in CASES] + [("recurrent", "float32")])
 def test_programs_that_jax_lowers(name: str, dtype: str) -> None:
     steps = {"powers": 40, "stacked": 70, "kalman": 12}.get(name, 24)

@@ -72,7 +72,7 @@ def small_programs_roll_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"hlograph.codegen.passes.roll_loops.{name}", number)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", CASES)
 def test_an_op_for_all_repetitions(name: str) -> None:
     line = CASES[name]

@@ -22,7 +22,7 @@ def power(exponent: str, kind: str = "f32") -> str:
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("exponent", [*range(-8, 9), -0.5, -1.5, -3.5, 1.5, 2.5, 3.5])
 def test_powers(exponent):
     """NumPy's float32 power is the libm's; infinities, zeros and their signs are as it has them."""

@@ -49,7 +49,7 @@ GATHERS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GATHERS)
 def test_gathers(name):
     text = GATHERS[name]
@@ -122,7 +122,7 @@ SCATTERS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SCATTERS)
 def test_scatters(name):
     text = SCATTERS[name]

@@ -137,7 +137,7 @@ def check(program: Program, sizes: Mapping[str, int], *, least: int = 1, **optio
     check_padded(program, sizes, sizes=some, interpret=False, **options)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dims", DIMS, ids=str)
 @pytest.mark.parametrize("name", SUNK)
 def test_the_stack_is_gone(name: str, dims: tuple[Any, ...]) -> None:
@@ -148,7 +148,7 @@ def test_the_stack_is_gone(name: str, dims: tuple[Any, ...]) -> None:
     check(program, bounds(dims), least=2 if "one size less" in name else 1)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SUNK_OF_ONE_SIZE)
 def test_the_stack_of_one_size_is_gone(name: str) -> None:
     program = emitted(SUNK_OF_ONE_SIZE[name], DIMS[0])
@@ -158,7 +158,7 @@ def test_the_stack_of_one_size_is_gone(name: str) -> None:
     check(of_two, SIZES)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dims", DIMS, ids=str)
 @pytest.mark.parametrize("name", SAVED)
 def test_a_gradient_saves_no_more(name: str, dims: tuple[Any, ...]) -> None:

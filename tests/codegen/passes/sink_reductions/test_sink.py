@@ -180,7 +180,7 @@ ROUNDED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SUNK)
 def test_the_stack_is_gone(name):
     before = lowered(SUNK[name], STATE, DATA)
@@ -191,7 +191,7 @@ def test_the_stack_is_gone(name):
     compare(before, after, STATE, DATA)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_exact_reductions_keep_every_bit(name, reverse):
@@ -204,7 +204,7 @@ def test_exact_reductions_keep_every_bit(name, reverse):
         compare(before, after, rng.choice(pool, size=(STEPS, 4, 2)), exact=True, interpret=False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", ROUNDED)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_infinities_and_nan_go_the_same_way(name, reverse):
