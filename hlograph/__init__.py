@@ -22,7 +22,7 @@ _WHERE = {
     "explain": ".tools.explanation",
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
-    "load": ".codegen.artifact",
+    "load": ".codegen.artifact.reading",
     "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
     "SparseParts": ".codegen.sparse_parts",
@@ -71,7 +71,7 @@ check_core()
 if TYPE_CHECKING:
     from . import errors, passes
     from .codegen import builder
-    from .codegen.artifact import load
+    from .codegen.artifact.reading import load
     from .codegen.emit import Context
     from .codegen.errors import HlographError
     from .codegen.program import Program

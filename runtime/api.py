@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 def parse(source: str | bytes, filename: str) -> Program:
     """See `Program.parse`."""
-    from ..codegen import artifact
+    from ..codegen.artifact import reading
 
-    return artifact.parse(source, filename)
+    return reading.parse(source, filename)
 
 
 def to_portable(program: Program, target_version: str | None) -> bytes:
     """See `Program.to_portable`."""
-    from ..codegen import artifact
+    from ..codegen.artifact import writing
 
-    return artifact.to_portable(program, target_version)
+    return writing.to_portable(program, target_version)
 
 
 def save(program: Program, path: str | os.PathLike[str], **options: Any) -> Path:
     """See `Program.save`."""
-    from ..codegen import artifact
+    from ..codegen.artifact import writing
 
-    return artifact.save(program, path, **options)
+    return writing.save(program, path, **options)
 
 
 def with_pullback(program: Program) -> Program:

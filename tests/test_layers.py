@@ -29,7 +29,7 @@ FLOORS = (
     ("codegen.analysis",),
     ("codegen.passes",),
     (
-        *("codegen.program", "codegen.artifact", "codegen.files", "codegen.recipe"),
+        *("codegen.program", "codegen.artifact", "codegen.recipe"),
         *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.rows", "codegen.source"),
         "codegen.sparse_parts",
     ),

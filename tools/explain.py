@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..codegen.files import write_atomically
+from ..codegen.artifact.files import write_atomically
 from .console import columns, count, progress
 from .files import STDIN, check_output, load_program
 from .graphs import DIMS, Dims, GraphPath, emit_program

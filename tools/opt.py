@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..codegen.files import write_atomically
+from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
 from .files import display_name, module_output_option, read_module
 from .graphs import run_file

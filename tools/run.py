@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..codegen.files import write_atomically
+from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
 from .files import check_output, load_program
 from .settings import traceback_option

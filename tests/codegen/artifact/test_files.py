@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hlograph.codegen import files
+from hlograph.codegen.artifact import files
+from hlograph.codegen.artifact.files import write_atomically
 from hlograph.codegen.errors import ArtifactError
-from hlograph.codegen.files import write_atomically
 from hlograph.codegen.program import Program
 
 MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"

@@ -1,0 +1,80 @@
+"""A program with its pullback in one module.
+
+In: a module and its pullback, or such a module. Out: the other one. What `Program.save(..., derivatives=1)` writes is
+
+    module @logp {
+      func.func @main(%X, %beta) -> (%logp)
+      module @pullback attributes {hlograph.of = ["1"], hlograph.from = ["0"]} {
+        func.func @main(%X, %beta, %logp_cotangent) -> (%beta_cotangent)
+      }
+    }
+
+The inner module's `@main` takes the arguments of the outer one and cotangents of the results `hlograph.from`; it gives
+the cotangents of the arguments `hlograph.of`. Arguments that are not listed have none, or it is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import ArtifactError
+from ..ir.bindings import ir
+from ..ir.modules import clone_bytes, to_bytecode
+from ..program import Program, Pullback
+
+_NAME, _OF, _FROM = "pullback", "hlograph.of", "hlograph.from"
+
+
+def attach(module: ir.Module, pullback: Pullback) -> ir.Module:
+    """A copy of a module that holds the pullback too."""
+    joined = clone_bytes(to_bytecode(module))
+    inner = ir.Module.parse(pullback.program.to_bytecode(), joined.context).operation
+    with joined.context:
+        inner.attributes["sym_name"] = ir.StringAttr.get(_NAME)
+        for name, places in ((_OF, pullback.arguments), (_FROM, pullback.results)):
+            inner.attributes[name] = ir.ArrayAttr.get([ir.StringAttr.get(str(place)) for place in places])
+    inner.clone(ip=ir.InsertionPoint(joined.body))
+    return joined
+
+
+def detach(module: ir.Module, filename: str, parse: Callable[[str, str], Program]) -> Pullback | None:
+    """Takes the pullback out of a module that was read; `parse` reads its text.
+
+    Raises:
+        ArtifactError: it is not what `attach` writes.
+    """
+    for operation in module.body.operations:
+        inner = operation.operation
+        if inner.name == "builtin.module" and _OF in inner.attributes and _FROM in inner.attributes:
+            try:
+                arguments, results = (_places(inner.attributes[name]) for name in (_OF, _FROM))
+            except ValueError as error:
+                raise ArtifactError(f"{filename}: the attributes of @{_NAME} cannot be read: {error}") from None
+            program = parse(str(inner), f"{filename}, @{_NAME}")
+            inner.erase()
+            return Pullback(program, arguments, results)
+    return None
+
+
+def check(pullback: Pullback, program: Program, filename: str) -> None:
+    """Raises `ArtifactError` unless the pullback's arguments and results are those that the program's make."""
+    outer, inner = program.signature, pullback.program.signature
+    places = [*pullback.arguments, *pullback.results]
+    fits = all(place >= 0 for place in places)
+    fits = fits and all(place < len(outer.arguments) for place in pullback.arguments)
+    fits = fits and all(place < len(outer.results) for place in pullback.results)
+    if fits:
+        taken = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
+        given = [outer.arguments[place] for place in pullback.arguments]
+        fits = [_kind(x) for x in taken] == [_kind(x) for x in inner.arguments]
+        fits = fits and [_kind(x) for x in given] == [_kind(x) for x in inner.results]
+    if not fits:
+        raise ArtifactError(f"{filename}: @{_NAME} is not the pullback of {program.signature}: {inner}")
+
+
+def _kind(item: object) -> tuple[object, int]:
+    return getattr(item, "dtype", None), len(getattr(item, "dims", ()))
+
+
+def _places(attribute: ir.Attribute) -> tuple[int, ...]:
+    return tuple(int(ir.StringAttr(text).value) for text in ir.ArrayAttr(attribute))
