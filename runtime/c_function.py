@@ -194,12 +194,7 @@ class CFunction:
         found = []
         for i, argument in enumerate(signature.arguments[:count]):
             value = arguments[i] if i < len(arguments) else None
-            if value is None and i >= self._given:
-                raise ArgumentTypeError(
-                    f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
-                    f"{self.form!r}: give its value"
-                )
-            found.append(_made_up(argument) if value is None else value)
+            found.append(_made_up(argument) if value is None and i < self._given else value)
         return self._as_arrays([*found, *[container.get_value(borrow=True) for container in containers]])
 
     def _as_arrays(self, arguments: Sequence[Any]) -> list[Any]:
@@ -208,8 +203,18 @@ class CFunction:
             if argument.key or argument.sparse:
                 kind = "a PRNG key" if argument.key else "a sparse matrix"
                 raise UnsupportedGraphError(f"argument {argument.name!r} is {kind}, which C functions do not take")
+        for argument, value in list(zip(signature.arguments, arguments, strict=False))[self._given :]:
+            self._refuse_missing(argument, value)
         arrays = to_arrays(signature.arguments, arguments)
         return [np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x for x in arrays]
+
+    def _refuse_missing(self, argument: Argument, value: Any) -> None:
+        """Refuses data without values: callers do not give any, and nobody else does."""
+        if value is None or isinstance(value, jax.ShapeDtypeStruct):
+            raise ArgumentTypeError(
+                f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
+                f"{self.form!r}: give its value" + (", not only its shape" if value is not None else "")
+            )
 
     def _checked(self, arguments: Sequence[Any]) -> dict[str, int]:
         """The size of each root.
@@ -395,7 +400,7 @@ class _Callback:
         return 0
 
     def _expand(self, dim: int, expanded: int, x: int | None, out: int | None, user: int | None) -> int:
-        if dim != self._owner.dim or [expanded] != [math.prod(_static(r)) for r in self._owner._results]:
+        if dim != self._owner.dim or expanded != self._owner.expanded:
             return WRONG_DIMENSION
         if (dim and not x) or (expanded and not out):
             return NULL_POINTER

@@ -38,6 +38,18 @@ def _no_c_compiler() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def jax_x64() -> Iterator[None]:
+    """JAX with 64-bit types, as PyTensor's JAX mode and PyMC's JAX samplers set it; other tests keep their flag."""
+    import jax
+
+    config: Any = jax.config
+    before = config.jax_enable_x64
+    config.update("jax_enable_x64", True)
+    yield
+    config.update("jax_enable_x64", before)
+
+
 # Tests of how graphs are lowered, by the start of their paths. What XLA makes of a module is tested elsewhere.
 LOWERING = ("dialects/", "codegen/builder/", "codegen/passes/pad/")
 # LLVM's optimizer takes half of XLA's time to compile.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from pathlib import Path
 
 import jax
 
@@ -17,6 +16,7 @@ from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
 from .native_code import FOLDER
 from .object_code import ObjectCode
+from .processor import processor
 from .steps import DirectCallRefused
 
 TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
@@ -73,11 +73,7 @@ def load(vectors: int) -> ObjectCode:
 
 def _vectors() -> int:
     """The processor's vectors, as `native/blas/small.c` has them."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
+    features = processor().features
+    if "fma" not in features:
         return 1
-    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
-    if "fma" not in flags:
-        return 1
-    return 3 if "avx512f" in flags else 2 if "avx2" in flags else 1
+    return 3 if "avx512f" in features else 2 if "avx2" in features else 1

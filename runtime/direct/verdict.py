@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
+from .processor import processor
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a verdict counts that may be the moment's fault
@@ -100,29 +101,16 @@ def unsupported() -> str:
 @cache
 def identity() -> Mapping[str, str]:
     """What the direct call depends on, by name."""
-    model, flags = _processor()
+    found = processor()
+    flags = " ".join(sorted(found.features))
     return {
         "jaxlib": metadata.version("jaxlib"),
-        "processor": model,
+        "processor": found.model or platform.processor(),
         "flags": hashlib.sha256(flags.encode()).hexdigest()[:16],
         "libc": _libc(),
         "hlograph": metadata.version("hlograph"),
         "code": _digest_of_code(),
     }
-
-
-def _processor() -> tuple[str, str]:
-    """Its model and its features, as Linux tells them."""
-    found: dict[str, str] = {}
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                name, _, value = line.partition(":")
-                found.setdefault(name.strip(), value.strip())
-    except OSError:
-        pass
-    features = " ".join(sorted(found.get("flags", "").split()))
-    return found.get("model name", platform.processor()), features
 
 
 def _libc() -> str:

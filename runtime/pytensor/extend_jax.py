@@ -24,9 +24,10 @@ from ..function import Function
 
 Funcify = Callable[..., Any]
 
-_PREFERRED = ("CheckAndRaise",)  # PyTensor's JAX mode drops them
-_lock = threading.Lock()
+_PREFERRED = ("CheckAndRaise", "Assert")  # PyTensor's JAX mode drops them, and PyMC's JAX samplers do
+_lock = threading.RLock()
 _replaced: dict[type, Funcify] = {}
+_ours: dict[type, Funcify] = {}
 _users = 0
 
 
@@ -71,6 +72,7 @@ def extend_jax() -> Extension:
 
 
 def _replace() -> None:
+    """Puts ours in place of theirs, also of what was registered since: by `pymc.sampling.jax`, for one."""
     from pytensor.graph.op import Op
     from pytensor.link.jax.dispatch import jax_funcify
     from pytensor.scalar.basic import ScalarOp
@@ -78,6 +80,8 @@ def _replace() -> None:
 
     graphs = library("pytensor").fgraph.__mro__
     for class_, theirs in list(jax_funcify.registry.items()):
+        if theirs is _ours.get(class_):
+            continue
         if class_ is object:
             made = _op_without_theirs(theirs)
         elif class_ in graphs:
@@ -86,7 +90,7 @@ def _replace() -> None:
             made = _op(theirs, preferred=class_.__name__ in _PREFERRED)
         else:
             continue
-        _replaced[class_] = theirs
+        _replaced[class_], _ours[class_] = theirs, made
         jax_funcify.register(class_, made)
 
 
@@ -96,6 +100,7 @@ def _restore() -> None:
     for class_, theirs in _replaced.items():
         jax_funcify.register(class_, theirs)
     _replaced.clear()
+    _ours.clear()
 
 
 # ---- one op ---------------------------------------------------------------------------------------------------------
@@ -149,6 +154,9 @@ def _graph(theirs: Funcify) -> Funcify:
     """For whole graphs: by PyTensor, and where that cannot be, as one program."""
 
     def funcify(fgraph: Any, *args: Any, **options: Any) -> Any:
+        with _lock:
+            if _users:
+                _replace()
         try:
             function = theirs(fgraph, *args, **options)
         except Exception as error:  # "not implemented", or a function that this JAX does not have

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -33,6 +34,7 @@ native_only = pytest.mark.skipif(not NATIVE, reason="machine code is loaded on x
 pytestmark = pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default")
 
 X, Y = np.linspace(-2, 2, 60).reshape(20, 3) ** 3, np.linspace(-1, 1, 20)
+SHAPE = jax.ShapeDtypeStruct(X.shape, X.dtype)
 
 
 def regression(**options: Any) -> Any:
@@ -136,6 +138,9 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
         bound.data(z=1)
     with pytest.raises(ArgumentTypeError, match="'x' is no data"):
         bound.data(X, x=X)
+    for arrays in ((None, Y), (X, jax.ShapeDtypeStruct(Y.shape, Y.dtype))):
+        with pytest.raises(ArgumentTypeError, match="is data in the form 'logp': give its value"):
+            bound.with_data(*arrays)
     exact = regression(policy="exact").c_function(None, X, Y, form="logp")
     check(exact, np.array([0.3, -1.2, 0.7]))
     with pytest.raises(ArgumentShapeError, match="compiled for 20; a policy of 'padded'"):
@@ -149,6 +154,7 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
     ("form", "arguments", "error", "match"),
     [
         ("logp", (None, X), ArgumentTypeError, r"'y' \(float64\[n\]\) is data in the form 'logp': give its value"),
+        ("logp", (None, SHAPE, Y), ArgumentTypeError, "'x' .* is data in the form 'logp': .*, not only its shape"),
         ("arrays", (), ArgumentShapeError, "'x' has the open shape .n, 3.: give an example"),
         ("expand", (None, X, Y), UnsupportedGraphError, r"with one result float64\[expanded\]; this one has"),
         ("numba", (), ValueError, "form must be 'arrays', 'logp', 'density', 'expand', got 'numba'"),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import jax
 import numpy as np
 import pytensor
@@ -12,6 +9,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 from pytensor.compile.ops import FromFunctionOp
+from pytensor.link.jax.dispatch import jax_funcify
 from pytensor.printing import Print
 from pytensor.raise_op import Assert
 from pytensor.scan.utils import until
@@ -53,15 +51,7 @@ GRAPHS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def x64() -> Iterator[None]:
-    """As importing PyTensor's JAX mode sets it; the flag of other tests stays as it is."""
-    config: Any = jax.config
-    before = config.jax_enable_x64
-
-    config.update("jax_enable_x64", True)
-    yield
-    config.update("jax_enable_x64", before)
+pytestmark = pytest.mark.usefixtures("jax_x64")
 
 
 @pytest.mark.sampled(6)
@@ -106,8 +96,21 @@ def test_sizes_that_nothing_bounds_are_refused(what):
     assert notes is None or any("before, it was refused with" in note for note in notes)  # PyTensor 2 drops them
 
 
-def test_checks_raise():
+@pytest.fixture
+def asserts_dropped():
+    """Registers what drops asserts, as importing PyMC's JAX samplers does."""
+    before = jax_funcify.dispatch(Assert)
+    yield lambda: jax_funcify.register(Assert, lambda op, **_: lambda value, *conditions: value)
+    jax_funcify.register(Assert, before)
+
+
+@pytest.mark.parametrize("dropped", ["not", "before", "meanwhile"])
+def test_checks_raise(dropped, asserts_dropped):
+    if dropped == "before":
+        asserts_dropped()
     with hlograph.pytensor.extend_jax():
+        if dropped == "meanwhile":
+            asserts_dropped()
         function = pytensor.function([X], Assert("must be positive")(X, pt.all(X > 0)), mode="JAX")
     np.testing.assert_array_equal(function(np.ones(2)), np.ones(2))
     with pytest.raises(jax.errors.JaxRuntimeError, match="must be positive"):

@@ -9,7 +9,6 @@ import sys
 import textwrap
 import threading
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
 
-@pytest.fixture(autouse=True)
-def x64() -> Iterator[None]:
-    """As importing PyMC's JAX samplers sets it; the flag of other tests stays as it is."""
-    config: Any = jax.config
-    before = config.jax_enable_x64
-    config.update("jax_enable_x64", True)
-    yield
-    config.update("jax_enable_x64", before)
+pytestmark = pytest.mark.usefixtures("jax_x64")
 
 
 @pytest.fixture
