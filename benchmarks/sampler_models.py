@@ -1,4 +1,6 @@
-"""Eleven models as PyMC's users write them, and their log-densities as PyMC's samplers get them: one vector in.
+"""Eleven models as PyMC's users write them, and five of little but linear algebra.
+
+Their log-densities are as PyMC's samplers get them: one vector in.
 
 PyMC is imported where a model is made. The data are made up, from a fixed seed.
 """
@@ -6,6 +8,7 @@ PyMC is imported where a model is made. The data are made up, from a fixed seed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,12 +77,12 @@ def item_response() -> Any:
     return model
 
 
-def gaussian_process() -> Any:
-    """The marginal likelihood of 200 points."""
+def gaussian_process(points: int = 200) -> Any:
+    """The marginal likelihood of some points."""
     import pymc as pm
 
-    x = np.linspace(0, 10, 200)[:, None]
-    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=200)
+    x = np.linspace(0, 10, points)[:, None]
+    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=points)
     with pm.Model() as model:
         length, scale = pm.Gamma("length", 2, 1), pm.HalfNormal("scale", 1)
         noise = pm.HalfNormal("noise", 1)
@@ -123,6 +126,32 @@ def lkj() -> Any:
         effects = mu + z @ factor.T
         mean = effects[group, 0] + effects[group, 1] * x
         pm.Normal("y", mean, pm.HalfNormal("sigma", 1), observed=y)
+    return model
+
+
+def correlated_slopes(count: int) -> Any:
+    """300 rows in 30 groups, each with correlated slopes on some columns."""
+    import pymc as pm
+
+    rng = np.random.default_rng(0)
+    group, x, y = rng.integers(0, 30, 300), rng.normal(size=(300, count)), rng.normal(size=300)
+    with pm.Model() as model:
+        scales = pm.Exponential.dist(1, shape=count)
+        factor, _, _ = pm.LKJCholeskyCov("factor", n=count, eta=2, sd_dist=scales)
+        slopes = pm.Normal("mu", 0, 5, shape=count) + pm.Normal("z", 0, 1, shape=(30, count)) @ factor.T
+        pm.Normal("y", (slopes[group] * x).sum(axis=1), pm.HalfNormal("sigma", 1), observed=y)
+    return model
+
+
+def multivariate_normal(size: int) -> Any:
+    """50 observations of a vector whose covariance is unknown."""
+    import pymc as pm
+
+    y = np.random.default_rng(0).normal(size=(50, size))
+    with pm.Model() as model:
+        scales = pm.Exponential.dist(1, shape=size)
+        factor, _, _ = pm.LKJCholeskyCov("factor", n=size, eta=2, sd_dist=scales)
+        pm.MvNormal("y", pm.Normal("mu", 0, 1, shape=size), chol=factor, observed=y)
     return model
 
 
@@ -179,6 +208,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "LKJ hierarchical": lkj,
     "local level": local_level,
     "Bayesian network": bayesian_network,
+}
+LINEAR_ALGEBRA: dict[str, Callable[[], Any]] = {
+    "Gaussian process, 20": partial(gaussian_process, 20),
+    "Gaussian process, 50": partial(gaussian_process, 50),
+    "multivariate normal, 8": partial(multivariate_normal, 8),
+    "multivariate normal, 30": partial(multivariate_normal, 30),
+    "LKJ of five": partial(correlated_slopes, 5),
 }
 
 

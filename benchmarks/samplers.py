@@ -12,7 +12,8 @@ first     from the graph to the first result, and the most memory that the proce
 runs      nutpie, 4 chains on 2 cores, in a process of its own with empty caches: from the model to the compiled model,
           to the first draw, to the last one.
 
-`--quick` of `run.py` takes three models, and leaves out Numba and the runs.
+Five models more, of little but linear algebra, are measured where `--models` names them. `--quick` of `run.py` takes
+three models, and leaves out Numba and the runs.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ from typing import Any
 
 import numpy as np
 from harness import Report, Target, Timing, check_equal, compare, settle, show
-from sampler_models import MODELS, value_and_gradient
+from sampler_models import LINEAR_ALGEBRA, MODELS, value_and_gradient
 
 TITLE = "Samplers: eleven models of PyMC"
 OURS, MODE, JAX, NUMBA = "hlograph", "STABLEHLO mode", "JAX mode", "Numba mode"
 PEERS = (OURS, MODE, JAX, NUMBA)
 POINTER, THREADS, NUMBA_POINTER = "hlograph, C", "hlograph, C, 2 threads", "Numba, C"
+ALL = MODELS | LINEAR_ALGEBRA
 RUNS = ("hlograph", "numba", "jax")
 PARTS = ("calls", "pointers", "first", "runs")
 QUICK = ("eight schools", "radon", "local level")
@@ -111,7 +113,7 @@ def calls(names: Sequence[str], peers: Sequence[str], rounds: int, progress: Cal
     report = Report(f"{TITLE}: a call through Python (ratio to the JAX mode)", ("model", *peers))
     ratios: dict[str, Mapping[str, Timing]] = {}
     for name in names:
-        x, outputs, start = value_and_gradient(MODELS[name]())
+        x, outputs, start = value_and_gradient(ALL[name]())
         point = near(start)
         candidates: dict[str, Call] = {}
         for peer in peers:
@@ -199,7 +201,7 @@ def pointers(names: Sequence[str], numba: bool, rounds: int, progress: Callable[
         run = looped(folder)
         for name in names:
             progress(f"{name}: pointers")
-            model = MODELS[name]()
+            model = ALL[name]()
             x, outputs, start = value_and_gradient(model)
             point = near(start)
             ours = hlograph.function([x], outputs, outputs="numpy").c_function(form="logp")
@@ -270,7 +272,7 @@ def measure_first(peer: str, name: str) -> dict[str, float]:
     jax.config.update("jax_enable_x64", True)
     jax.devices()
     _import(peer)
-    x, outputs, start = value_and_gradient(MODELS[name]())
+    x, outputs, start = value_and_gradient(ALL[name]())
     before = most_memory()
     began, worked = time.perf_counter(), time.process_time()
     _call(peer, compiled(peer, x, outputs), start)()
@@ -300,7 +302,7 @@ def measure_run(backend: str, name: str, draws: int) -> dict[str, float]:
 
     if backend != "hlograph":
         _import({"numba": NUMBA, "jax": JAX}[backend])
-    model = MODELS[name]()
+    model = ALL[name]()
     first = []
 
     def progress(chains: Any) -> None:
@@ -422,7 +424,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="NAME")
+    parser.add_argument("--models", nargs="+", choices=ALL, default=list(MODELS), metavar="NAME")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--without-numba", action="store_true", help="which takes minutes to compile")
