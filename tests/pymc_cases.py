@@ -1,4 +1,4 @@
-"""Distributions of PyMC with parameters and points: what tests/runtime/test_pymc_catalogue.py evaluates and draws.
+"""Distributions of PyMC with parameters and points: what tests/dialects/pymc/test_catalogue.py evaluates and draws.
 
 In: nothing. Out: for each distribution how it is made of parameters, sets of these, and points at which its functions
 may be wrong: inside the support, at its edges, outside of it, far out.
