@@ -135,6 +135,10 @@ class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
     """The file does not exist."""
 
 
+class HandEditWarning(UserWarning):
+    """A text file was changed since hlograph saved it; it is read as it is."""
+
+
 class PassError(HlographError, ValueError):
     """A pass is unknown, was given wrong options, or failed; the module is left as it was."""
 

@@ -24,7 +24,7 @@ from .errors import UnsupportedGraphError
 from .ir.attributes import constant_value
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
-from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
+from .ir.modules import clone_bytes, clone_module, to_bytecode, verify, with_attributes
 from .ir.reading import readable
 from .ir.types import numpy_dtype
 from .ir.walk import module_name, walk
@@ -142,30 +142,39 @@ class Program:
     # ---- reading and writing ------------------------------------------------------------------------------------
 
     @classmethod
-    def parse(cls, source: str | bytes, *, filename: str = "<stdin>") -> Program:
+    def parse(cls, source: str | bytes, *, filename: str = "<stdin>", trusted: bool | None = None) -> Program:
         """A program from module text, MLIR bytecode or portable bytecode.
 
+        Args:
+            source: text, or bytes of either kind.
+            filename: what messages call it.
+            trusted: False parses what hlograph did not save in a child process first, as `hlograph.load` does, because
+                there are modules that end the process that parses them. By default text is trusted and bytes are not.
+
         Raises:
-            ArtifactError: when it is malformed, truncated, not StableHLO, or from a newer StableHLO.
+            ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph.
         """
         from ..runtime import api
 
-        return api.parse(source, filename)
+        return api.parse(source, filename, trusted)
 
     @property
     def text(self) -> str:
         """The module's text, without locations."""
         return self.to_text()
 
-    def to_text(self, *, locations: bool = False, elements: int | None = None) -> str:
+    def to_text(
+        self, *, locations: bool = False, elements: int | None = None, marks: Mapping[str, str] | None = None
+    ) -> str:
         """The module's text, with arguments under their names.
 
         Args:
             locations: whether each op's graph variable is printed too.
             elements: constants of more than so many are left out (the text cannot be parsed again).
+            marks: further attributes of the module, in the text alone.
         """
         names = [argument.name for argument in self.signature.arguments]
-        with self._lock:
+        with self._lock, with_attributes(self._module, marks or {}):
             text = (
                 str(self._module.operation.get_asm(enable_debug_info=locations, large_elements_limit=elements)) + "\n"
             )

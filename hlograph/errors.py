@@ -13,6 +13,7 @@ from .codegen.errors import DataDependentSizeError as DataDependentSizeError
 from .codegen.errors import DerivativeError as DerivativeError
 from .codegen.errors import DeviceError as DeviceError
 from .codegen.errors import GraphError as GraphError
+from .codegen.errors import HandEditWarning as HandEditWarning
 from .codegen.errors import HlographError as HlographError
 from .codegen.errors import IndexOutOfBoundsError as IndexOutOfBoundsError
 from .codegen.errors import LoweringError as LoweringError

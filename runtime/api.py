@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .options import CpuArgument as CpuArgument
 
 
-def parse(source: str | bytes, filename: str) -> Program:
+def parse(source: str | bytes, filename: str, trusted: bool | None) -> Program:
     """See `Program.parse`."""
     from ..codegen.artifact import reading
 
-    return reading.parse(source, filename)
+    return reading.parse(source, filename, trusted=trusted)
 
 
 def to_portable(program: Program, target_version: str | None) -> bytes:

@@ -1,62 +1,106 @@
 """Programs read: from text, MLIR bytecode and portable bytecode.
 
-In: a path, or what stands in a file. Out: a program, verified, with its pullback if the file holds one.
+In: a path, or what stands in a file. Out: a program, verified, with its pullback if the file holds one. Decision to
+know: nothing is parsed in this process that hlograph did not write, or that a child process did not parse before
+(docs/security.md).
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import warnings
 from pathlib import Path
+from typing import BinaryIO
 
-from ..errors import ArtifactError, ArtifactNotFoundError
-from ..ir.bindings import ir, new_context
-from ..ir.modules import parse_module
-from ..ir.portable import deserialize_portable, is_portable
+from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..program import Program
-from . import pullbacks
+from . import digest, foreign, limits, pullbacks
+from .parsing import parse as parse_module
 
 
-def parse(source: str | bytes, filename: str) -> Program:
+def load(path: str | os.PathLike[str], *, trusted: bool = False) -> Program:
+    """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
+
+    Text that was edited since it was saved is read with a `HandEditWarning`; bytecode that was is damaged.
+
+    Args:
+        path: the file; text and bytecode are told apart by their first bytes.
+        trusted: parses the file in this process also if hlograph did not write it. Without it such a file is parsed in
+            a child process first (0.3 s), because there are files that end the process that parses them.
+
+    Raises:
+        ArtifactNotFoundError: no such file.
+        ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph.
+    """
+    source = Path(path)
+    return _read(_content(source), str(source), trusted, level=3)
+
+
+def parse(source: str | bytes, filename: str, *, trusted: bool | None = None) -> Program:
     """See `Program.parse`."""
-    context = new_context()
-    if isinstance(source, bytes) and is_portable(source):
-        module = deserialize_portable(source, context, filename)
-    else:
-        module = parse_module(source, context, filename)
+    if isinstance(source, bytes):
+        return _read(source, filename, bool(trusted), level=5)
     try:
-        module.operation.verify()
-    except ir.MLIRError as error:
-        raise ArtifactError(f"{filename} is not valid StableHLO: {error}") from None
-    pullback = pullbacks.detach(module, filename, parse)
+        data = source.encode()
+    except UnicodeEncodeError as error:
+        raise ArtifactError(f"{filename} has characters that UTF-8 cannot express: {error}") from None
+    return _read(data, filename, trusted is not False, level=5)
+
+
+def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
+    """The program; `level` says how far up the caller stands whom a warning is for."""
+    limits.check_size(len(data), filename)
+    if not data.startswith(digest.MAGIC):
+        limits.check_text(data, filename)
+    origin = digest.origin(data, filename)
+    if origin is not digest.Origin.OURS and not trusted:
+        data = foreign.parse(data, filename)
+    program = _program(data, filename)
+    if origin is digest.Origin.EDITED:
+        warnings.warn(
+            f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit it, get "
+            "it again; if you did, saving what was loaded writes a new digest",
+            HandEditWarning,
+            stacklevel=level,
+        )
+    return program
+
+
+def _program(data: bytes, filename: str) -> Program:
+    module = parse_module(data, filename)
+    digest.unmark(module)
+    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name))
     program = Program(module, filename=filename, pullback=pullback)
     if pullback is not None:
         pullbacks.check(pullback, program, filename)
     return program
 
 
-def load(path: str | os.PathLike[str]) -> Program:
-    """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
-
-    Args:
-        path: the file; text and bytecode are told apart by their first bytes.
-
-    Raises:
-        ArtifactNotFoundError: no such file.
-        ArtifactError: it is malformed, truncated, not StableHLO, or from a newer StableHLO.
-    """
-    source = Path(path)
+def _content(source: Path) -> bytes:
+    """The bytes of a file or of a pipe."""
     try:
-        data = source.read_bytes()
+        with source.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if stat.S_ISFIFO(status.st_mode):
+                return _piped(stream, str(source))
+            if not stat.S_ISREG(status.st_mode):
+                raise ArtifactError(f"cannot read {source}: it is a device, no file")
+            limits.check_size(status.st_size, str(source))
+            return stream.read()
     except FileNotFoundError:
         raise ArtifactNotFoundError(f"no such file: {source}") from None
     except OSError as error:
         raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
-    if data[:4] == b"ML\xefR":
-        return parse(data, str(source))
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise ArtifactError(f"{source} is neither StableHLO text nor bytecode") from None
-    if not text.strip():
-        raise ArtifactError(f"{source} is empty")
-    return parse(text, str(source))
+    except ValueError as error:  # a path with a NUL character
+        raise ArtifactError(f"cannot read {source}: {error}") from None
+
+
+def _piped(stream: BinaryIO, filename: str) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while part := stream.read(2**20):
+        parts.append(part)
+        size += len(part)
+        limits.check_size(size, filename)
+    return b"".join(parts)

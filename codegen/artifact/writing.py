@@ -1,6 +1,7 @@
 """Programs written: text, and portable bytecode; a file is written whole or not at all.
 
-In: a program and a path. Out: the file; a program with its pullback is one module (see `pullbacks`).
+In: a program and a path. Out: the file, with a digest (see `digest`); a program with its pullback is one module (see
+`pullbacks`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import re
 from pathlib import Path
 
 from ..errors import ArtifactError, PassError
+from ..ir.modules import with_attributes
 from ..ir.portable import current_version, serialize_portable
 from ..program import Program
+from . import digest
 from .files import write_atomically
 from .pullbacks import attach
 
@@ -25,7 +28,8 @@ def to_portable(program: Program, target_version: str | None) -> bytes:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
     module = program.run_passes(["chlo-legalize-to-stablehlo"])._module
-    return serialize_portable(module, version)
+    with with_attributes(module, digest.marks()):
+        return digest.seal(serialize_portable(module, version))
 
 
 def save(
@@ -47,7 +51,7 @@ def save(
         return save(joined, path, target_version=target_version, locations=locations)
     target = Path(path)
     if target.suffix == TEXT_SUFFIX:
-        data = program.to_text(locations=locations).encode()
+        data = digest.seal(program.to_text(locations=locations, marks=digest.marks()).encode())
     elif target.suffix == PORTABLE_SUFFIX:
         data = to_portable(program, target_version)
     else:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -36,6 +37,20 @@ def to_bytecode(module: ir.Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+@contextmanager
+def with_attributes(module: ir.Module, texts: Mapping[str, str]) -> Iterator[None]:
+    """Further attributes of a module, strings, as long as the block lasts."""
+    attributes = module.operation.attributes
+    with module.context:
+        for name, text in texts.items():
+            attributes[name] = ir.StringAttr.get(text)
+    try:
+        yield
+    finally:
+        for name in texts:
+            del attributes[name]
 
 
 def clone_module(module: ir.Module) -> ir.Module:

@@ -1,0 +1,96 @@
+"""What a file says of itself: the format, who wrote it, and a digest of its bytes.
+
+    module @logp attributes {hlograph.digest = "hlograph 0.1.0 format 1 sha256 5f0c...", hlograph.format = "1"} {
+
+In: a file's bytes. Out: whether hlograph wrote exactly these. Decisions to know: the digest is that of the bytes with
+its own digits replaced by zeros, so that it is checked before anything is parsed, in text and in bytecode (where
+strings stand as they are). It tells damage and edits; it is no signature, for anyone can compute it.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+from ..errors import ArtifactError
+from ..ir.bindings import ir
+
+FORMAT = 1
+MAGIC = b"ML\xefR"  # how bytecode begins
+_DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"
+_ZEROS = b"0" * 64
+_MARK = re.compile(rb"hlograph ([\w.+-]{1,64}) format ([1-9]\d{0,8}) sha256 ([0-9a-f]{64})")
+
+
+class Origin(enum.Enum):
+    """Where a file is from."""
+
+    OURS = "hlograph wrote exactly these bytes"
+    EDITED = "hlograph wrote it, and it was changed since"
+    FOREIGN = "it does not say that hlograph wrote it"
+
+
+def marks() -> dict[str, str]:
+    """The module's attributes in a file that is not sealed yet."""
+    try:
+        release = version("hlograph")
+    except PackageNotFoundError:  # the folder was put on the path by hand
+        release = "unknown"
+    return {_DIGEST: f"hlograph {release} format {FORMAT} sha256 {_ZEROS.decode()}", _FORMAT: str(FORMAT)}
+
+
+def unmark(module: ir.Module) -> None:
+    """Takes the attributes off a module that was read: they are the file's."""
+    for name in (_DIGEST, _FORMAT):
+        if name in module.operation.attributes:
+            del module.operation.attributes[name]
+
+
+def seal(data: bytes) -> bytes:
+    """The content of a file, from what is printed or serialized of a module with `marks`.
+
+    Raises:
+        ArtifactError: some string of the program looks like a digest.
+    """
+    found = list(_MARK.finditer(data))
+    if len(found) != 1 or found[0][3] != _ZEROS:
+        raise ArtifactError("a name or message of the program looks like the digest that a file begins with; change it")
+    start, end = found[0].span(3)
+    return b"".join([data[:start], _digest(data, start, end), data[end:]])
+
+
+def origin(data: bytes, filename: str) -> Origin:
+    """Where a file is from; line ends of text are of no account.
+
+    Raises:
+        ArtifactError: it has a newer format, or is bytecode that was changed.
+    """
+    is_text = not data.startswith(MAGIC)
+    if is_text and b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    found = _MARK.search(data)
+    if found is None:
+        return Origin.FOREIGN
+    release, number = found[1].decode(), int(found[2])
+    if number > FORMAT:
+        raise ArtifactError(
+            f"{filename} has format {number}, which hlograph {release} wrote; this one reads up to format {FORMAT}: "
+            f"install hlograph {release} or newer"
+        )
+    if _digest(data, *found.span(3)) == found[3]:
+        return Origin.OURS
+    if not is_text:
+        raise ArtifactError(
+            f"{filename} is damaged: its bytes are not those that were saved (the digest in it differs); get it again"
+        )
+    return Origin.EDITED
+
+
+def _digest(data: bytes, start: int, end: int) -> bytes:
+    view = memoryview(data)
+    found = hashlib.sha256(view[:start])
+    found.update(_ZEROS)
+    found.update(view[end:])
+    return found.hexdigest().encode()

@@ -1,0 +1,84 @@
+"""Limits on what is read: bytes, nesting, words, sizes; before anything is parsed.
+
+In: the bytes of a file, or a module's text as MLIR prints it. Out: nothing, or an `ArtifactError`. Decision to know:
+the numbers are far above those of real models, and low enough that the parser's recursion ends in any thread's stack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from ..errors import ArtifactError
+
+BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
+NESTING = 256  # of brackets; the parser needs less than 512 kB of stack for so many
+WORD = 4096  # bytes of a name or a number, outside of quotes
+RANK = 64  # axes of a tensor, which is NumPy's limit
+ELEMENTS = 2**40  # of a tensor without open sizes
+MESSAGE = 2000  # characters of what MLIR says
+
+_QUOTED = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+')
+_SHAPE = re.compile(rb"<([0-9?][0-9?x]*)x[a-z!]")
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"([{<")] = 1
+_STEPS[list(b")]}>")] = -1
+_SEPARATORS = np.ones(256, bool)
+_SEPARATORS[list(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.$-?")] = False
+
+
+def check_size(size: int, filename: str) -> None:
+    """Raises `ArtifactError` for a file of too many bytes."""
+    if size > BYTES:
+        raise ArtifactError(f"{filename} has {size} bytes; at most {BYTES} are read")
+
+
+def check_text(text: bytes, filename: str) -> None:
+    """Raises `ArtifactError` for what is no text, and for text that the parser might not survive."""
+    if not text.strip():
+        raise ArtifactError(f"{filename} is empty")
+    if b"\0" in text:
+        raise ArtifactError(f"{filename} is not StableHLO text: it has a NUL byte at {text.index(bytes(1))}")
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise ArtifactError(
+            f"{filename} is neither StableHLO text nor bytecode: byte {error.start} is not UTF-8"
+        ) from None
+    characters = np.frombuffer(_QUOTED.sub(b" ", text).replace(b"->", b"  "), np.uint8)
+    _check_nesting(_STEPS[characters], filename)
+    _check_words(_SEPARATORS[characters], filename)
+
+
+def check_shapes(text: bytes, filename: str) -> None:
+    """Raises `ArtifactError` for types of tensors that no array has, in a module's text."""
+    for shape in set(_SHAPE.findall(text)):
+        sizes = shape.split(b"x")
+        if len(sizes) > RANK:
+            raise ArtifactError(f"{filename} has a tensor of {len(sizes)} axes; arrays have at most {RANK}")
+        elements = math.prod(int(size) for size in sizes if size.isdigit())
+        if elements > ELEMENTS:
+            raise ArtifactError(
+                f"{filename} has a tensor of {cut(shape.decode(), 100)} elements; at most {ELEMENTS} are read"
+            )
+
+
+def cut(message: str, length: int = MESSAGE) -> str:
+    """The beginning of a message that is too long to be shown."""
+    return message if len(message) <= length else f"{message[:length]}... ({len(message) - length} more characters)"
+
+
+def _check_nesting(steps: np.ndarray[tuple[int], np.dtype[np.int8]], filename: str) -> None:
+    brackets = steps[steps != 0]
+    deepest = int(np.cumsum(brackets, dtype=np.int64).max(initial=0))
+    if deepest > NESTING:
+        raise ArtifactError(f"{filename} has brackets nested {deepest} deep; at most {NESTING} are read")
+
+
+def _check_words(separators: np.ndarray[tuple[int], np.dtype[np.bool_]], filename: str) -> None:
+    places = np.flatnonzero(separators)
+    longest = int(np.diff(places, prepend=-1, append=len(separators)).max()) - 1
+    if longest > WORD:
+        raise ArtifactError(f"{filename} has a name or number of {longest} characters; at most {WORD} are read")
