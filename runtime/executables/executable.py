@@ -328,7 +328,7 @@ class Executable:
         sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
         placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
         options = None if plan.options is None else dict(plan.options)
-        return jax.jit(traced, compiler_options=options, keep_unused=plan.direct, **placed)
+        return jax.jit(traced, compiler_options=options, **placed)
 
     def ahead(self) -> Any:
         """A `jax.stages.Compiled` of it, for callers who run it in their own way.
