@@ -44,10 +44,9 @@ def jitted(outputs: str, policy: Any, cache_size: int) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:.*compiled anew:hlograph.runtime.executables.policy.RecompilationWarning")
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
 @pytest.mark.parametrize(
-    ("make", "policy"), [(function, "exact"), (function, hlograph.Bucket(start=4, multiple=4)), (jitted, "exact")]
+    ("make", "policy", "outputs"),
+    [(function, "exact", "numpy"), (function, hlograph.Bucket(start=4, multiple=4), "jax"), (jitted, "exact", "jax")],
 )
 def test_what_leaves_the_cache_is_freed(make: Callable[..., Any], policy: Any, outputs: str) -> None:
     sizes = range(8, 8 + 4 * (60 if NIGHTLY else 3), 4)
