@@ -380,6 +380,50 @@ class Program:
         verify(module, "the padded module")
         return Program(module, filename=self.filename, bindings=self.bindings, host_calls=self.host_calls)
 
+    def plain(
+        self,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        bounds: Mapping[str, int] | None = None,
+        padding: Literal["any", "zero"] = "any",
+        optimize: Optimize = "default",
+        reassociate: bool = True,
+    ) -> Program:
+        """The program in StableHLO's own ops, static, for any PJRT plugin: see docs/without_jax.md.
+
+        Its arguments are the program's, then the live sizes (int32 scalars); its results are the program's, then sizes
+        that are computed from data (int32), then one vector of flags, where something is to be checked: the program's
+        own checks, and what its sizes must fulfil. `describe` says which is which. What lies behind the live sizes is
+        zero in the results.
+
+        Args:
+            sizes: root name to size (or value), for one size only.
+            bounds: root name to its greatest size, as for `pad`.
+            padding: what callers put behind the live sizes of arguments: "any", or "zero", which they must then, and
+                which saves masks.
+            optimize: as for `compile`.
+            reassociate: as for `optimize`.
+
+        Raises:
+            OptionError: an option has no such value, or a root has a size and a bound.
+            PassError: a root without size and bound, or an unknown one; sizes that violate a constraint.
+            PaddingError: an op that has no padding rule.
+            UnsupportedGraphError: it calls Python or a library, or has ops that are not of StableHLO; all are named.
+        """
+        from ..runtime import api
+
+        return api.plain(self, sizes=sizes, bounds=bounds, padding=padding, optimize=optimize, reassociate=reassociate)
+
+    def describe(self) -> dict[str, Any]:
+        """What a caller of a static program must know, ready for JSON: arguments, results, and what flags say.
+
+        Raises:
+            PassError: sizes are open.
+        """
+        from ..runtime import api
+
+        return api.describe(self)
+
     # ---- running ------------------------------------------------------------------------------------------------
 
     def interpret(self, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:

@@ -40,6 +40,20 @@ def save(program: Program, path: str | os.PathLike[str], **options: Any) -> Path
     return writing.save(program, path, **options)
 
 
+def plain(program: Program, **options: Any) -> Program:
+    """See `Program.plain`."""
+    from ..codegen.artifact.plain import plain
+
+    return plain(program, **options)
+
+
+def describe(program: Program) -> dict[str, Any]:
+    """See `Program.describe`."""
+    from ..codegen.artifact.description import describe
+
+    return describe(program)
+
+
 def with_pullback(program: Program) -> Program:
     """See `Program.with_pullback`."""
     from ..codegen.program import Program
