@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,12 +40,16 @@ def library() -> Path | None:
 MISSING = "the wheels xla-cpu-pjrt (Linux on x86-64) and pypjrt are not installed: pip install 'hlograph[plugin]'"
 
 
+_open = ExitStack()  # until the process ends
+
+
 @cache
-def client() -> Any:
-    """One client for the process."""
+def client() -> tuple[Any, Any]:
+    """One client for the process, and its first device."""
     import pypjrt
 
-    return pypjrt.Client.create(pypjrt.Plugin(str(library())))
+    made = pypjrt.Client.create(pypjrt.Plugin(str(library())))
+    return made, _open.enter_context(made.devices())[0]
 
 
 class Compiled:
@@ -52,15 +57,15 @@ class Compiled:
 
     def __init__(self, program: hlograph.Program) -> None:
         self.described = program.describe()
-        self._executable = client().compile(program.to_portable(VERSION))
+        self._executable = client()[0].compile(program.to_portable(VERSION))
 
     def call(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Arrays of the executable's shapes to arrays of its results' shapes."""
         for array, entry in zip(arrays, self.described["arguments"], strict=True):
             assert (array.dtype.name, list(array.shape)) == (entry["dtype"], entry["shape"]), entry
-        device = client().devices()[0]
+        owner, device = client()
         buffers = [
-            client().buffer_from_host(np.ascontiguousarray(x), TYPES[x.dtype.name], list(x.shape), device)
+            owner.buffer_from_host(np.ascontiguousarray(x), TYPES[x.dtype.name], list(x.shape), device)
             for x in arrays
         ]
         results = []

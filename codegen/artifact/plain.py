@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 from ..builder.spectral import NO_FORM
 from ..errors import OptionError, PassError, UnsupportedGraphError
-from ..ir.attributes import PREFIX, attributes_of, call_target
+from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
@@ -74,7 +74,7 @@ def plain(
 
 def padding_of(program: Program) -> str:
     """What may lie behind the live sizes in the arguments of a plain program: "any", or "zero"."""
-    attributes = attributes_of(program.copy_module().operation.attributes)
+    attributes = program.copy_module().operation.attributes
     return ir.StringAttr(attributes[PADDING]).value if PADDING in attributes else "any"
 
 
@@ -128,6 +128,6 @@ def _drop_attributes(module: ir.Module) -> None:
     """Takes our notes off the ops; the signature stays on the function."""
     for operation in walk(module):
         if operation.name not in ("func.func", "builtin.module"):
-            for name in attributes_of(operation.attributes):
+            for name in names_of(operation.attributes):
                 if name.startswith(PREFIX):
                     del operation.attributes[name]

@@ -26,8 +26,12 @@ def dense_attr(array: np.ndarray[Any, Any], context: ir.Context) -> ir.DenseElem
 
 def attributes_of(source: Any) -> dict[str, ir.Attribute]:
     """An operation's attributes, or a dictionary attribute's entries, by name."""
-    names = [item if isinstance(item, str) else item.name for item in source]
-    return {name: source[name] for name in names}
+    return {name: source[name] for name in names_of(source)}
+
+
+def names_of(source: Any) -> list[str]:
+    """The names of an operation's attributes; the values of some (complex constants) cannot be had from Python."""
+    return [item if isinstance(item, str) else item.name for item in source]
 
 
 def integers(op: ir.Operation, name: str) -> tuple[int, ...]:
