@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest nightly outside conformance demo bench versions smoke canary dist aot ops native clean
+.PHONY: help setup test lint types lit pytest nightly outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -31,6 +31,7 @@ help:
 	@echo 'make canary   the newest pre-releases of JAX and PyTensor: private names, plans for CPU, tests (CANARY_SECONDS=900)'
 	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
+	@echo 'make without-jax  a model in C, and in a Python without JAX, through a PJRT plugin'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make ops      docs/ops.md: which ops of PyTensor run here, and in its own backends; docs/bad_input.md (some minutes)'
@@ -122,6 +123,25 @@ conformance: setup
 
 demo: setup
 	@$(PY) examples/breast_cancer.py
+
+# A model in processes without JAX: written here, run by C and by a Python that cannot import JAX. A plugin and the header
+# of its functions come from the extra `plugin`, or from PLUGIN and PJRT_HEADER (the folder of pjrt_c_api.h).
+PLUGIN_WHEEL = $(shell $(PY) -c 'import xla_plugins.xla_cpu_pjrt as found; print(found.__path__[0])')
+PLUGIN ?= $(PLUGIN_WHEEL)/xla_cpu_pjrt.so
+PJRT_HEADER ?= $(PLUGIN_WHEEL)/include
+C_FLAGS := -std=c99 -O2 -Wall -Wextra -Wpedantic -Werror
+
+# The header is not ours, and has what -Wpedantic warns of.
+build/c/%: examples/c/%.c examples/c/plugin.h
+	@mkdir -p $(@D)
+	@$(CC) $(C_FLAGS) -isystem $(PJRT_HEADER) $< -o $@ -ldl
+
+without-jax: $(STAMP) build/c/run_model
+	@$(PY) examples/without_jax.py write build/c
+	@echo '==> C'
+	@build/c/run_model $(PLUGIN) build/c/logistic.mlirbc
+	@echo '==> Python'
+	@$(PY) examples/without_jax.py run build/c $(PLUGIN)
 
 bench: setup
 	@$(PY) benchmarks/run.py

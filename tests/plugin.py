@@ -20,8 +20,21 @@ from hlograph.codegen import dims as dimension
 
 # PJRT_Buffer_Type, by the names of dtypes.
 TYPES = {
-    **{"bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8, "uint64": 9},
-    **{"float16": 10, "float32": 11, "float64": 12, "bfloat16": 13, "complex64": 14, "complex128": 15},
+    "bool": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 6,
+    "uint16": 7,
+    "uint32": 8,
+    "uint64": 9,
+    "float16": 10,
+    "float32": 11,
+    "float64": 12,
+    "bfloat16": 13,
+    "complex64": 14,
+    "complex128": 15,
 }
 VERSION = "1.9.0"  # of StableHLO, which the plugin reads
 
@@ -65,8 +78,7 @@ class Compiled:
             assert (array.dtype.name, list(array.shape)) == (entry["dtype"], entry["shape"]), entry
         owner, device = client()
         buffers = [
-            owner.buffer_from_host(np.ascontiguousarray(x), TYPES[x.dtype.name], list(x.shape), device)
-            for x in arrays
+            owner.buffer_from_host(np.ascontiguousarray(x), TYPES[x.dtype.name], list(x.shape), device) for x in arrays
         ]
         results = []
         for buffer, entry in zip(self._executable(*buffers), self.described["results"], strict=True):
@@ -82,9 +94,7 @@ class Compiled:
         """Arrays of any sizes within the bounds, padded; the results, cut."""
         given = [np.asarray(x) for x in arrays]
         described = self.described["arguments"]
-        padded = [
-            padded_array(x, entry["shape"], poison=poison) for x, entry in zip(given, described, strict=False)
-        ]
+        padded = [padded_array(x, entry["shape"], poison=poison) for x, entry in zip(given, described, strict=False)]
         padded += [np.asarray(sizes[entry["size"]], np.int32) for entry in described[len(given) :]]
         return Run(self.described, self.call(padded), sizes)
 

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from ..builder.spectral import NO_FORM
 from ..errors import OptionError, PassError, UnsupportedGraphError
 from ..ir.attributes import PREFIX, call_target, names_of
-from ..ir.bindings import ir
+from ..ir.bindings import ir, run_pipeline
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
 from ..ir.walk import walk
@@ -31,9 +31,11 @@ from . import conditions
 Padding = Literal["any", "zero"]
 PADDING = "hlograph.padding"
 
+# A composite is its decomposition; older jaxlibs make none.
+_COMPOSITES = "func.func(stablehlo-legalize-composite-to-call)"
 _LAST = ("inline", "chlo-legalize-to-stablehlo", "cpu_updates", "cpu_initial", "cpu_nan")
 _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
-_REFUSED = EFFECTS - {"stablehlo.rng"} | {"stablehlo.composite"}
+_REFUSED = EFFECTS - {"stablehlo.rng"}
 
 
 def plain(
@@ -63,6 +65,7 @@ def plain(
     demanded = conditions.conditions(program.signature, static.signature, given, limits)
     if demanded:
         module = conditions.report(module, program.signature, demanded)
+    run_pipeline(module, _COMPOSITES, name="plain")
     run_all(module, _LAST)
     _refuse_others(module, program.name)
     _drop_attributes(module)

@@ -24,7 +24,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 # A second process, which emits nothing of its own; and what needs another environment.
-NOT_EMITTING = {"pymc_eight_schools.py", "score.py", "state_space.py"}
+NOT_EMITTING = {"pymc_eight_schools.py", "score.py", "state_space.py", "without_jax.py"}
 GROUPS = ("examples", "models", "rules", "scalars", "builder", "jax")
 # Sizes to try for each root; the first is a multiple of four, so that it divides among four devices.
 SIZES = {"examples": (64, 32, 8, 4), "models": (256, 64)}
