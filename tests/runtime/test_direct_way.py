@@ -37,7 +37,7 @@ def inquiry(monkeypatch: pytest.MonkeyPatch) -> Any:
     found.verdict = GOOD
     monkeypatch.setattr(verdict, "_inquiry", found)
     monkeypatch.delenv(verdict.SWITCH, raising=False)
-    monkeypatch.setattr(direct_way, "_medians", lambda ways, arrays: [1e-6, 2e-6])
+    monkeypatch.setattr(direct_way, "_fastest", lambda ways, arrays: [1e-6, 2e-6])
     monkeypatch.setattr(direct_way, "LONG", float("inf"))
     return found
 
@@ -85,7 +85,7 @@ def test_at_once_where_it_is_insisted_on() -> None:
     [
         ({"LONG": 0.0}, "gain nothing by it"),
         ({"LARGE": 10}, "in memory twice"),
-        ({"_medians": lambda ways, arrays: [3e-6, 2e-6]}, "no direct call: 3.0 us, and 2.0 us by PJRT"),
+        ({"_fastest": lambda ways, arrays: [3e-6, 2e-6]}, "no direct call: 3.0 us, and 2.0 us by PJRT"),
     ],
 )
 def test_where_nothing_is_gained(change: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_a_trial_of_the_plan_comes_where_there_is_no_direct_call(monkeypatch: py
     monkeypatch.setattr(trial.Trial, "_timed", timed)
     for slower in (False, True):
         monkeypatch.setattr(
-            direct_way, "_medians", lambda ways, arrays, slower=slower: [3e-6 if slower else 1e-6, 2e-6]
+            direct_way, "_fastest", lambda ways, arrays, slower=slower: [3e-6 if slower else 1e-6, 2e-6]
         )
         fn = hlograph.jit(loop, outputs="numpy")
         for _ in range(2 * trial.TURNS + direct_way.FIRST + 20):
