@@ -9,7 +9,6 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 from pytensor.compile.ops import FromFunctionOp
-from pytensor.link.jax.dispatch import jax_funcify
 from pytensor.printing import Print
 from pytensor.raise_op import Assert
 from pytensor.scan.utils import until
@@ -71,8 +70,7 @@ def test_values_and_gradients_are_pytensors(what):
 
 
 def test_it_is_on_while_somebody_wants_it():
-    from pytensor.link.jax.dispatch import jax_funcify
-
+    
     before = dict(jax_funcify.registry)
     inputs, graph, values = GRAPHS["loop with an end, its sum"]
     first, second = hlograph.pytensor.extend_jax(), hlograph.pytensor.extend_jax()
@@ -99,6 +97,8 @@ def test_sizes_that_nothing_bounds_are_refused(what):
 @pytest.fixture
 def asserts_dropped():
     """Registers what drops asserts, as importing PyMC's JAX samplers does."""
+    from pytensor.link.jax.dispatch import jax_funcify  # which sets JAX's x64 flag
+
     before = jax_funcify.dispatch(Assert)
     yield lambda: jax_funcify.register(Assert, lambda op, **_: lambda value, *conditions: value)
     jax_funcify.register(Assert, before)
