@@ -73,6 +73,9 @@ config.real_programs = [
     ("%hlograph", shlex.quote(str(bin_folder / "hlograph"))),
     (r"\bfilecheck\b", shlex.quote(str(bin_folder / "filecheck"))),
 ]
+# The modules are the tests' own: no process of their own to parse them in. Not in tools/, as above.
+config.trusted = [(f"%hlograph {name} ", f"%hlograph {name} --trusted ") for name in ("opt", "explain", "run")]
+config.substitutions += config.trusted
 if sys.platform == "linux" and lit_config.params.get("forks", "1") == "1":
     ask = [sys.executable, "-I", "-S", str(here / "forks.py"), str(start_server())]
     config.substitutions += [

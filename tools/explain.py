@@ -14,7 +14,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, count, progress
-from .files import STDIN, check_output, load_program
+from .files import STDIN, check_output, load_program, trusted_option
 from .graphs import DIMS, Dims, GraphPath, emit_program
 from .settings import traceback_option
 from .stages import Measure, View, load_option
@@ -80,6 +80,7 @@ BOUND, SIZE = NumberType("bound"), NumberType("value")
     show_default=True,
     help="For --stages: which stages to compile for flops, bytes and memory; a compile each.",
 )
+@trusted_option
 @traceback_option()
 def explain(
     file: str,
@@ -95,6 +96,7 @@ def explain(
     stage: str | None,
     diff: bool,
     measure: Measure,
+    trusted: bool,
 ) -> None:
     """Explain what a program takes and gives, how each of its sizes is met, and what it consists of.
 
@@ -109,7 +111,7 @@ def explain(
     elif dims:
         raise click.UsageError("--dims is for FILE.py:NAME; the dimensions of a module are fixed in it")
     else:
-        program = load_program(file)
+        program = load_program(file, trusted)
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")

@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["check_output", "load_program", "module_output_option", "read_module"]
+__all__ = ["check_output", "load_program", "module_output_option", "read_module", "trusted_option"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -23,6 +23,8 @@ STDIN = "-"
 
 def read_module(file: str) -> str | bytes:
     """The content of a module file, or of stdin for `-`: text, or bytes when it is bytecode."""
+    if file == STDIN and sys.stdin is None:
+        raise click.ClickException("there is no stdin to read a module from")
     data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     if data.startswith(BYTECODE_MAGIC):
         return data
@@ -32,18 +34,28 @@ def read_module(file: str) -> str | bytes:
         raise click.ClickException(f"{display_name(file)}: neither MLIR text (UTF-8) nor MLIR bytecode") from error
 
 
-def load_program(file: str) -> Program:
+def load_program(file: str, trusted: bool) -> Program:
     """The program in a .mlir or .mlirbc file, or on stdin for `-`."""
     import hlograph
 
     if file == STDIN:
-        return hlograph.Program.parse(read_module(file), filename=display_name(file))
-    return hlograph.load(file)
+        return hlograph.Program.parse(read_module(file), filename=display_name(file), trusted=trusted)
+    return hlograph.load(file, trusted=trusted)
 
 
 def display_name(file: str) -> str:
     """How messages name an input file."""
     return "<stdin>" if file == STDIN else file
+
+
+def trusted_option(command: Command) -> Command:
+    """The option `--trusted` of the commands that read a module."""
+    return click.option(
+        "--trusted",
+        is_flag=True,
+        help="Parse the module here, also if hlograph did not save it; else in a process of its own first, since some "
+        "modules end the process that parses them.",
+    )(command)
 
 
 def module_output_option(command: Command) -> Command:

@@ -13,7 +13,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
-from .files import display_name, module_output_option, read_module
+from .files import display_name, module_output_option, read_module, trusted_option
 from .graphs import run_file
 from .settings import traceback_option
 
@@ -85,9 +85,15 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
 @module_output_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
+@trusted_option
 @traceback_option()
 def opt(
-    module: str, passes: Sequence[str], explained: Sequence[str], output: str | None, split_input_file: bool
+    module: str,
+    passes: Sequence[str],
+    explained: Sequence[str],
+    output: str | None,
+    split_input_file: bool,
+    trusted: bool,
 ) -> None:
     """Run passes over a module.
 
@@ -100,7 +106,9 @@ def opt(
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
     source = read_module(module)
     sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
-    programs, failures, reports = _run_passes(sections, passes, display_name(module), bool(explained))
+    programs, failures, reports = _run_passes(
+        sections, passes, display_name(module), trusted=trusted, detailed=bool(explained)
+    )
     _explain(reports, explained)
     if not failures and output is not None and not split_input_file:
         programs[0].save(output)
@@ -166,7 +174,7 @@ def split_sections(source: str) -> list[Section]:
 
 
 def _run_passes(
-    sections: Sequence[Section], passes: Sequence[str], filename: str, detailed: bool
+    sections: Sequence[Section], passes: Sequence[str], filename: str, *, trusted: bool, detailed: bool
 ) -> tuple[list[Program], list[Exception], list[Report]]:
     """Each section by itself: one that fails does not keep the others from being printed."""
     from .. import HlographError, Program
@@ -177,7 +185,7 @@ def _run_passes(
     with progress(f"running {', '.join(passes) or 'no passes'}"):
         for section in sections:
             try:
-                program = Program.parse(_at_its_lines(section), filename=filename)
+                program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted)
                 programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)

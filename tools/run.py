@@ -11,7 +11,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
-from .files import check_output, load_program
+from .files import check_output, load_program, trusted_option
 from .settings import traceback_option
 
 if TYPE_CHECKING:
@@ -38,15 +38,18 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 )
 @click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
 @click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
+@trusted_option
 @traceback_option()
-def run(module: str, inputs: str | None, output: str | None, device: str | None, interpret: bool) -> None:
+def run(
+    module: str, inputs: str | None, output: str | None, device: str | None, interpret: bool, trusted: bool
+) -> None:
     """Run a module once and show its results.
 
     MODULE is a .mlir or .mlirbc file, or - for stdin.
     """
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
-    program = load_program(module)
+    program = load_program(module, trusted)
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     results, timing = _interpret(program, arguments) if interpret else _execute(program, arguments, device)
     names = result_names(program)

@@ -1,31 +1,32 @@
 """The process in which a foreign file is parsed first: `python -m hlograph.codegen.artifact.child NAME`.
 
 In: the file's bytes on stdin. Out: on stdout "ready", and then "module" and the module in MLIR's bytecode, or "error"
-and a message. Decision to know: it imports MLIR's bindings and little more, and may neither compute for long, nor take
-much memory, nor nest deeper than any thread of the other process could.
+and a message; and "end". Decision to know: it imports MLIR's bindings and little more, and may neither compute for
+long, nor take much memory, nor nest deeper than any thread of the other process could.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from typing import BinaryIO
 
 from ..errors import ArtifactError
 from ..ir.modules import to_bytecode
-from .limits import check_shapes, check_text
+from .limits import check_shapes, check_strings, check_text
 from .parsing import parse
 
-READY, MODULE, ERROR = b"ready\n", b"module\n", b"error\n"
+READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
 STACK = 2**20  # bytes
 MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins with; more for each byte of the file
 _ELEMENTS = 16  # of constants, in the text that is looked at
 
 
-def seconds(size: int) -> int:
+def seconds(size: int) -> float:
     """Processor time that a file of this many bytes may take to parse; 1 MB of text takes 0.05 s."""
-    return 3 + size // 2**21
+    return 1 + size / 2**21
 
 
 def main() -> None:
@@ -47,11 +48,12 @@ def _answer(data: bytes, filename: str, output: BinaryIO) -> None:
         except UnicodeError as error:
             raise ArtifactError(f"{filename} has names that are not UTF-8: {error}") from None
         check_text(text, filename)
+        check_strings(text, filename)
         check_shapes(text, filename)
         found = MODULE, to_bytecode(module)
     except ArtifactError as error:
         found = ERROR, str(error).encode(errors="backslashreplace")
-    for part in found:
+    for part in (*found, END):
         output.write(part)
     output.close()
 
@@ -62,11 +64,9 @@ def _limit(size: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    processor = int(used.ru_utime + used.ru_stime) + 1 + seconds(size)
+    signal.setitimer(signal.ITIMER_PROF, seconds(size))  # SIGPROF ends the process
     wanted = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: processor,
         resource.RLIMIT_STACK: STACK,
         resource.RLIMIT_AS: _address_space() + MEMORY + MEMORY_OF_A_BYTE * size,
     }

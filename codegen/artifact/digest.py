@@ -71,21 +71,21 @@ def origin(data: bytes, filename: str) -> Origin:
     if is_text and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     found = _MARK.search(data)
-    if found is None:
-        return Origin.FOREIGN
-    release, number = found[1].decode(), int(found[2])
-    if number > FORMAT:
+    if found is not None and int(found[2]) > FORMAT:
+        release = found[1].decode()
         raise ArtifactError(
-            f"{filename} has format {number}, which hlograph {release} wrote; this one reads up to format {FORMAT}: "
-            f"install hlograph {release} or newer"
+            f"{filename} has format {int(found[2])}, which hlograph {release} wrote; this one reads up to format "
+            f"{FORMAT}: install hlograph {release} or newer"
         )
-    if _digest(data, *found.span(3)) == found[3]:
+    if found is not None and _digest(data, *found.span(3)) == found[3]:
         return Origin.OURS
-    if not is_text:
-        raise ArtifactError(
-            f"{filename} is damaged: its bytes are not those that were saved (the digest in it differs); get it again"
-        )
-    return Origin.EDITED
+    if found is None and _DIGEST.encode() not in data:
+        return Origin.FOREIGN
+    if is_text:
+        return Origin.EDITED
+    raise ArtifactError(
+        f"{filename} is damaged: its bytes are not those that were saved (the digest in it differs); get it again"
+    )
 
 
 def _digest(data: bytes, start: int, end: int) -> bytes:

@@ -58,16 +58,17 @@ def _module(answer: bytes, errors: bytes, status: int, filename: str) -> bytes:
         lines = errors.decode(errors="replace").strip().splitlines() or [_end(status)]
         raise _not_started(filename, lines[-1])
     found = answer.removeprefix(child.READY)
-    if status == 0 and found.startswith(child.MODULE):
-        return found.removeprefix(child.MODULE)
-    if status == 0 and found.startswith(child.ERROR):
-        raise ArtifactError(found.removeprefix(child.ERROR).decode(errors="replace"))
+    if found.endswith(child.END):  # where signals of children are ignored there is no status
+        if found.startswith(child.MODULE):
+            return found[len(child.MODULE) : -len(child.END)]
+        if found.startswith(child.ERROR):
+            raise ArtifactError(found[len(child.ERROR) : -len(child.END)].decode(errors="replace"))
     raise ArtifactError(_reason(filename, _end(status)))
 
 
 def _end(status: int) -> str:
-    if status == -getattr(signal, "SIGXCPU", 0):
-        return "it took too long"
+    if status == -getattr(signal, "SIGPROF", 0):
+        return "that took too long"
     if status < 0:
         with contextlib.suppress(ValueError):
             return f"it died of {signal.Signals(-status).name}"
@@ -76,8 +77,8 @@ def _end(status: int) -> str:
 
 def _reason(filename: str, what: str) -> str:
     return (
-        f"{filename} cannot be parsed: it is not as hlograph saves files, so it was parsed in a process of its own first, "
-        f"and {what}. It is damaged, or too large; see docs/security.md"
+        f"{filename} cannot be parsed: it is not as hlograph saves files, so it was parsed in a process of its own "
+        f"first, and {what}. It is damaged, or too large; see docs/security.md"
     )
 
 

@@ -21,6 +21,8 @@ ELEMENTS = 2**40  # of a tensor without open sizes
 MESSAGE = 2000  # characters of what MLIR says
 
 _QUOTED = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+')
+_ESCAPED = re.compile(rb'(?<!backend_config = )"([^"\\\n]*+\\[^"\n]*+)"')
+_ESCAPE = re.compile(rb"\\([0-9A-F]{2})")
 _SHAPE = re.compile(rb"<([0-9?][0-9?x]*)x[a-z!]")
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"([{<")] = 1
@@ -63,6 +65,20 @@ def check_shapes(text: bytes, filename: str) -> None:
             raise ArtifactError(
                 f"{filename} has a tensor of {cut(shape.decode(), 100)} elements; at most {ELEMENTS} are read"
             )
+
+
+def check_strings(text: bytes, filename: str) -> None:
+    """Raises `ArtifactError` for names and other strings that are not UTF-8, in a module's text as MLIR prints it.
+
+    What custom calls are given besides their operands may be any bytes.
+    """
+    for found in _ESCAPED.finditer(text):
+        content = _ESCAPE.sub(lambda escape: bytes([int(escape[1], 16)]), found[1])
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            name = cut(found[1].decode(), 100)
+            raise ArtifactError(f'{filename} has a name that is not UTF-8: "{name}"') from None
 
 
 def cut(message: str, length: int = MESSAGE) -> str:

@@ -59,8 +59,8 @@ def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
     program = _program(data, filename)
     if origin is digest.Origin.EDITED:
         warnings.warn(
-            f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit it, get "
-            "it again; if you did, saving what was loaded writes a new digest",
+            f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
+            "it, get it again; if you did, saving what was loaded writes a new digest",
             HandEditWarning,
             stacklevel=level,
         )
