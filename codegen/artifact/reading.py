@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..program import Program
-from . import digest, foreign, limits, pullbacks
+from . import digest, foreign, limits, pullbacks, structure
 from .parsing import parse as parse_module
 
 
@@ -56,7 +56,7 @@ def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
     origin = digest.origin(data, filename)
     if origin is not digest.Origin.OURS and not trusted:
         data = foreign.parse(data, filename)
-    program = _program(data, filename)
+    program = _program(data, filename, ours=origin is digest.Origin.OURS)
     if origin is digest.Origin.EDITED:
         warnings.warn(
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
@@ -67,10 +67,12 @@ def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
     return program
 
 
-def _program(data: bytes, filename: str) -> Program:
+def _program(data: bytes, filename: str, *, ours: bool) -> Program:
     module = parse_module(data, filename)
     digest.unmark(module)
-    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name))
+    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, ours=ours))
+    if not ours:
+        structure.check(module, filename)
     program = Program(module, filename=filename, pullback=pullback)
     if pullback is not None:
         pullbacks.check(pullback, program, filename)

@@ -1,0 +1,82 @@
+"""What a module must be for others than MLIR's parser to survive it.
+
+In: a module that hlograph did not write, verified. Out: nothing, or an `ArtifactError` that names the op or function.
+Decision to know: MLIR's verifier takes modules that XLA and StableHLO's passes do not: with ops of other dialects,
+functions that call themselves or have no body, types with encodings, and ops that wait for another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..errors import ArtifactError
+from ..ir.bindings import ir
+from ..ir.walk import symbol_of, walk
+from .limits import cut
+
+_DIALECTS = ("func.", "stablehlo.", "chlo.", "sdy.")
+_BOUNDS = "#stablehlo.bounds<"
+_WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
+# Ops that call functions, and the attributes that name these.
+_CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stablehlo.custom_call": "called_computations"}
+
+
+def check(module: ir.Module, filename: str) -> None:
+    """Raises `ArtifactError` for a module that nothing but the parser takes."""
+    bodies = {}
+    for operation in module.body.operations:
+        if operation.operation.name == "func.func":
+            bodies[_symbol(operation.operation, filename)] = walk(operation.operation)
+        else:
+            _check_operation(operation.operation, filename)
+    for operations in bodies.values():
+        for operation in operations:
+            _check_operation(operation, filename)
+    _check_calls({name: set(_called(operations)) for name, operations in bodies.items()}, filename)
+
+
+def _symbol(function: ir.Operation, filename: str) -> str:
+    name = symbol_of(function)
+    if not list(function.regions[0].blocks):
+        raise ArtifactError(f"{filename}: the function @{cut(name, 100)} has no body")
+    return name
+
+
+def _check_operation(operation: ir.Operation, filename: str) -> None:
+    name = operation.name
+    if name in _WAITING:
+        raise ArtifactError(f"{filename} has the op {name}, which would wait for another program for ever")
+    if not name.startswith(_DIALECTS):
+        raise ArtifactError(f"{filename} has the op {cut(name, 100)}, which is not StableHLO")
+    for value in operation.results:
+        _check_type(value.type, filename)
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                _check_type(argument.type, filename)
+
+
+def _check_type(type_: ir.Type, filename: str) -> None:
+    encoding = type_.encoding if isinstance(type_, ir.RankedTensorType) else None
+    if encoding is not None and not str(encoding).startswith(_BOUNDS):
+        raise ArtifactError(f"{filename} has the type {cut(str(type_), 200)}, whose encoding is not StableHLO's")
+
+
+def _called(operations: list[ir.Operation]) -> Iterator[str]:
+    for operation in operations:
+        attribute = _CALLS.get(operation.name, "")
+        if attribute in operation.attributes:
+            found = operation.attributes[attribute]
+            for symbol in ir.ArrayAttr(found) if isinstance(found, ir.ArrayAttr) else [found]:
+                yield ir.FlatSymbolRefAttr(symbol).value
+
+
+def _check_calls(calls: Mapping[str, set[str]], filename: str) -> None:
+    """Functions are taken away that call none of the others, until none is left or they call in a circle."""
+    left = dict(calls)
+    while left:
+        ends = [name for name, called in left.items() if not called & left.keys()]
+        if not ends:
+            raise ArtifactError(f"{filename}: the function @{cut(min(left), 100)} calls itself, or one that does")
+        for name in ends:
+            del left[name]
