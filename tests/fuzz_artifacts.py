@@ -1,0 +1,437 @@
+"""Mutated artifacts, loaded, compiled and called in processes of their own: none may die, hang, or raise raw errors.
+
+    python tests/fuzz_artifacts.py --count 5000 --jobs 2 --first 0
+
+Seeds are programs as hlograph saves them, and the same without a digest, in text and bytecode. A mutation is a number;
+`--first NUMBER --count 1 --keep FILE` makes it again. What a program computes is its own affair: loops that do not end
+and arrays that are too large are counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SECONDS = 60.0  # that one mutation may take
+CHUNK = 250  # mutations of one process
+LARGE = 2**24  # elements of arrays that are not made
+MEMORY = 2**34  # bytes of address space of a worker
+REAL = 40  # one of so many foreign files is parsed in a real child, the others in forks of one that has its imports
+
+
+# ---- seeds ---------------------------------------------------------------------------------------------------------
+
+
+def programs() -> Iterator[Any]:
+    """Programs with all that a file can hold: sizes, checks, loops, branches, calls, counts, keys, constants."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.ifelse import ifelse
+    from pytensor.raise_op import Assert
+
+    import hlograph
+
+    X, b, k, v = pt.dmatrix("X"), pt.dvector("b"), pt.lscalar("k"), pt.fvector("v")
+    y = Assert("b is not finite")(pt.gammaln(pt.abs(X @ b) + 1), pt.all(pt.lt(pt.abs(b), 1e6)))[:k]
+    yield hlograph.emit_stablehlo(([X, b, k], [y]), dims={"X": ("n", 3)}, name="checked")
+    steps = pytensor.scan(lambda x, s: s * 0.5 + x, sequences=[v], outputs_info=[pt.zeros((), "float32")])
+    yield hlograph.emit_stablehlo(([v], [steps if not isinstance(steps, tuple) else steps[0]]), name="loop")
+    yield hlograph.emit_stablehlo(([X], [pt.linalg.cholesky(X @ X.T + pt.eye(X.shape[0]))]), name="factor")
+    yield hlograph.emit_stablehlo(([v], [v[pt.nonzero(v > 0)[0]]]), name="counted")
+    yield hlograph.emit_stablehlo(([X, k], [ifelse(k > 1, pt.sort(X, axis=0), X * 2)]), name="branch")
+    table = np.random.default_rng(0).normal(size=(40, 3))
+    yield hlograph.emit_stablehlo(([X, b], [pt.sum((X @ table.T) ** 2) + b[0]]), dims={"X": ("n", 3)}, name="table")
+    specs = [jax.ShapeDtypeStruct(("n", 2), "complex64"), jax.ShapeDtypeStruct(("m",), "int32")]
+    yield hlograph.emit_stablehlo(lambda x, i: jnp.take(x, i, axis=0) * 2j, *specs, name="taken")
+
+
+def seeds(folder: Path) -> list[Path]:
+    """Files to be mutated."""
+    made = []
+    for program in programs():
+        name = program.name
+        made += [program.save(folder / f"{name}.mlir"), program.save(folder / f"{name}.mlirbc")]
+        (folder / f"{name}.foreign.mlir").write_text(program.text)
+        (folder / f"{name}.foreign.mlirbc").write_bytes(program.to_bytecode())
+        made += [folder / f"{name}.foreign.mlir", folder / f"{name}.foreign.mlirbc"]
+    return made
+
+
+# ---- mutations -----------------------------------------------------------------------------------------------------
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """One file with one to three mutations."""
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        data = chance.choice(MUTATIONS)(data, chance)
+    return data
+
+
+def _place(data: bytes, chance: random.Random) -> int:
+    return chance.randrange(max(len(data), 1))
+
+
+def flip(data: bytes, chance: random.Random) -> bytes:
+    """One bit."""
+    found = bytearray(data)
+    for _ in range(chance.choice((1, 1, 1, 4)) if data else 0):
+        found[_place(data, chance)] ^= 1 << chance.randrange(8)
+    return bytes(found)
+
+
+def cut(data: bytes, chance: random.Random) -> bytes:
+    """The end, or a part, is not there."""
+    start = _place(data, chance)
+    return data[:start] if chance.random() < 0.3 else data[:start] + data[start + chance.randrange(1, 40) :]
+
+
+def insert(data: bytes, chance: random.Random) -> bytes:
+    """Bytes that do not belong there."""
+    start = _place(data, chance)
+    return data[:start] + chance.choice(INSERTED)(chance) + data[start:]
+
+
+def repeat(data: bytes, chance: random.Random) -> bytes:
+    """A part, several times."""
+    start = _place(data, chance)
+    part = data[start : start + chance.randrange(1, 200)]
+    return data[:start] + part * chance.choice((2, 3, 300)) + data[start + len(part) :]
+
+
+def swap_lines(data: bytes, chance: random.Random) -> bytes:
+    """Two lines, of bytecode two parts."""
+    lines = data.split(b"\n")
+    i, j = chance.randrange(len(lines)), chance.randrange(len(lines))
+    lines[i], lines[j] = lines[j], lines[i]
+    return b"\n".join(lines)
+
+
+def swap_tokens(data: bytes, chance: random.Random) -> bytes:
+    """One word or number in place of another."""
+    words = list(re.finditer(rb"[\w.%@#]+", data))
+    if len(words) < 2:
+        return data
+    a, b = chance.sample(words, 2)
+    return data[: a.start()] + b[0] + data[a.end() :]
+
+
+def number(data: bytes, chance: random.Random) -> bytes:
+    """Another number."""
+    found = list(re.finditer(rb"-?\d+", data))
+    if not found:
+        return data
+    place = chance.choice(found)
+    other = chance.choice((b"0", b"1", b"2", b"-1", b"7", b"65", b"1000000", b"4611686018427387904", b"9" * 400))
+    return data[: place.start()] + other + data[place.end() :]
+
+
+def nest(data: bytes, chance: random.Random) -> bytes:
+    """Something in very many brackets."""
+    words = list(re.finditer(rb"\w+", data))
+    if not words:
+        return data
+    place, depth = chance.choice(words), chance.choice((3, 100, 20000))
+    opening, closing = chance.choice(((b"[", b"]"), (b"(", b")"), (b"tuple<", b">"), (b"{a = ", b"}"), (b"-", b"")))
+    return data[: place.start()] + opening * depth + place[0] + closing * depth + data[place.end() :]
+
+
+MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    *(flip, flip, flip, cut, insert, repeat),
+    *(swap_lines, swap_tokens, swap_tokens, number, number, nest),
+)
+INSERTED: tuple[Callable[[random.Random], bytes], ...] = (
+    lambda chance: chance.randbytes(chance.randrange(1, 9)),
+    lambda chance: b"\xff\xfe",
+    lambda chance: b"\\FF",
+    lambda chance: b"\0",
+    lambda chance: chance.choice(
+        (b'"', b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b"?", b"x", b"//", b"//0", b"%")
+    ),
+    lambda chance: b"n + " * 5000,
+)
+
+
+# ---- one process's mutations ---------------------------------------------------------------------------------------
+
+
+class Zygote:
+    """A process with the child's imports, which forks for each file: 0.01 s in place of 0.3 s."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.connection = ours.makefile("rwb")
+        if os.fork() == 0:
+            ours.close()
+            _serve(theirs.makefile("rwb"))
+        theirs.close()
+
+    def parse(self, data: bytes, filename: str) -> bytes:
+        """As `foreign.parse`."""
+        from hlograph.codegen.artifact import foreign
+
+        for part in (data, filename.encode()):
+            self.connection.write(len(part).to_bytes(8, "little") + part)
+        self.connection.flush()
+        status = int.from_bytes(self.connection.read(8), "little", signed=True)
+        answer = self.connection.read(int.from_bytes(self.connection.read(8), "little"))
+        return foreign._module(answer, b"", status, filename)
+
+
+def _serve(connection: Any) -> None:
+    from hlograph.codegen.artifact import child
+    from hlograph.codegen.ir import bindings  # noqa: F401
+
+    while size := connection.read(8):
+        data = connection.read(int.from_bytes(size, "little"))
+        filename = connection.read(int.from_bytes(connection.read(8), "little")).decode()
+        with tempfile.TemporaryFile() as output:
+            pid = os.fork()
+            if pid == 0:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                child._limit(len(data))
+                output.write(child.READY)
+                child._answer(data, filename, output)
+                os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            output.seek(0)
+            answer = output.read()
+        connection.write(status.to_bytes(8, "little", signed=True) + len(answer).to_bytes(8, "little") + answer)
+        connection.flush()
+    os._exit(0)
+
+
+def work(folder: Path, first: int, count: int) -> None:
+    """Says on stdout, a line each, which mutation is at which stage and what became of it."""
+    zygote = Zygote()
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    from hlograph.codegen.artifact import foreign
+
+    real = foreign.parse
+    warnings.simplefilter("ignore")
+    files = sorted(folder.iterdir())
+    for mutation in range(first, first + count):
+        foreign.parse = real if mutation % REAL == 0 else zygote.parse
+        _tell(mutation, "load")
+        _tell(mutation, "end", _one(files, mutation))
+
+
+def _tell(mutation: int, stage: str, what: str = "") -> None:
+    print(json.dumps([mutation, stage, what]), file=OUTPUT, flush=True)
+
+
+OUTPUT = sys.stdout
+
+
+def content(files: list[Path], mutation: int) -> tuple[str, bytes]:
+    """Of a mutation: the seed's name, and what becomes of it."""
+    chance = random.Random(mutation)
+    file = chance.choice(files)
+    return file.name, mutated(file.read_bytes(), chance)
+
+
+def _one(files: list[Path], mutation: int) -> str:
+    """What became of a mutation: where it was refused or ended, or the exception that is no error of hlograph's."""
+    import jax
+
+    import hlograph
+
+    name, data = content(files, mutation)
+    stage = "load"
+    try:
+        with tempfile.NamedTemporaryFile(suffix=name.rpartition(".")[2]) as file:
+            file.write(data)
+            file.flush()
+            program = hlograph.load(file.name)
+        text = program.text
+        if _large(text):
+            return "large"
+        stage = "compile"
+        _tell(mutation, "compile", "while" if "stablehlo.while" in text else "")
+        function = program.compile()
+        arguments = _arguments(program)
+        stage = "call"
+        jax.block_until_ready(function(*arguments))
+    except hlograph.HlographError:
+        return f"refused by {stage}"
+    except AssertionError as error:
+        return (
+            "check" if any(str(error).startswith(check.message) for check in program.signature.checks) else _raw(error)
+        )
+    except Exception as error:
+        return _raw(error)
+    return "called"
+
+
+def _raw(error: Exception) -> str:
+    import traceback
+
+    frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    return f"raw {type(error).__name__}: {str(error)[:150]} at {' '.join(frames[-3:])}"
+
+
+def _large(text: str) -> bool:
+    sizes = re.findall(r"<([0-9?][0-9?x]*)x[a-z!]", text)
+    elements = [[int(size) for size in shape.split("x") if size != "?"] for shape in sizes]
+    return any(len(shape) > 8 or _product(shape) > LARGE for shape in elements)
+
+
+def _product(sizes: list[int]) -> int:
+    found = 1
+    for size in sizes:
+        found *= size
+    return found
+
+
+def _arguments(program: Any) -> list[Any]:
+    import numpy as np
+
+    from hlograph.codegen import dims
+
+    signature = program.signature
+    sizes = {root.name: 3 if root.kind == "size" else 2 for root in signature.roots}
+    arrays = []
+    for argument in signature.arguments:
+        shape = [dims.evaluate(dim, sizes) if dims.roots(dim) <= sizes.keys() else 3 for dim in argument.dims]
+        arrays.append(np.full(shape if min(shape, default=0) >= 0 else [3] * len(shape), 2, argument.dtype))
+    return arrays
+
+
+# ---- all of them ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Outcome:
+    """What became of mutations.
+
+    Attributes:
+        counts: of each kind how many.
+        wrong: the mutations that ended a process, hung, or raised something else than an `HlographError`.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, mutation: int, what: str) -> None:
+        """Counts one."""
+        with self.lock:
+            kind = what if what.partition(" ")[0] not in ("raw", "died", "hung") else what.partition(" ")[0]
+            self.counts[kind] += 1
+            if kind != what:
+                self.wrong.append(f"{mutation}: {what}")
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.counts.total()} mutations: " + ", ".join(f"{n} {kind}" for kind, n in self.counts.most_common())
+        ]
+        return "\n".join([*lines, *sorted(self.wrong)])
+
+
+def chunk(folder: Path, first: int, count: int, outcome: Outcome) -> None:
+    """Mutations in a process, and in another one from where that ended."""
+    last = first + count
+    while first < last:
+        command = [
+            sys.executable,
+            __file__,
+            "--worker",
+            str(folder),
+            "--first",
+            str(first),
+            "--count",
+            str(last - first),
+        ]
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, env=environment, start_new_session=True
+            )
+            first = _watch(process, first, outcome)
+
+
+def _watch(process: subprocess.Popen[bytes], mutation: int, outcome: Outcome) -> int:
+    """Counts what a process says of its mutations until it ends; the number of the next one."""
+    assert process.stdout is not None
+    stage, what, buffer = "start", "", b""
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], SECONDS)
+        part = os.read(process.stdout.fileno(), 2**16) if ready else b""
+        if not part:
+            break
+        *lines, buffer = (buffer + part).split(b"\n")
+        for line in lines:
+            mutation, stage, what = json.loads(line)
+            if stage == "end":
+                outcome.add(mutation, what)
+    if not ready:
+        os.killpg(process.pid, signal.SIGKILL)
+    status = process.wait()
+    process.stdout.close()
+    if stage == "start":
+        raise RuntimeError(f"the worker ended with status {status} at its start")
+    if stage != "end":
+        end = f"died of {status}" if ready else "hung"
+        outcome.add(mutation, "endless loop" if not ready and what == "while" else f"{end} in {stage}")
+    return mutation + 1
+
+
+def fuzz(first: int, count: int, jobs: int) -> Outcome:
+    """What becomes of mutations, by number."""
+    outcome = Outcome()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        seeds(Path(folder))
+        starts = range(first, first + count, CHUNK)
+        runs = [pool.submit(chunk, Path(folder), i, min(CHUNK, first + count - i), outcome) for i in starts]
+        for run in runs:
+            run.result()
+    return outcome
+
+
+def main() -> None:
+    """Prints what became of them; the status is 1 where something went wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--count", type=int, default=500, help="how many mutations")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--keep", type=Path, help="write the first mutation to this file, and do no more")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker is not None:
+        work(options.worker, options.first, options.count)
+    elif options.keep is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            seeds(Path(folder))
+            options.keep.write_bytes(content(sorted(Path(folder).iterdir()), options.first)[1])
+    else:
+        started = time.monotonic()
+        outcome = fuzz(options.first, options.count, options.jobs)
+        print(outcome, f"{time.monotonic() - started:.0f} s", sep="\n")
+        sys.exit(bool(outcome.wrong))
+
+
+if __name__ == "__main__":
+    main()
