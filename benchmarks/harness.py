@@ -17,11 +17,21 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 SLICE_SECONDS = 0.002
+
+
+class Elsewhere(Protocol):
+    """A candidate that runs in another process, and times its calls there."""
+
+    def __call__(self) -> Any:
+        """One unit of work."""
+
+    def timed(self, count: int) -> float:
+        """The seconds of one of so many."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,8 @@ def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, round
     """Times the candidates side by side; see the module's docstring.
 
     Args:
-        candidates: by name; each call does one unit of work and waits for its result.
+        candidates: by name; each call does one unit of work and waits for its result. What has a method `timed` times
+            itself (see `Elsewhere`).
         baseline: the name that ratios refer to.
         rounds: number of rounds.
     """
@@ -110,11 +121,7 @@ def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, round
             best = dict.fromkeys(names, float("inf"))
             for _ in range(5):
                 for name in order.sample(names, len(names)):
-                    call, count = candidates[name], range(counts[name])
-                    start = time.perf_counter()
-                    for _ in count:
-                        call()
-                    best[name] = min(best[name], (time.perf_counter() - start) / len(count))
+                    best[name] = min(best[name], _slice(candidates[name], counts[name]))
             for name in names:
                 samples[name].append(best[name])
             gc.collect()
@@ -128,6 +135,17 @@ def compare(candidates: Mapping[str, Callable[[], Any]], baseline: str, *, round
         )
         for name, values in samples.items()
     }
+
+
+def _slice(call: Callable[[], Any], count: int) -> float:
+    """The seconds of a call, over so many."""
+    timed = getattr(call, "timed", None)
+    if timed is not None:
+        return float(timed(count))
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count
 
 
 def settle(function: Any, call: Callable[[], Any], seconds: float = 120.0) -> None:

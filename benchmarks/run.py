@@ -57,6 +57,7 @@ BENCHMARKS = (
     "small_model_remedies",
     "small_loops",
     "samplers",
+    "without_jax",
     "fixed_functions",
     "host_calls",
     "ops",
