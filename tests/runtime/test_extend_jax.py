@@ -70,7 +70,8 @@ def test_values_and_gradients_are_pytensors(what):
 
 
 def test_it_is_on_while_somebody_wants_it():
-    
+    from pytensor.link.jax.dispatch import jax_funcify
+
     before = dict(jax_funcify.registry)
     inputs, graph, values = GRAPHS["loop with an end, its sum"]
     first, second = hlograph.pytensor.extend_jax(), hlograph.pytensor.extend_jax()
