@@ -52,7 +52,7 @@ def seal(data: bytes) -> bytes:
     """The content of a file, from what is printed or serialized of a module with `marks`.
 
     Raises:
-        ArtifactError: some string of the program looks like a digest.
+        ArtifactError: some other string looks like a digest.
     """
     found = list(_MARK.finditer(data))
     if len(found) != 1 or found[0][3] != _ZEROS:

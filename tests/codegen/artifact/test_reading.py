@@ -1,0 +1,311 @@
+"""What is read: our own files by their digest, edited and damaged ones, and foreign ones through a child process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.codegen.artifact import child, digest, foreign, limits
+from hlograph.codegen.program import Program
+from hlograph.errors import ArtifactError, HandEditWarning
+
+PLAIN = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+TEXT = """
+module @model {
+  func.func @main(%arg0: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> tensor<?xf32> {
+    %0 = stablehlo.exponential %arg0 : tensor<?xf32>
+    return %0 : tensor<?xf32>
+  }
+}
+"""
+SUFFIXES = pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Foreign files are parsed in this process; the names of those that a child would have parsed."""
+    names: list[str] = []
+
+    def parse(data: bytes, filename: str) -> bytes:
+        names.append(filename)
+        return data
+
+    monkeypatch.setattr(foreign, "parse", parse)
+    return names
+
+
+def written(folder: Path, content: str | bytes, name: str = "module.mlir") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+# ---- ours ------------------------------------------------------------------------------------------------------------
+
+
+@SUFFIXES
+def test_what_was_saved_needs_no_child_and_says_its_format(tmp_path: Path, here: list[str], suffix: str) -> None:
+    program = Program.parse(TEXT)
+    path = program.save(tmp_path / f"a{suffix}")
+    assert b"hlograph.format" in path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = hlograph.load(path)
+    assert here == []
+    assert "hlograph.digest" not in loaded.text
+    assert "hlograph.digest" not in program.text
+    assert loaded.save(tmp_path / f"b{suffix}").read_bytes() == path.read_bytes()
+
+
+def test_line_ends_of_another_system_are_no_edit(tmp_path: Path, here: list[str]) -> None:
+    text = Program.parse(TEXT).save(tmp_path / "a.mlir").read_bytes()
+    loaded = hlograph.load(written(tmp_path, text.replace(b"\n", b"\r\n")))
+    assert here == []
+    assert loaded.name == "model"
+
+
+def test_an_edited_text_is_read_with_a_warning(tmp_path: Path, here: list[str]) -> None:
+    text = Program.parse(TEXT).save(tmp_path / "a.mlir").read_text()
+    path = written(tmp_path, text.replace("exponential", "negate"))
+    with pytest.warns(HandEditWarning, match=r"module\.mlir was changed") as record:
+        loaded = hlograph.load(path)
+    assert here == [str(path)]
+    assert record[0].filename == __file__
+    np.testing.assert_array_equal(loaded.interpret(np.float32([1, 2]))[0], [-1, -2])
+    with pytest.warns(HandEditWarning):
+        Program.parse(path.read_text())
+
+
+def test_each_changed_bit_of_bytecode_is_found(tmp_path: Path, here: list[str]) -> None:
+    """But in the mark itself, where it makes a foreign file of ours, or another release's."""
+    data = Program.parse(TEXT).save(tmp_path / "a.mlirbc").read_bytes()
+    start, end = re.search(rb"hlograph \S+ format", data).span()  # type: ignore[union-attr]
+    for place in [*range(4, start, 3), *range(end, len(data), 3)]:
+        changed = bytearray(data)
+        changed[place] ^= 1 << place % 8
+        with pytest.raises(ArtifactError, match=r"is damaged|has format \d+"):
+            hlograph.load(written(tmp_path, bytes(changed)))
+    assert here == []
+
+
+@SUFFIXES
+def test_a_later_format_says_which_release_to_install(tmp_path: Path, here: list[str], suffix: str) -> None:
+    data = Program.parse(TEXT).save(tmp_path / f"a{suffix}").read_bytes()
+    later = re.sub(rb"hlograph \S+ format 1 ", b"hlograph 7.8.9 format 2 ", data)
+    with pytest.raises(ArtifactError, match=r"format 2.*install hlograph 7\.8\.9 or newer"):
+        hlograph.load(written(tmp_path, later))
+
+
+@pytest.mark.filterwarnings("ignore::hlograph.errors.HandEditWarning")
+def test_a_text_that_mentions_a_digest_is_not_confused_with_one(tmp_path: Path) -> None:
+    program = Program.parse(TEXT.replace('"x"', f'"{digest.marks()["hlograph.digest"]}"'))
+    with pytest.raises(ArtifactError, match="looks like the digest"):
+        program.save(tmp_path / "a.mlir")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- limits ----------------------------------------------------------------------------------------------------------
+
+DEEP = 10_000
+REFUSED = {
+    "attributes": ("module attributes {x.a = " + "[" * DEEP + "]" * DEEP + "} {}", "nested 10001 deep"),
+    "types": ("func.func private @f(" + "tuple<" * DEEP + "f32" + ">" * DEEP + ")", "nested 10001 deep"),
+    "regions": ("module {" * DEEP + "}" * DEEP, "nested 10000 deep"),
+    "locations": (PLAIN + " loc(" + "fused[" * DEEP + "]" * DEEP + ")", "nested 10001 deep"),
+    "signs": ("module attributes {x.a = affine_map<(d) -> (" + "-" * DEEP + "d)>} {}", "of 10001 characters"),
+    "digits": ("module attributes {x.a = " + "9" * 1_000_000 + " : i64} {}", "of 1000000 characters"),
+    "names": (PLAIN.replace("@main", "@" + "m" * 5000), "of 5000 characters"),
+    "NUL": (PLAIN + "\0", "NUL byte at 81"),
+    "no UTF-8": (PLAIN.encode() + b"// \xff", "byte 84 is not UTF-8"),
+    "nothing": (" \n", "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_parser_might_not_survive_is_refused_before_it(tmp_path: Path, name: str) -> None:
+    content, message = REFUSED[name]
+    with pytest.raises(ArtifactError, match=message):
+        hlograph.load(written(tmp_path, content), trusted=True)
+
+
+def test_quoted_brackets_and_those_in_comments_do_not_count() -> None:
+    text = PLAIN + "// " + "(" * DEEP + '"\n' + f'module attributes {{x.a = "{"[" * DEEP}\\"{"[" * DEEP}"}} {{}}'
+    limits.check_text(text.encode(), "module")
+
+
+def test_limits_are_far_from_real_models() -> None:
+    """A call with as many operands as MLIR prints in one line, names of JAX's, constants of a megabyte."""
+    operands = ", ".join(f"%params_blocks_{i}_kernel" for i in range(5000))
+    text = f'"stablehlo.tuple"({operands}) : () -> () loc("{"frame/" * 1000}")\n dense<"0x{"AB" * 2**20}">'
+    text += "{" * 100 + "}" * 100
+    limits.check_text(text.encode(), "module")
+    limits.check_shapes(b"tensor<1048576x65536xf64>, tensor<?x128x?xf32>, tensor<f32>", "module")
+
+
+def test_too_large_a_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BYTES", 50)
+    path = written(tmp_path, PLAIN)
+    with pytest.raises(ArtifactError, match=f"{len(PLAIN)} bytes; at most 50 are read"):
+        hlograph.load(path)
+    with pytest.raises(ArtifactError, match="at most 50 are read"):
+        Program.parse(PLAIN)
+    with pytest.raises(ArtifactError, match="a device"):
+        hlograph.load("/dev/zero")
+
+
+# ---- foreign ---------------------------------------------------------------------------------------------------------
+
+
+def aliases(count: int, link: Callable[[int], str]) -> str:
+    lines = [f"#a{i + 1} = {link(i)}\n" for i in range(count)]
+    return f"#a0 = [1]\n{''.join(lines)}module attributes {{x.a = #a{count}}} {{ {PLAIN} }}"
+
+
+HARMFUL = {
+    "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "it died of SIG"),
+    "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "that took too long"),
+    "a long sum": (f"module attributes {{x.a = affine_map<(d) -> ({'d +' * 30_000} d)>}} {{}}", "it died of SIG"),
+    "a great tensor": (PLAIN.replace("3x", "4611686018427387904x4x"), r"a tensor of 4611686018427387904x4 elements"),
+    "many axes": (PLAIN.replace("3x", "1x" * 65), "a tensor of 65 axes"),
+    "a name": (PLAIN.replace("@main", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
+    "an attribute": (PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "\\FF"})'), "not UTF-8"),
+    "no module": ("ML\xefR", "not a well-formed|cannot be read"),
+}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", HARMFUL)
+def test_what_jaxlib_does_not_survive_ends_another_process(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    content, message = HARMFUL[name]
+    with pytest.raises(ArtifactError, match=message):
+        hlograph.load(written(tmp_path, content))
+    assert capfd.readouterr().err == ""
+
+
+STRUCTURES = {
+    "calls itself": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = call @main(%x) : (tensor<f32>) -> "
+                     "tensor<f32> return %0 : tensor<f32> }", "@main calls itself"),
+    "calls each other": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = call @g(%x) : (tensor<f32>) -> "
+                         "tensor<f32> return %0 : tensor<f32> } func.func private @g(%x: tensor<f32>) -> tensor<f32> "
+                         "{ %0 = call @main(%x) : (tensor<f32>) -> tensor<f32> return %0 : tensor<f32> }",
+                         "calls itself, or one that does"),
+    "no body": (f"func.func private @g(tensor<f32>) {PLAIN}", "@g has no body"),
+    "another dialect": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { cf.br ^a ^a: return %x : tensor<f32> }",
+                        r"cf\.br, which is not StableHLO"),
+    "an encoding": (PLAIN.replace("3xf32", "3xf32, 1 : i32"), "whose encoding is not StableHLO's"),
+    "infeed": ("func.func @main() -> tensor<f32> { %t = stablehlo.create_token : !stablehlo.token %r:2 = "
+               '"stablehlo.infeed"(%t) <{infeed_config = "", layout = [[]]}> : (!stablehlo.token) -> (tensor<f32>, '
+               "!stablehlo.token) return %r#0 : tensor<f32> }", "stablehlo.infeed, which would wait"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_what_only_the_parser_takes_is_refused_by_name(name: str) -> None:
+    content, message = STRUCTURES[name]
+    with pytest.raises(ArtifactError, match=message):
+        Program.parse(content)
+
+
+def test_a_call_of_a_function_that_calls_another_is_no_circle() -> None:
+    call = "%0 = call @{}(%x) : (tensor<3xf32>) -> tensor<3xf32> return %0 : tensor<3xf32>"
+    end = "return %x : tensor<3xf32>"
+    text = PLAIN.replace("main", "h") + PLAIN.replace("main", "g").replace(end, call.format("h"))
+    text = text.replace("func.func", "func.func private") + PLAIN.replace(end, call.format("g"))
+    assert Program.parse(text).op_counts() == {"func.call": 2}
+
+
+def test_bytes_go_through_a_child_and_text_does_not(here: list[str]) -> None:
+    data = Program.parse(PLAIN).to_bytecode()
+    assert here == []
+    Program.parse(data, filename="bytes")
+    Program.parse(PLAIN, filename="text", trusted=False)
+    assert here == ["bytes", "text"]
+    Program.parse(data, trusted=True)
+    assert here == ["bytes", "text"]
+
+
+def test_the_child_gives_the_same_module(tmp_path: Path) -> None:
+    """With locations, names, and strings that are not for reading; from a fork, a thread, and with closed streams."""
+    text = Program.parse(TEXT).to_text(locations=True).replace("@model", '@"größer"')
+    path = written(tmp_path, text)
+    expected = hlograph.load(path, trusted=True).to_text(locations=True)
+    script = """
+        import os, sys, threading, hlograph
+        for stream in (0, 2):
+            os.close(stream)
+        sys.stdin = sys.stderr = None
+        found = []
+        def load():
+            found.append(hlograph.load(sys.argv[1]).to_text(locations=True))
+        thread = threading.Thread(target=load)
+        thread.start()
+        thread.join()
+        if os.fork() == 0:
+            load()
+            os.write(1, found[1].encode())
+            os._exit(0)
+        os.wait()
+        assert len(found) == 1
+        os.write(1, found[0].encode())
+    """
+    environment = {**os.environ, "HOME": "/nowhere", "TMPDIR": "/nowhere"}
+    command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
+    printed = subprocess.run(command, capture_output=True, env=environment, check=True, cwd=tmp_path).stdout.decode()
+    assert printed == expected * 2
+
+
+def test_a_child_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_COMMAND", ["-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(foreign, "_START", 0.2)
+    monkeypatch.setattr(child, "seconds", lambda size: 0.01)
+    started = time.monotonic()
+    with pytest.raises(ArtifactError, match="did not end within"):
+        foreign.parse(b"", "module.mlir")
+    assert time.monotonic() - started < 50
+
+
+def test_a_child_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_COMMAND", ["-c", "raise SystemExit('no room')"])
+    with pytest.raises(ArtifactError, match=r"cannot be started: no room.*trusted=True"):
+        foreign.parse(b"", "module.mlir")
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(ArtifactError, match="cannot be started"):
+        foreign.parse(b"", "module.mlir")
+
+
+def test_a_child_that_dies_in_its_answer_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = child.READY + child.MODULE + Program.parse(PLAIN).to_bytecode()
+    code = f"import os; os.write(1, {answer!r}); os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    monkeypatch.setattr(foreign, "_COMMAND", ["-c", code])
+    with pytest.raises(ArtifactError, match="it died of SIGKILL"):
+        foreign.parse(b"", "module.mlir")
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path, here: list[str]) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(PLAIN + "//" + "x" * 200_000,))
+    writer.start()
+    assert hlograph.load(path).signature.arguments[0].name == "arg0"
+    writer.join()
+
+
+def test_a_long_diagnostic_is_cut() -> None:
+    with pytest.raises(ArtifactError) as caught:
+        Program.parse(PLAIN.replace("return", " ".join(["stablehlo.nothing"] * 3000)))
+    assert len(str(caught.value)) < limits.MESSAGE + 100
