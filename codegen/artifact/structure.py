@@ -24,11 +24,11 @@ _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stable
 def check(module: ir.Module, filename: str) -> None:
     """Raises `ArtifactError` for a module that nothing but the parser takes."""
     bodies = {}
-    for operation in module.body.operations:
-        if operation.operation.name == "func.func":
-            bodies[_symbol(operation.operation, filename)] = walk(operation.operation)
+    for view in module.body.operations:
+        if view.operation.name == "func.func":
+            bodies[_symbol(view.operation, filename)] = walk(view.operation)
         else:
-            _check_operation(operation.operation, filename)
+            _check_operation(view.operation, filename)
     for operations in bodies.values():
         for operation in operations:
             _check_operation(operation, filename)
