@@ -58,6 +58,7 @@ BENCHMARKS = (
     "small_loops",
     "samplers",
     "without_jax",
+    "artifact_load",
     "fixed_functions",
     "host_calls",
     "ops",
