@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from typing import Any
 
 import jax
 
+from ..codegen import forks
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
@@ -110,7 +112,6 @@ class Function:
         self._depth = 7 if self._adapts else 5  # from where a warning is given to the user's call
         self._single = len(signature.results) == 1
         self._policies = Policies(options.policy, signature)
-        self._runs_on = cpu_plan.choose_device(options.cpu, self.device, numpy=options.numpy is not None)
         self._for_jax: Function | None = None
         self.changed: Callable[[], Callable[[], object] | None] = _nobody
         self.derived = Derived(program, self._like)
@@ -139,6 +140,11 @@ class Function:
             widened=self._widened if self.needs_x64 else None,
             shorter=self._short,
         )
+
+    @cached_property
+    def _runs_on(self) -> Any:
+        """Where executables run. It is asked for by the first call: before it, a process may still be forked."""
+        return cpu_plan.choose_device(self.options.cpu, self.device, numpy=self.options.numpy is not None)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -200,6 +206,7 @@ class Function:
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
         """A call under a JAX transformation: one equation, for exactly these sizes."""
+        forks.refuse_forked(f"{self.__name__} cannot run under a JAX transformation")
         args = to_arrays(self._signature.arguments, args)
         self._calls.increment()
         narrow = self.needs_x64 and not X64.value

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..codegen import forks
 from ..codegen.ir.host_calls import HostCall
 
 Shape = tuple[int, ...]
@@ -25,7 +25,7 @@ _MARK = "hlograph error"
 _NOTE = ", which a compiled program called"
 _errors: dict[int, BaseException] = {}
 _numbers = itertools.count()
-_lock = threading.Lock()
+_lock = forks.lock()
 
 
 class HostError(RuntimeError):

@@ -10,7 +10,6 @@ lookup (about 2 us for two arrays); what is to be done for a new shape is found 
 from __future__ import annotations
 
 import functools
-import threading
 import types
 import warnings
 import weakref
@@ -24,6 +23,7 @@ import numpy as np
 from jax import tree_util
 
 from ..codegen import dims as dimension
+from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
@@ -93,12 +93,13 @@ class Jit:
         self._direct: type[Jit] | None = None
         self._handed: set[Key] = set()
         self._strays: set[Key] = set()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._plans: dict[Key, Plan] = {}
         self._warned: set[str] = set()
         self._jax_calls = 0
         self._calls_of_programs = 0
         self._recognizing: dict[int, type[Jit]] = {}
+        forks.watch(self)
 
     def _check_options(self) -> None:
         given = [name for name in self._options if name in _WHOLE_CALLS]
@@ -130,7 +131,7 @@ class Jit:
         try:
             plan = self._plans.get(key)
         except TypeError:  # a static argument without a hash: JAX says so
-            return self._jax(*args, **kwargs)
+            return self._run_by_jax(args, kwargs)
         if plan is None:
             if trace_state() != no_transformation() and self._stays_jaxs(leaves):
                 return self._jax(*args, **kwargs)
@@ -179,6 +180,12 @@ class Jit:
         if type(self) is not self._direct:
             self.__class__ = Jit
 
+    def after_fork(self) -> None:
+        """Takes back what was handed over to `jax.jit`, which would wait for threads that are not here."""
+        self._handed.clear()
+        self._direct = None
+        self._forget()
+
     def _drop_plans(self) -> None:
         """Forgets how to run calls: a program of theirs is gone."""
         self._plans.clear()
@@ -196,6 +203,7 @@ class Jit:
         return symbolic or elsewhere or is_tracing()
 
     def _run_by_jax(self, args: Any, kwargs: Any) -> Any:
+        forks.refuse_forked(f"{self._parameters.name} cannot run")
         with self._lock:
             self._jax_calls += 1
         with nullcontext() if self._device is None else jax.default_device(self._device):

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -75,6 +76,11 @@ def inconclusive_error() -> type[Exception]:
 
         found = core.InconclusiveDimensionOperation
     return found
+
+
+def has_clients() -> bool:
+    """Whether JAX has made a client of some platform in this process; takes no lock, and imports nothing."""
+    return bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
 
 
 def closed_over(traced: Any) -> Sequence[Any]:

@@ -23,6 +23,7 @@ from jax import export, tree_util
 from jax.extend.source_info_util import register_exclusion
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import UnsupportedGraphError
@@ -145,7 +146,9 @@ def trace(
             for which sizes that is known.
         NotWanted: `wanted` says no.
         ClosesOverTracers: its values are not known.
+        DeviceError: in a process that was forked from one in which JAX had started.
     """
+    forks.refuse_forked(f"{name} cannot be traced")
     watch()
     leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
     described = describe_arguments(arguments)

@@ -7,10 +7,10 @@ lock; whoever changes it holds the lock.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from ...codegen import forks
 from .executable import Executable
 from .padding import Adapter
 from .policy import Plan
@@ -37,11 +37,13 @@ class Cache:
 
     def __init__(self, size: int, dropped: Callable[[], None]) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.lock = threading.Lock()
+        self.lock = forks.lock()
         self._size = size
         self._dropped = dropped
         self._padded: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
+        self._without_threads: list[object] = []
+        forks.watch(self)
 
     def exact(self, key: Key, number: int, make: Callable[[], Executable]) -> Executable:
         """The executable for these sizes alone, which is made if it is new.
@@ -111,6 +113,22 @@ class Cache:
             self._padded.clear()
             self._prepared.clear()
             self._dropped()
+
+    def after_fork(self) -> None:
+        """Forgets what does not run in a forked process; it is not freed, which would wait for threads."""
+        self._without_threads = [dict(self.entries), dict(self._padded)]
+
+        def runs(executable: Executable) -> bool:
+            if executable not in known:
+                known[executable] = executable.after_fork()
+            return known[executable]
+
+        known: dict[Executable, bool] = {}
+        for key, entry in list(self.entries.items()):
+            if not runs(entry.executable if isinstance(entry, Adapter) else entry):
+                del self.entries[key]
+        self._padded = {key: executable for key, executable in self._padded.items() if runs(executable)}
+        self._dropped()
 
     def stats(self) -> list[ExecutableStats]:
         """What is to be said of each executable, exact ones first."""

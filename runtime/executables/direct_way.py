@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...codegen import forks
 from ..calls.from_numpy import Due, Place
 from ..direct import verdict
 from ..direct.call import DirectCall, serialized
@@ -80,7 +80,7 @@ class DirectWay:
         self._arguments = arguments
         self._write = write
         self._options = options
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._keep: Keep
         self._direct: Ways
         self._call: DirectCall

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from ...codegen.errors import CompileError, DeviceError, PassError
+from ...codegen import forks
+from ...codegen.errors import CompileError, PassError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.signature import CheckSpec
 from .. import host
@@ -31,10 +32,11 @@ from . import cpu_plan
 from .cpu_plan import CpuPlan
 from .devices import default_device, platform_of
 from .direct_way import DirectWay
+from .forked_call import once_within
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
-from .sync_client import is_synchronous, was_forked
+from .sync_client import is_synchronous
 from .trial import Trial, Ways
 
 Check = Callable[[Sequence[Any]], None]
@@ -116,7 +118,7 @@ class Executable:
         self._options = options
         self._device = device
         self._numpy = numpy
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._prepared = False
         self._check: Check
         self._compiled: Callable[..., Any] | None = None
@@ -133,6 +135,7 @@ class Executable:
         with self._lock:
             if self._prepared:
                 return
+            forks.refuse_forked(f"an executable for {self.sizes} cannot be compiled or run")
             start = time.perf_counter()
             prepared = make()
             self._take(prepared, check(prepared))
@@ -147,6 +150,13 @@ class Executable:
         except PassError as error:
             self._drop_plan((f"a pass failed, compiled as it is: {error}",))
         self._prepared = True
+
+    def after_fork(self) -> bool:
+        """Whether it runs in this process, which was forked; the first call says so within a time limit."""
+        if not self.ready or not is_synchronous(self._device):
+            return False
+        self.call, self.call_unchecked = (once_within(call) for call in (self.call, self.call_unchecked))
+        return True
 
     def stats(self, policy: str) -> ExecutableStats:
         """What is to be said of it."""
@@ -290,12 +300,6 @@ class Executable:
 
     def _compile(self, args: Sequence[Any]) -> Callable[..., Any]:
         if self._compiled is None:
-            if is_synchronous(self._device) and was_forked():
-                raise DeviceError(
-                    f"{self.prepared.program.name} must be compiled for arguments like these, and XLA's compiler has "
-                    "no threads in a process that was forked; call it once before the fork, or use multiprocessing's "
-                    '"forkserver" or "spawn" (pm.sample(..., mp_ctx="forkserver") in PyMC)'
-                )
             self._compiled = self._jitted(args)
         return self._compiled
 
@@ -311,6 +315,7 @@ class Executable:
     def _jit(self) -> Any:
         """The program in a `jax.jit`, with its plan."""
         plan, name = self.plan, self.prepared.program.name
+        forks.refuse_forked(f"{name} cannot be compiled for {self.sizes}")
         if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
             initialize_lapack()
         callee = callee_of(plan)

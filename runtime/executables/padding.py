@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -20,6 +19,7 @@ import jax
 import numpy as np
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
@@ -267,7 +267,7 @@ class Buffers:
     def __init__(self) -> None:
         self._held: dict[int, list[np.ndarray[Any, Any]]] = {}
         self._total = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def take(self, shape: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array of this shape and dtype with anything in it."""

@@ -9,7 +9,6 @@ nothing; after that it is padded, and a new size costs no compile.
 from __future__ import annotations
 
 import difflib
-import threading
 import warnings
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen.dims import Dim
 from ...codegen.errors import PaddingError, PolicyError
 from ...codegen.signature import Signature, known_constraints
@@ -160,7 +160,7 @@ class Policies:
         self._limits = {name: c for name, c in self.choices.items() if isinstance(c, int) and name in names}
         self._count_limits = {name: c for name, c in self.choices.items() if isinstance(c, int) and name in counts}
         self._axes = {name: _Axis() for name in names if name not in follows}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def plan(self, sizes: Mapping[str, int], *, exact: bool = False) -> Plan:
         """The plan for a call with these sizes; remembers them.

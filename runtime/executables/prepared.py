@@ -6,9 +6,9 @@ caller gives besides the arguments, and gets of the results.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 
+from ...codegen import forks
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import initialize_lapack
 from ...codegen.passes import device_linalg
@@ -48,7 +48,7 @@ class PreparedProgram:
         count = len(program.signature.results)
         self.places = (*(range(count) if results is None else results), *([count] if self.checks else []))
         self._bytecode: dict[tuple[str, bool], bytes] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     @property
     def calls_lapack(self) -> bool:

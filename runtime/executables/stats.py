@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from ...codegen import forks
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Counter:
         self._count = itertools.count()
         self.increment = self._count.__next__
         self._reads = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     @property
     def value(self) -> int:

@@ -12,16 +12,13 @@ that XLA splits it.
 
 from __future__ import annotations
 
-import gc
-import os
-import threading
 from typing import Any
 
+from ...codegen import forks
 from ...codegen.ir.jax_compat import make_synchronous_cpu_client
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _made: list[Any] = []  # the device, or None where there is no such client; empty before the first use
-_forked = False
 
 
 def synchronous_device() -> Any:
@@ -33,6 +30,8 @@ def synchronous_device() -> Any:
         with _lock:
             if not _made:
                 client = make_synchronous_cpu_client()
+                if client is not None:
+                    forks.own_client_made()
                 _made.append(None if client is None else client.local_devices()[0])
     return _made[0]
 
@@ -40,24 +39,3 @@ def synchronous_device() -> Any:
 def is_synchronous(device: Any) -> bool:
     """Whether a call on a device has its results when it returns."""
     return bool(_made) and device is not None and _made[0] is device
-
-
-def was_forked() -> bool:
-    """Whether this process was forked from one that had made the client.
-
-    What was compiled before runs here too, if XLA does not split its work. Compiling waits for threads that are not
-    here, and never comes back.
-    """
-    return _forked
-
-
-def _after_fork() -> None:
-    """Leaves what the compiler has left behind: to free its contexts ends a process without their threads."""
-    global _lock, _forked
-    gc.freeze()
-    _lock = threading.Lock()  # another thread of the parent's may have held it
-    _forked = bool(_made)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

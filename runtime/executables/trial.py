@@ -17,12 +17,13 @@ from __future__ import annotations
 import itertools
 import os
 import statistics
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
+
+from ...codegen import forks
 
 SIZED = 9  # calls that are timed to know how many take as long as a compile
 TURNS = 25  # calls of each that are timed to decide
@@ -69,7 +70,7 @@ class Trial:
         self._wait = wait
         self._clock = clock
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._calls = itertools.count().__next__  # atomic, and so is `list.append`
         self._turns = itertools.count().__next__
         self._due: float = 0  # the number of the call up to which nothing but the plan is run

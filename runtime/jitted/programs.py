@@ -8,7 +8,6 @@ is as good otherwise, and only a trace is lost.
 from __future__ import annotations
 
 import math
-import threading
 import warnings
 import weakref
 from collections import Counter
@@ -18,8 +17,9 @@ from typing import Any
 
 from jax import tree_util
 
+from ...codegen import forks
 from ...codegen.constraints import Constraint
-from ...codegen.errors import GraphError, HlographError
+from ...codegen.errors import DeviceError, GraphError, HlographError
 from ...codegen.passes import reduce_in_blocks
 from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
@@ -102,7 +102,7 @@ class Programs:
     traces: int = 0
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._variants: dict[Key, list[Variant]] = {}
         self._traces_of: Counter[Key] = Counter()
 
@@ -160,7 +160,7 @@ class Programs:
             self.traces += 1
             traced = self.trace(call, specs, sizes)
             return Variant(traced.guards, (traced, self._compile(traced.program)))
-        except GraphError:
+        except (GraphError, DeviceError):
             raise
         except HlographError as error:
             return Variant(getattr(error, "guards", ()), error)

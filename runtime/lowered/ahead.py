@@ -20,6 +20,7 @@ from jax.experimental import serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError, PolicyError
 from ...codegen.inputs import named_parameters
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
@@ -112,6 +113,7 @@ class AheadFunction:
 
     def lower_around(self, args: Sequence[Any], sizes: Mapping[str, int], around: Around | None = None) -> Lowered:
         """`lower`; where sizes are exact `around` gives the lowered function other arguments and results."""
+        forks.refuse_forked(f"{self.program.name} cannot be compiled")
         signature = self.program.signature
         known = _known_sizes(signature, sizes)
         values = self._complete(args) if args else []

@@ -10,9 +10,7 @@ earlier call has had such arguments, most of that is skipped (`Binding`).
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.errors import ArgumentShapeError, DeviceError
+from ...codegen import forks
+from ...codegen.errors import ArgumentShapeError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
@@ -33,12 +32,12 @@ from ...dialects.transforms.whole_numbers import taking_floats
 from ..calls.writer import not_an_array, write
 from ..executables.cpu_plan import choose_device
 from ..executables.devices import default_device, find_device
+from ..executables.forked_call import SECONDS, within
 from ..function import Function
 from ..options import CompileOptions, Numpy
 from . import values as values
 from .traced import call_suited, call_traced, has_tracers
 
-FORKED_SECONDS = 20.0  # for the first call in a forked process, which has no compile to wait for
 _MISSING = object()
 
 
@@ -139,7 +138,7 @@ class Binding:
         self._routes: dict[Any, Any] = {}
         if outputs:
             self.function.changed = weakref.WeakMethod(self.forget_routes)
-        _bindings.add(self)
+        forks.watch(self)
         self._cache_size = given.cache_size
         self._allow_gc = self.kinds.config.allow_gc if linker.allow_gc is None else linker.allow_gc
 
@@ -219,8 +218,8 @@ class Binding:
             DeviceError: in a process that was forked from one with compiled functions, where the call waits for threads
                 that are not there.
         """
-        if _forked and not self._runs_forked:
-            found = _within(FORKED_SECONDS, self._run)
+        if forks.was_forked() and not self._runs_forked:
+            found = within(SECONDS, self._run)
             self._runs_forked = True
             return found
         return self._run()
@@ -257,6 +256,10 @@ class Binding:
             if len(self._routes) >= self._cache_size:
                 self._routes.clear()
             self._routes[key] = run
+
+    def after_fork(self) -> None:
+        """From now on calls take the long way, the first one under a time limit."""
+        self.forget_routes()
 
     def forget_routes(self) -> None:
         """Every call takes the long way again."""
@@ -387,48 +390,6 @@ class Binding:
             *end,
         ]
         return write(parameters, lines, scope)
-
-
-_bindings: weakref.WeakSet[Binding] = weakref.WeakSet()
-_forked = False  # whether this process was forked from one in which XLA may have threads
-
-
-def _within(seconds: float, work: Callable[[], list[Any]]) -> list[Any]:
-    """The result of a first call in a forked process, or an error where it does not come back."""
-    done: list[Any] = []
-
-    def attempt() -> None:
-        try:
-            done.append((work(), None))
-        except BaseException as error:
-            done.append((None, error))
-
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not done:
-        raise DeviceError(
-            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
-            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
-            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
-        )
-    result, error = done[0]
-    if error is not None:
-        raise error
-    found: list[Any] = result
-    return found
-
-
-def _after_fork() -> None:
-    """From now on every call takes the long way, the first one of each function under a time limit."""
-    global _forked
-    for binding in list(_bindings):
-        _forked = True
-        binding.forget_routes()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _places_of_shared(items: Iterable[tuple[Any, Group]]) -> frozenset[int]:

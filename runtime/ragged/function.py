@@ -8,7 +8,6 @@ of rows and greatest lengths are met at bounds, as the policy says; for each set
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,6 +17,7 @@ import jax
 import numpy as np
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
@@ -92,7 +92,7 @@ class RowsFunction:
         self._takes_extents = options.policy == "auto" or (
             isinstance(options.policy, Mapping) and not {rows, *self.ragged} & policy.keys()
         )
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def __call__(self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Any]:
         """The results of all rows; of traced lengths NaN (of integers 0) where a row is none that the program is for.

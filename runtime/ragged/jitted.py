@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -23,6 +22,7 @@ import jax
 import numpy as np
 from jax import tree_util
 
+from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, HlographError, OptionError
 from ...codegen.ir.jax_compat import Vmapped
@@ -147,7 +147,7 @@ class RaggedJit:
         self._variants: dict[Key, list[_Variant]] = {}
         self._plans: dict[Key, _Plan] = {}
         self._traces = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 

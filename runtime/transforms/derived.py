@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ...codegen import forks
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
 from ...codegen.program import Made, Program, Pullback, Source
@@ -70,7 +71,7 @@ class Derived:
         self._found: dict[Hashable, Derivation | None] = {}
         self._refused: dict[tuple[Any, ...], str] = {}
         self._loops: dict[tuple[bool, ...], str] = {}
-        self._lock = threading.RLock()
+        self._lock = forks.lock(threading.RLock)
 
     def __iter__(self) -> Iterator[Transformable]:
         """The functions made so far."""

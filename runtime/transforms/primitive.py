@@ -27,6 +27,7 @@ from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
+from ...codegen import forks
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir import ops
 from ...codegen.ir.adopt import adopt
@@ -66,6 +67,8 @@ def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
 
 
 def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
+    forks.refuse_forked(f"{callee.name} cannot be compiled")
+
     def alone(*operands: Any) -> Any:
         return call(callee, operands)
 
@@ -80,6 +83,7 @@ def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
+    forks.refuse_forked(f"{callee.name} cannot be compiled")
     module_context = ctx.module_context
     context = module_context.module.context
     try:

@@ -700,12 +700,12 @@ def test_no_more_executables_are_kept_than_the_cache_holds():
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
-    from hlograph.runtime.mode.binding import _within
+    from hlograph.runtime.executables.forked_call import within
 
-    assert _within(5.0, lambda: [1]) == [1]
+    assert within(5.0, lambda: [1]) == [1]
     with pytest.raises(ZeroDivisionError):
-        _within(5.0, lambda: [1 // 0])
+        within(5.0, lambda: [1 // 0])
     never = threading.Event()
     with pytest.raises(hlograph.errors.DeviceError, match="forkserver"):
-        _within(0.05, lambda: [never.wait(10)])
+        within(0.05, lambda: [never.wait(10)])
     never.set()

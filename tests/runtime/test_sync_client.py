@@ -9,15 +9,17 @@ import jax
 import numpy as np
 import pytest
 
+from hlograph.codegen import forks
 from hlograph.codegen.ir import jax_compat
 from hlograph.runtime.executables import sync_client
-from hlograph.runtime.executables.sync_client import is_synchronous, synchronous_device, was_forked
+from hlograph.runtime.executables.sync_client import is_synchronous, synchronous_device
 
 PRELUDE = """
 import os, sys, threading
 import jax, numpy as np
 from hlograph.runtime.calls.from_numpy import alone, numpy_call
-from hlograph.runtime.executables.sync_client import synchronous_device, was_forked
+from hlograph.runtime.executables.sync_client import synchronous_device
+from hlograph.codegen.forks import was_forked
 
 jax.config.update("jax_enable_x64", True)
 device = synchronous_device()
@@ -89,7 +91,7 @@ def test_its_device_is_not_jax_s():
     assert device not in jax.devices("cpu")
     assert not is_synchronous(jax.devices("cpu")[0])
     assert not is_synchronous(None)
-    assert not was_forked()
+    assert not forks.was_forked()
 
 
 def test_a_jaxlib_without_such_a_client(monkeypatch):
