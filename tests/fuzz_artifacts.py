@@ -183,11 +183,12 @@ class Zygote:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        self.connection = ours.makefile("rwb")
         if os.fork() == 0:
-            ours.close()
+            ours.close()  # so that the end of the other process is the end of this one
+            os.dup2(2, 1)
             _serve(theirs.makefile("rwb"))
         theirs.close()
+        self.connection = ours.makefile("rwb")
 
     def parse(self, data: bytes, filename: str) -> bytes:
         """As `foreign.parse`."""

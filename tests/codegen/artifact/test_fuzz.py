@@ -1,0 +1,47 @@
+"""A sample of mutated artifacts (`make nightly` runs tests/fuzz_artifacts.py at length), and what is counted."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fuzz_artifacts
+import pytest
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_mutated_artifacts_are_programs_or_errors() -> None:
+    outcome = fuzz_artifacts.fuzz(first=7, count=12, jobs=1)
+    assert outcome.wrong == []
+    assert outcome.counts.total() == 12
+
+
+def test_each_mutation_is_made_again_by_its_number_and_mutations_take_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text("module { func.func @main() { return } }\n" * 5)
+    contents = {fuzz_artifacts.content([tmp_path / "a.mlir"], number)[1] for number in range(40)}
+    assert len(contents) > 30
+    assert contents == {fuzz_artifacts.content([tmp_path / "a.mlir"], number)[1] for number in range(40)}
+    for mutate in fuzz_artifacts.MUTATIONS:
+        for data in (b"", b"a", b"\xff\0", b"1 2"):
+            mutate(data, random.Random(0))
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("os.kill(os.getpid(), 11)", f"died of {-signal.SIGSEGV} in load"),
+        ("time.sleep(60)", "hung in load"),
+        ("print(json.dumps([5, 'end', 'raw KeyError: x']), flush=True)", "raw KeyError: x"),
+    ],
+)
+def test_what_goes_wrong_is_counted_and_named(code: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz_artifacts, "SECONDS", 2.0)
+    begin = "import json, os, time; print(json.dumps([5, 'load', '']), flush=True); "
+    command = [sys.executable, "-c", begin + code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    outcome = fuzz_artifacts.Outcome()
+    assert fuzz_artifacts._watch(process, 5, outcome) == 6
+    assert outcome.wrong == [f"5: {what}"]
