@@ -117,6 +117,7 @@ class Program:
         pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
         host_calls: the Python functions that it calls, by name; only a program emitted in this process has some.
         optimized: the passes that `optimize_own` has run.
+        check: of a program that was read from a file, what refuses a module of it once sizes are known that were open.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Program:
         source: Source | None = None,
         pullback: Pullback | None = None,
         host_calls: Mapping[str, HostCall] | None = None,
+        check: Callable[[ir.Module], None] | None = None,
     ):
         self._module = module
         self._lock = threading.Lock()
@@ -138,11 +140,14 @@ class Program:
         self.pullback = pullback
         self.host_calls: dict[str, HostCall] = dict(host_calls or {})
         self.optimized: tuple[str, ...] = ()
+        self.check = check
 
     # ---- reading and writing ------------------------------------------------------------------------------------
 
     @classmethod
-    def parse(cls, source: str | bytes, *, filename: str = "<stdin>", trusted: bool | None = None) -> Program:
+    def parse(
+        cls, source: str | bytes, *, filename: str = "<stdin>", trusted: bool | None = None, allow: Collection[str] = ()
+    ) -> Program:
         """A program from module text, MLIR bytecode or portable bytecode.
 
         Args:
@@ -150,13 +155,14 @@ class Program:
             filename: what messages call it.
             trusted: False parses what hlograph did not save in a child process first, as `hlograph.load` does, because
                 there are modules that end the process that parses them. By default text is trusted and bytes are not.
+            allow: names of custom calls that are taken as they are, see `hlograph.load`; "*" for all.
 
         Raises:
             ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph.
         """
         from ..runtime import api
 
-        return api.parse(source, filename, trusted)
+        return api.parse(source, filename, trusted, allow)
 
     @property
     def text(self) -> str:
@@ -277,6 +283,7 @@ class Program:
             source=self.source,
             pullback=self.pullback,
             host_calls=self.host_calls,
+            check=self.check,
         )
 
     def _twin(self) -> Program:
@@ -357,6 +364,8 @@ class Program:
             return self._twin()
         module = self.copy_module()
         specialize(module, sizes)
+        if self.check is not None:
+            self.check(module)
         return self._with(module)
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
@@ -378,7 +387,11 @@ class Program:
         with self._lock, collector.paused():
             module, _ = pad(self._module, bounds)
         verify(module, "the padded module")
-        return Program(module, filename=self.filename, bindings=self.bindings, host_calls=self.host_calls)
+        if self.check is not None:
+            self.check(module)
+        made = self._with(module)
+        made.source = made.pullback = None
+        return made
 
     def plain(
         self,

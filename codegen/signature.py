@@ -329,7 +329,7 @@ def read(module: ir.Module, filename: str = "<module>") -> Signature:
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     try:
         signature = _read(function, type_)
-    except (ValueError, TypeError, IndexError, KeyError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ArtifactError(f"{filename}: the attributes of @main cannot be read: {error}") from None
     _agree(signature, type_, filename)
     return signature

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .options import CpuArgument as CpuArgument
 
 
-def parse(source: str | bytes, filename: str, trusted: bool | None) -> Program:
+def parse(source: str | bytes, filename: str, trusted: bool | None, allow: Collection[str]) -> Program:
     """See `Program.parse`."""
     from ..codegen.artifact import reading
 
-    return reading.parse(source, filename, trusted=trusted)
+    return reading.parse(source, filename, trusted=trusted, allow=allow)
 
 
 def to_portable(program: Program, target_version: str | None) -> bytes:

@@ -111,7 +111,8 @@ def explain(
     elif dims:
         raise click.UsageError("--dims is for FILE.py:NAME; the dimensions of a module are fixed in it")
     else:
-        program = load_program(file, trusted)
+        # Where it is only read, and not compiled, all calls may be in it.
+        program = load_program(file, trusted, () if stages or stage is not None else ["*"])
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")

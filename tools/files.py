@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,13 +34,13 @@ def read_module(file: str) -> str | bytes:
         raise click.ClickException(f"{display_name(file)}: neither MLIR text (UTF-8) nor MLIR bytecode") from error
 
 
-def load_program(file: str, trusted: bool) -> Program:
-    """The program in a .mlir or .mlirbc file, or on stdin for `-`."""
+def load_program(file: str, trusted: bool, allow: Collection[str] = ()) -> Program:
+    """The program in a .mlir or .mlirbc file, or on stdin for `-`; `allow` as for `hlograph.load`."""
     import hlograph
 
     if file == STDIN:
-        return hlograph.Program.parse(read_module(file), filename=display_name(file), trusted=trusted)
-    return hlograph.load(file, trusted=trusted)
+        return hlograph.Program.parse(read_module(file), filename=display_name(file), trusted=trusted, allow=allow)
+    return hlograph.load(file, trusted=trusted, allow=allow)
 
 
 def display_name(file: str) -> str:

@@ -185,7 +185,7 @@ def _run_passes(
     with progress(f"running {', '.join(passes) or 'no passes'}"):
         for section in sections:
             try:
-                program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted)
+                program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted, allow=["*"])
                 programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)

@@ -39,9 +39,21 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 @click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
 @click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
 @trusted_option
+@click.option(
+    "--allow",
+    metavar="NAME",
+    multiple=True,
+    help="A custom call that the module may make although hlograph does not know it: code of this process runs then.",
+)
 @traceback_option()
 def run(
-    module: str, inputs: str | None, output: str | None, device: str | None, interpret: bool, trusted: bool
+    module: str,
+    inputs: str | None,
+    output: str | None,
+    device: str | None,
+    interpret: bool,
+    trusted: bool,
+    allow: tuple[str, ...],
 ) -> None:
     """Run a module once and show its results.
 
@@ -49,7 +61,7 @@ def run(
     """
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
-    program = load_program(module, trusted)
+    program = load_program(module, trusted, allow)
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     results, timing = _interpret(program, arguments) if interpret else _execute(program, arguments, device)
     names = result_names(program)

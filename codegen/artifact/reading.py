@@ -10,16 +10,18 @@ from __future__ import annotations
 import os
 import stat
 import warnings
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..program import Program
-from . import digest, foreign, limits, pullbacks, structure
+from . import custom_calls, digest, foreign, limits, meaning, pullbacks, structure, vocabulary
 from .parsing import parse as parse_module
 
 
-def load(path: str | os.PathLike[str], *, trusted: bool = False) -> Program:
+def load(path: str | os.PathLike[str], *, trusted: bool = False, allow: Collection[str] = ()) -> Program:
     """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
 
     Text that was edited since it was saved is read with a `HandEditWarning`; bytecode that was is damaged.
@@ -28,27 +30,30 @@ def load(path: str | os.PathLike[str], *, trusted: bool = False) -> Program:
         path: the file; text and bytecode are told apart by their first bytes.
         trusted: parses the file in this process also if hlograph did not write it. Without it such a file is parsed in
             a child process first (0.3 s), because there are files that end the process that parses them.
+        allow: names of custom calls that are taken as they are, besides those that hlograph knows with their shapes;
+            what they name is code that runs in this process. "*" for all.
 
     Raises:
         ArtifactNotFoundError: no such file.
-        ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph.
+        ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph; it
+            calls code that no file may call; or what its attributes say cannot be true.
     """
     source = Path(path)
-    return _read(_content(source), str(source), trusted, level=3)
+    return _read(_content(source), str(source), trusted, allow, level=3)
 
 
-def parse(source: str | bytes, filename: str, *, trusted: bool | None = None) -> Program:
+def parse(source: str | bytes, filename: str, *, trusted: bool | None = None, allow: Collection[str] = ()) -> Program:
     """See `Program.parse`."""
     if isinstance(source, bytes):
-        return _read(source, filename, bool(trusted), level=5)
+        return _read(source, filename, bool(trusted), allow, level=5)
     try:
         data = source.encode()
     except UnicodeEncodeError as error:
         raise ArtifactError(f"{filename} has characters that UTF-8 cannot express: {error}") from None
-    return _read(data, filename, trusted is not False, level=5)
+    return _read(data, filename, trusted is not False, allow, level=5)
 
 
-def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
+def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], level: int) -> Program:
     """The program; `level` says how far up the caller stands whom a warning is for."""
     limits.check_size(len(data), filename)
     if not data.startswith(digest.MAGIC):
@@ -56,7 +61,7 @@ def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
     origin = digest.origin(data, filename)
     if origin is not digest.Origin.OURS and not trusted:
         data = foreign.parse(data, filename)
-    program = _program(data, filename, ours=origin is digest.Origin.OURS)
+    program = _program(data, filename, allow, ours=origin is digest.Origin.OURS)
     if origin is digest.Origin.EDITED:
         warnings.warn(
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
@@ -67,13 +72,17 @@ def _read(data: bytes, filename: str, trusted: bool, level: int) -> Program:
     return program
 
 
-def _program(data: bytes, filename: str, *, ours: bool) -> Program:
+def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) -> Program:
     module = parse_module(data, filename)
     digest.unmark(module)
-    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, ours=ours))
+    vocabulary.check(module, filename)
+    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, allow, ours=ours))
     if not ours:
         structure.check(module, filename)
-    program = Program(module, filename=filename, pullback=pullback)
+    check = partial(custom_calls.check, filename=filename, allow=allow)
+    check(module)
+    program = Program(module, filename=filename, pullback=pullback, check=check)
+    meaning.check(module, program.signature, filename)
     if pullback is not None:
         pullbacks.check(pullback, program, filename)
     return program

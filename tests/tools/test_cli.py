@@ -432,7 +432,7 @@ def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
 
 
 def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(file: str, trusted: bool) -> None:
+    def fail(file: str, trusted: bool, allow: object) -> None:
         raise TypeError("surprise\nand a thousand lines")
 
     monkeypatch.setattr("hlograph.tools.explain.load_program", fail)
@@ -442,7 +442,7 @@ def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.M
 
 
 def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(file: str, trusted: bool) -> None:
+    def interrupt(file: str, trusted: bool, allow: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hlograph.tools.explain.load_program", interrupt)
