@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..codegen import forks
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
@@ -53,12 +54,13 @@ from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_r
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
 from .host import is_from_python
-from .lowered.ahead import AheadFunction
+from .lowered.ahead import AheadFunction, all_sizes, known_sizes
 from .lowered.stages import Lowered
 from .options import CompileOptions
 from .transforms.derived import Derived
 from .transforms.function_call import FunctionCall
 from .transforms.primitive import call, report
+from .warming import Sizes, compile_all, sets_of
 
 
 class Function:
@@ -350,11 +352,8 @@ class Function:
         )
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
         while True:
-            try:
-                plan = self._policies.plan(sizes, exact=traced or any(map(is_sharded, args)))
-            except PolicyError as error:
-                raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
-            if not plan.bounds and not self._signature.has_data_sizes:
+            plan = self._planned(sizes, exact=traced or any(map(is_sharded, args)))
+            if self._is_exact(plan):
                 warn_of_recompilation(self.program.name, self._signature, self._policies, plan, self._depth)
                 return self._exact_call(key, args, number, sizes)
             try:
@@ -368,6 +367,19 @@ class Function:
             outputs = self._run_first(adapter.executable, adapter.call, args)
             return adapter.checks, outputs
 
+    def _planned(self, sizes: Mapping[str, int], *, exact: bool) -> Plan:
+        """How sizes are met."""
+        try:
+            return self._policies.plan(sizes, exact=exact)
+        except PolicyError as error:
+            raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
+
+    def _is_exact(self, plan: Plan) -> bool:
+        return not plan.bounds and not self._signature.has_data_sizes
+
+    def _prepare_exact(self, executable: Executable, sizes: dict[str, int]) -> None:
+        executable.prepare(lambda: self.prepared(sizes), lambda _: self._exact_check(sizes))
+
     def _exact_call(
         self, key: Key, args: Sequence[Any], number: int, sizes: dict[str, int]
     ) -> tuple[tuple[CheckSpec, ...], Any]:
@@ -375,7 +387,7 @@ class Function:
         executable = self._cache.exact(key, number, lambda: self._new(Plan(sizes, {})))
 
         def run(*args: Any) -> Any:
-            executable.prepare(lambda: self.prepared(sizes), lambda _: self._exact_check(sizes))
+            self._prepare_exact(executable, sizes)
             return executable.call(*args)
 
         outputs = self._run_first(executable, run, args)
@@ -437,6 +449,65 @@ class Function:
         listener = self.changed()
         if listener is not None:
             listener()
+
+    def warm(self, sizes: Sizes = ({},)) -> dict[str, float]:
+        """Compiles what calls with these sizes will run on, so that they compile nothing; nothing is run.
+
+        Several are compiled at once, in threads. What a call may still compile, is what JAX compiles for each kind of
+        argument: results as JAX arrays for arguments that are Python's numbers, or committed to a device.
+
+        Args:
+            sizes: name to size, for each set of sizes: of all arguments, also where a size is an integer argument's
+                value. One set may stand alone; programs without sizes need none.
+
+        Returns:
+            From the sizes of each executable ("n=1000"; "n<=1024" where they are padded) to the seconds that it took.
+
+        Raises:
+            ArgumentError: a size is missing or unknown, or the cache keeps fewer executables.
+            ArgumentShapeError: the sizes contradict the program's constraints, or are above a bound.
+            CompileError: the device's compiler refuses the program.
+            PaddingError: the policy pads a size, and an op has no padding rule.
+        """
+        found = [self._all_sizes(given) for given in sets_of(sizes)]
+        executables = {self._planned(roots, exact=False).key for roots in found}
+        if len(executables) > self.options.cache_size:
+            raise ArgumentError(
+                f"{self.__name__}: these sizes need {len(executables)} executables, and cache_size keeps "
+                f'{self.options.cache_size}; give a larger cache_size, or policy="padded"'
+            )
+        return compile_all(self.__name__, [partial(self._warmed, roots) for roots in found], self._x64)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the sizes that decide on a call's executable."""
+        return tuple(root.name for root in self._signature.roots)
+
+    def _all_sizes(self, given: Mapping[str, int]) -> dict[str, int]:
+        """The size of every root, with those of shared variables."""
+        signature, known = self._signature, dict(given)
+        shapes = {i: np.shape(self.program.bindings[i].get_value(borrow=True)) for i in self.program.bindings}
+        for root in signature.roots:
+            if root.axis is not None and root.argument in shapes:
+                known.setdefault(root.name, shapes[root.argument][root.axis])
+        return all_sizes(signature, known_sizes(signature, known), self.options.policy)
+
+    def _warmed(self, sizes: dict[str, int]) -> Executable:
+        """What calls with these sizes run on, prepared and known to them."""
+        key, number = tuple(sizes[root.name] for root in self._signature.roots), self._calls.value
+        while True:
+            plan = self._planned(sizes, exact=False)
+            if self._is_exact(plan):
+                executable = self._cache.exact(key, number, partial(self._new, plan))
+                self._prepare_exact(executable, sizes)
+                return executable
+            try:
+                adapter = self._adapter(plan, sizes, number)
+            except PaddingError as error:
+                if not warn_of_refusal(self.program.name, self._policies, error, self._depth):
+                    raise
+                continue
+            return self._cache.remember(key, adapter).executable
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 

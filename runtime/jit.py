@@ -10,6 +10,7 @@ lookup (about 2 us for two arrays); what is to be done for a new shape is found 
 from __future__ import annotations
 
 import functools
+import time
 import types
 import warnings
 import weakref
@@ -25,7 +26,7 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
-from ..codegen.errors import ArgumentShapeError, GraphError, HlographError, OptionError
+from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import Optimize
@@ -47,6 +48,7 @@ from .lowered.recorder import Stages
 from .lowered.stages import Lowered
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 from .ragged.arguments import is_ragged
+from .warming import Sizes, sets_of
 
 if TYPE_CHECKING:
     from .ragged.jitted import RaggedJit
@@ -232,8 +234,8 @@ class Jit:
 
     # ---- plans ------------------------------------------------------------------------------------------------------
 
-    def _plan(self, call: Call, leaves: Sequence[Any]) -> Plan:
-        """How to run calls with flat arguments like these."""
+    def _plan(self, call: Call, leaves: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Plan:
+        """How to run calls with flat arguments like these, or with other sizes."""
         programs = self._programs
         try:
             specs = self._parameters.specs(call, leaves)
@@ -244,7 +246,7 @@ class Jit:
         named = is_named(specs)
         if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.options.passes or programs.planned):
             return Plan()
-        sizes = sizes_of(call, specs, leaves)
+        sizes = sizes_of(call, specs, leaves) if sizes is None else sizes
         if 0 in sizes.values() or not self._taken_for_granted(sizes):
             return Plan()
         found = programs.find(call, specs, sizes)
@@ -313,6 +315,45 @@ class Jit:
         places = [place for place, name in enumerate(self._parameters.names) if name in self._static]
         static, signature = (places, self._static), self._parameters.signature
         return lower(ahead, traced, leaves_of(call.places), dynamic, static, signature, restoration(traced))
+
+    def warm(self, *args: Any, sizes: Sizes | None = None, **kwargs: Any) -> dict[str, float]:
+        """Compiles what such calls will run on, so that they compile nothing; nothing is run. See `Function.warm`.
+
+        Args:
+            args, kwargs: as in a call; in place of an array also a `jax.ShapeDtypeStruct`.
+            sizes: sets of sizes by name, where the arguments are to have others than these; a size that is left out is
+                that of the arguments.
+
+        Raises:
+            ArgumentError: a name that is none of the sizes.
+            HlographError: as a call does.
+        """
+        dynamic, static = self._parameters.split(args, kwargs)
+        leaves, tree = tree_util.tree_flatten(dynamic)
+        call = self._parameters.describe(tree, static)
+        specs = self._parameters.specs(call, leaves)
+        own = sizes_of(call, specs, leaves)
+        by_function: dict[Function, list[Mapping[str, int]]] = {}
+        seconds: dict[str, float] = {}
+        for given in sets_of({} if sizes is None else sizes):
+            chosen = {**own, **given}
+            plan = self._plan(call, leaves, chosen)
+            if plan.function is not None:
+                by_function.setdefault(plan.function, []).append(
+                    {name: size for name, size in chosen.items() if name in given or name in plan.function.sizes}
+                )
+                continue
+            if given and chosen != own:
+                raise ArgumentError(
+                    f"{self._parameters.name}: jax.jit runs calls with sizes {dict(given)}, for which warm needs "
+                    "arguments of these shapes, and no sizes"
+                )
+            start = time.perf_counter()
+            self._jax.lower(*args, **kwargs).compile()
+            seconds["by jax.jit"] = time.perf_counter() - start
+        for function, wanted in by_function.items():
+            seconds |= function.warm(wanted)
+        return seconds
 
     @property
     def functions(self) -> list[Function]:

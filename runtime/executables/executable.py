@@ -229,12 +229,57 @@ class Executable:
             outputs = self._outside(lambda: self._compile(args)(*args))
         assert self._compiled is not None
         if self.call == self._first_call:
-            self.call = self._compiled
-            if self._direct is not None:
-                self._go_direct(self._direct, time.perf_counter() - start)
-            elif self.plan.unsure and self._options.trial:
-                self._start_trial(time.perf_counter() - start)
+            self._settle(time.perf_counter() - start)
         return outputs
+
+    def _settle(self, compile_seconds: float) -> None:
+        """Calls take what has been compiled from now on, and may come to take a better way."""
+        assert self._compiled is not None
+        self.call = self._compiled
+        if self._direct is not None:
+            self._go_direct(self._direct, compile_seconds)
+        elif self.plan.unsure and self._options.trial:
+            self._start_trial(compile_seconds)
+
+    def compile(self) -> bool:
+        """Compiles without a call, so that no later call of arrays of the program's types does; no trial is made.
+
+        Returns:
+            Whether it was new.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        arguments = self.prepared.program.signature.arguments
+        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
+        insists = self._numpy is not None and self._options.direct and not self._calls_host
+        given: Sequence[Any] = [np.zeros(spec.shape, spec.dtype) for spec in specs] if insists else specs
+        with self._lock:
+            if self.ready:
+                return False
+            start = time.perf_counter()
+            self._options = replace(self._options, trial=False)
+            try:
+                self._outside(lambda: self._compile_for(given))
+            except jax.errors.JaxRuntimeError as error:
+                raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
+            self._settle(time.perf_counter() - start)
+            self.account.compile_seconds += time.perf_counter() - start
+            self.ready = True
+        return True
+
+    def _compile_for(self, args: Sequence[Any]) -> None:
+        """Compiles for arguments like these, by the plan if XLA takes it."""
+        try:
+            self._compile(args)
+            if self.jitted is not None:
+                self.jitted.lower(*args).compile()
+        except jax.errors.JaxRuntimeError:
+            if not self.plan.planned:
+                raise
+            self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
+            self._compiled = None
+            self._compile_for(args)
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         self.account.retries.increment()

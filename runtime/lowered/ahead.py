@@ -115,9 +115,9 @@ class AheadFunction:
         """`lower`; where sizes are exact `around` gives the lowered function other arguments and results."""
         forks.refuse_forked(f"{self.program.name} cannot be compiled")
         signature = self.program.signature
-        known = _known_sizes(signature, sizes)
+        known = known_sizes(signature, sizes)
         values = self._complete(args) if args else []
-        roots = _sizes_of(signature, values, known) if args else _all_sizes(signature, known, self.options.policy)
+        roots = _sizes_of(signature, values, known) if args else all_sizes(signature, known, self.options.policy)
         recipe = self._recipe(roots, known)
         static = recipe.sized(self.program)
         pending = pending_size(static.signature)
@@ -211,7 +211,7 @@ def wanted_sharding(value: Any) -> Any:
     return getattr(value, "sharding", None) if getattr(value, "committed", True) else None
 
 
-def _known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
+def known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
     """The sizes that were given, as ints.
 
     Raises:
@@ -226,7 +226,7 @@ def _known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, in
     return {name: operator.index(size) for name, size in sizes.items()}
 
 
-def _all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArgument) -> dict[str, int]:
+def all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArgument) -> dict[str, int]:
     """The size of every root from those given, the policy's bounds, and the program's constraints."""
     choices = Policies(policy, signature).choices
     follows = dependent_roots(signature)

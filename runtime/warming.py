@@ -1,0 +1,95 @@
+"""Compiles before the first calls: `Function.warm` and `hlograph.jit(f).warm`.
+
+In: sets of sizes by name. Out: what the calls with these sizes will run on, compiled, and how long each took. Nothing
+is run, so that no check fails and no loop is entered with data that are nobody's. Several are compiled in threads at
+once, as XLA does not need Python's lock meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias
+
+from ..codegen.errors import ArgumentError
+from .executables.executable import Executable
+
+SHOWN_AFTER = 2.0  # seconds
+Sizes: TypeAlias = "Mapping[str, int] | Sequence[Mapping[str, int]]"
+
+
+def sets_of(sizes: Sizes) -> list[Mapping[str, int]]:
+    """The sets of sizes, also where one is given alone.
+
+    Raises:
+        ArgumentError: it is neither.
+    """
+    found = [sizes] if isinstance(sizes, Mapping) else list(sizes)
+    for entry in found:
+        if not isinstance(entry, Mapping):
+            raise ArgumentError(f"sizes: expected dictionaries of size names, such as {{'n': 1000}}, got {entry!r}")
+    return found
+
+
+def compile_all(
+    name: str, works: Sequence[Callable[[], Executable]], mode: Callable[[], AbstractContextManager[Any]]
+) -> dict[str, float]:
+    """Compiles, in threads where there are several.
+
+    Args:
+        name: the program's.
+        works: each finds an executable, and makes its module if that is new.
+        mode: gives the context in which calls run.
+
+    Returns:
+        From the sizes of each executable ("n=1000", "n<=1024") to the seconds that it took; 0 where it was there.
+    """
+    seconds: dict[str, float] = {}
+
+    def compile_one(work: Callable[[], Executable]) -> None:
+        start = time.perf_counter()
+        with mode():
+            executable = work()
+            new = executable.compile()
+        seconds[str(executable.sizes)] = time.perf_counter() - start if new else seconds.get(str(executable.sizes), 0.0)
+        done()
+
+    with _progress(name, len(works)) as done:
+        if len(works) == 1:
+            compile_one(works[0])
+        else:
+            with ThreadPoolExecutor(min(len(works), os.cpu_count() or 1)) as pool:
+                for future in [pool.submit(compile_one, work) for work in works]:
+                    future.result()
+    return seconds
+
+
+@contextmanager
+def _progress(name: str, count: int) -> Iterator[Callable[[], None]]:
+    """Says on stderr how far it is, if that is a terminal and it takes long; gives what is called after each one."""
+    finished: list[None] = []
+    shown = threading.Event()
+    ended = threading.Event()
+
+    def show() -> None:
+        while not ended.wait(0.0 if shown.is_set() else SHOWN_AFTER):
+            shown.set()
+            print(f"\rcompiling {name}: {len(finished)} of {count}", end="", file=sys.stderr, flush=True)
+            ended.wait(0.5)
+        if shown.is_set():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True) if sys.stderr is not None and sys.stderr.isatty() else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield lambda: finished.append(None)
+    finally:
+        ended.set()
+        if thread is not None:
+            thread.join()
