@@ -15,11 +15,12 @@ import hashlib
 import itertools
 import math
 import random
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from operator import floordiv, index, mod
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast, final
 from weakref import WeakValueDictionary
+
+from . import forks
 
 Dim: TypeAlias = "int | SymbolicDim"
 Monomial: TypeAlias = "tuple[Atom, ...]"  # a product, sorted, with repetition; () is the constant
@@ -94,7 +95,7 @@ def _digest(kind: str, args: tuple[Dim, ...]) -> str:
 
 
 _atoms: WeakValueDictionary[tuple[object, ...], Atom] = WeakValueDictionary()
-_atoms_lock = threading.Lock()
+_atoms_lock = forks.lock()
 _serials = itertools.count()
 
 

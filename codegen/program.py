@@ -9,7 +9,6 @@ what runs, saves or exports a program lies above; `runtime/api.py` is the one do
 from __future__ import annotations
 
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 
-from . import collector
+from . import collector, forks
 from . import signature as signatures
 from .errors import UnsupportedGraphError
 from .ir.attributes import constant_value
@@ -132,7 +131,7 @@ class Program:
         check: Callable[[ir.Module], None] | None = None,
     ):
         self._module = module
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self.filename = filename
         self.signature: Signature = signatures.read(module, filename)
         self.bindings: dict[int, Any] = dict(bindings or {})

@@ -104,6 +104,7 @@ class Programs:
     def __post_init__(self) -> None:
         self._lock = forks.lock()
         self._variants: dict[Key, list[Variant]] = {}
+        self._tracing: dict[Key, Any] = {}  # locks, each for arguments of one kind
         self._traces_of: Counter[Key] = Counter()
 
     @property
@@ -136,6 +137,8 @@ class Programs:
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
         key = (tuple(specs), tree, call.static, X64.value, kinds)
         with self._lock:
+            tracing = self._tracing.setdefault(key, forks.lock())
+        with tracing:
             variants = self._variants.setdefault(key, [])
             for number, variant in enumerate(variants):
                 if variant.fits(sizes):
@@ -157,13 +160,17 @@ class Programs:
         try:
             if not is_named(specs):
                 return Variant((), self._make_static(call, specs))
-            self.traces += 1
+            self._count_trace()
             traced = self.trace(call, specs, sizes)
             return Variant(traced.guards, (traced, self._compile(traced.program)))
         except (GraphError, DeviceError):
             raise
         except HlographError as error:
             return Variant(getattr(error, "guards", ()), error)
+
+    def _count_trace(self) -> None:
+        with self._lock:
+            self.traces += 1
 
     def _warn_of_traces(self, variants: Sequence[Variant]) -> None:
         lines = Counter(guard.where for variant in variants for guard in variant.guards)
@@ -189,7 +196,7 @@ class Programs:
         needs_passes = on_cpu and program.has_endangered_initial_value()
         if not (changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))):
             return None
-        self.traces += 1
+        self._count_trace()
         return traced, self._compile(program)
 
     def _worth_lowering(self, jaxpr: Any) -> bool:

@@ -1,0 +1,102 @@
+"""Many threads on one function: different sizes are compiled side by side, and none twice."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlograph
+from hlograph.runtime.executables.executable import Executable
+from hlograph.runtime.jitted.programs import Programs
+
+THREADS = 16
+SIZES = (3, 5, 7, 9)
+WAIT = 60
+
+
+def f(x: Any) -> Any:
+    return jnp.tanh(x).sum()
+
+
+def by_program(outputs: Any, policy: Any) -> Any:
+    return hlograph.jit(f, dims={"x": "n"}).program(np.ones(3, np.float32)).compile(outputs=outputs, policy=policy)
+
+
+def by_jit(outputs: Any, policy: Any) -> Any:
+    return hlograph.jit(f, dims={"x": "n"}, outputs=outputs, policy=policy)
+
+
+def by_graph(outputs: Any, policy: Any) -> Any:
+    pt = pytest.importorskip("pytensor.tensor")
+    x = pt.fvector("x")
+    return hlograph.function([x], pt.tanh(x).sum(), outputs=outputs, policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("make", "outputs", "policy"),
+    [
+        (by_program, "jax", "exact"),
+        (by_jit, "numpy", "exact"),
+        (by_graph, "numpy", hlograph.Bucket(start=2, factor=1.01, multiple=2)),
+    ],
+)
+def test_sizes_are_compiled_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[..., Any], outputs: Any, policy: Any
+) -> None:
+    """A compile waits until those of all sizes are under way; that none is made twice, the barrier shows too."""
+    inside, compile_ = threading.Barrier(len(SIZES)), Executable._jit
+
+    def waiting(self: Executable) -> Any:
+        inside.wait(WAIT)
+        return compile_(self)
+
+    monkeypatch.setattr(Executable, "_jit", waiting)
+    fn, start = make(outputs, policy), threading.Barrier(THREADS)
+
+    def call(number: int) -> None:
+        x = np.linspace(0, 1, SIZES[number % len(SIZES)], dtype=np.float32)
+        start.wait(WAIT)
+        for _ in range(3):
+            np.testing.assert_allclose(fn(x), np.tanh(x).sum(), rtol=1e-5)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for future in [pool.submit(call, number) for number in range(THREADS)]:
+            future.result()
+    assert fn.stats.compiles == fn.stats.executables == len(SIZES)
+    assert fn.stats.calls == 3 * THREADS
+
+
+def test_functions_of_different_arguments_are_traced_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, trace = threading.Barrier(2), Programs.trace
+
+    def waiting(self: Programs, *args: Any) -> Any:
+        inside.wait(WAIT)
+        return trace(self, *args)
+
+    monkeypatch.setattr(Programs, "trace", waiting)
+    fn = by_jit("jax", "exact")
+    arrays = [np.ones(4, np.float32), np.ones((4,), np.int32)] * 4
+    with ThreadPoolExecutor(len(arrays)) as pool:
+        found = list(pool.map(fn, arrays))
+    np.testing.assert_allclose(found, 4 * np.tanh(1.0), rtol=1e-6)
+    assert fn.stats.traces == fn.stats.compiles == 2
+
+
+def test_a_compile_that_fails_leaves_the_others() -> None:
+    fn = by_program("numpy", "exact")
+
+    def call(number: int) -> float:
+        return float(fn(np.ones(3 if number % 2 else (3, 3), np.float32)))
+
+    with ThreadPoolExecutor(8) as pool:
+        for number, future in enumerate([pool.submit(call, number) for number in range(8)]):
+            if number % 2:
+                np.testing.assert_allclose(future.result(), 3 * np.tanh(1.0), rtol=1e-6)
+            else:
+                with pytest.raises(hlograph.errors.ArgumentShapeError):
+                    future.result()
+    assert fn.stats.compiles == 1
