@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from ...codegen.errors import HlographError
+from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import keep_nan_options, keep_products_options
 from ...codegen.passes import cpu_nan
 from ...codegen.program import Program
@@ -17,22 +17,58 @@ LIBRARY_REDUCTION = cpu_nan.ELEMENTS  # from which XLA:CPU's maximum and minimum
 def find_device(device: Any) -> Any:
     """The `jax.Device` for "cpu", "gpu", "tpu", a device, or None (JAX's default).
 
+    Where JAX chooses by itself, or is to use the CPU, nothing is started: a process may still be forked then.
+
     Raises:
-        HlographError: no such platform here.
+        DeviceError: no such device is here.
     """
-    if device is None or not isinstance(device, str):
-        return device
+    if device is None:
+        config: Any = jax.config
+        if config.jax_platforms not in (None, "", "cpu"):
+            default_device()
+        return None
+    if isinstance(device, str):
+        return _first(device or None)
     try:
-        return jax.devices(device)[0]
-    except RuntimeError as error:
-        raise HlographError(f"no device {device!r} is available: {error}") from None
+        here = device in device.client.local_devices()
+    except (AttributeError, jax.errors.JaxRuntimeError):  # no device, or one of a topology
+        here = False
+    if not here:
+        raise DeviceError(
+            f"device {device!r} is not one of this process ({_here()}); give one of jax.local_devices() or a "
+            "platform's name. For devices that are not here: program.compile(topology=...)"
+        )
+    return device
+
+
+def _first(platform: str | None) -> Any:
+    """The first device of a platform, JAX's default one where it is None.
+
+    Raises:
+        DeviceError: there is none.
+    """
+    try:
+        return jax.devices(platform)[0]
+    except (RuntimeError, AssertionError) as error:  # JAX asserts that one of `JAX_PLATFORMS` is here
+        config: Any = jax.config
+        name = config.jax_platforms if platform is None else platform
+        reason = f": {error}" if str(error) else ""
+        raise DeviceError(f"no device {name!r} is available{reason}; devices here: {_here()}") from None
+
+
+def _here() -> str:
+    """The devices of this process."""
+    try:
+        return ", ".join(repr(device) for device in jax.local_devices())
+    except (RuntimeError, AssertionError):
+        return "none, as JAX_PLATFORMS names no platform that is here; without it JAX takes the CPU"
 
 
 def default_device() -> Any:
     """The `jax.Device` that JAX uses now where none is named."""
     config: Any = jax.config
     default = config.jax_default_device
-    return find_device(default) if default is not None else jax.devices()[0]
+    return _first(None) if default is None else find_device(default)
 
 
 def is_sharded(value: Any) -> bool:
