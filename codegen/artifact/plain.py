@@ -33,7 +33,14 @@ PADDING = "hlograph.padding"
 
 # A composite is its decomposition; older jaxlibs make none.
 _COMPOSITES = "func.func(stablehlo-legalize-composite-to-call)"
-_LAST = ("inline", "chlo-legalize-to-stablehlo", "cpu_updates", "cpu_initial", "cpu_nan")
+_LAST = (
+    "inline",
+    "portable_linalg",
+    "chlo-legalize-to-stablehlo",
+    "cpu_updates",
+    "cpu_initial",
+    "cpu_nan",
+)
 _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
 _REFUSED = EFFECTS - {"stablehlo.rng"}
 

@@ -155,6 +155,7 @@ _TABLE = (
     _ours("reduce_in_blocks", "a large array that is only reduced is made block by block, in a loop"),
     _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
     _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
+    _ours("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
     _ours("cpu_forms", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
