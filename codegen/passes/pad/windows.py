@@ -76,6 +76,9 @@ def dynamic_reduce_window(padder: Padder, operation: ir.Operation, operands: lis
         )
     ]
     amounts = list(padder.sizes_of(padding, "the padding"))
+    rank = len(arrays[0].dims)
+    if {len(part) for part in sizes} != {rank} or len(amounts) != 2 * rank:
+        padder.refuse(f"the window, its strides, dilations or padding are not those of {rank} axes")
     callee = ir.FlatSymbolRefAttr(ir.ArrayAttr(operation.attributes["called_computations"])[0]).value
     return _windowed(
         padder,

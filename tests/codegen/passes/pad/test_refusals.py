@@ -33,6 +33,16 @@ REFUSED = {
         "tensor<f64>",
         "there is no rule for calls of 'unheard_of'",
     ),
+    "window of another rank": (
+        X,
+        """%zero = stablehlo.constant dense<0.0> : tensor<f64>
+        %one = stablehlo.constant dense<1> : tensor<1xi64>
+        %y = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %zero, %one, %one, %one, %one, %one)
+            : (tensor<?xf64>, tensor<f64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>,
+            tensor<1xi64>, tensor<1xi64>) -> tensor<?xf64>""",
+        "tensor<?xf64>",
+        "the window, its strides, dilations or padding are not those of 1 axes",
+    ),
     "size without a bound": (
         f"{X}, %k: tensor<1xi64>",
         "%y = stablehlo.dynamic_iota %k, dim = 0 : (tensor<1xi64>) -> tensor<?xi64>",
