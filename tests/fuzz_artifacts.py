@@ -375,6 +375,9 @@ def chunk(folder: Path, first: int, count: int, outcome: Outcome) -> None:
                 command, stdout=subprocess.PIPE, stderr=errors, env=environment, start_new_session=True
             )
             first = _watch(process, first, outcome)
+            errors.seek(0)
+            if process.returncode == 0 and (printed := errors.read()):
+                outcome.add(first - 1, f"raw stderr: {printed.decode(errors='replace')[:300]}")
 
 
 def _watch(process: subprocess.Popen[bytes], mutation: int, outcome: Outcome) -> int:
