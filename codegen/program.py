@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ..runtime.api import AheadFunction, CpuArgument, Exported, Function, PolicyArgument, Topology
     from .passes.optimize import Optimize
     from .passes.report import Report, Watch
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -559,12 +561,10 @@ class Program:
             counts.pop(name, None)
         return dict(counts.most_common())
 
-    def has_endangered_initial_value(self) -> bool:
-        """Whether XLA:CPU would take a reduction's initial value in more than once or not at all, see `cpu_initial`."""
-        from .passes import cpu_initial
-
+    def find(self, look: Callable[[ir.Module], Found]) -> Found:
+        """What a function finds in the module, which it must not change nor keep anything of."""
         with self._lock:
-            return bool(cpu_initial.endangered(self._module))
+            return look(self._module)
 
     def has_reduction(self, bodies: Collection[str], elements: int) -> bool:
         """Whether a static program reduces at least so many elements by one of these ops.

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
 from .ir.walk import walk
-from .passes import cpu_initial, cpu_nan, cpu_updates, device_linalg
+from .passes import cpu_initial, cpu_nan, cpu_updates, device_linalg, doubled_counters
 from .passes.driver import run_watched
 from .passes.registry import write_spec
 from .passes.report import Report, Watch
@@ -140,13 +140,15 @@ class Recipe:
         if steps.calls_host:
             steps.run("merge_host_calls")
             steps.run("order_host_calls")
+        if steps.has(doubled_counters.TRIGGERS) and steps.finds(doubled_counters.doubled):
+            steps.run("doubled_counters")
         if steps.has(device_linalg.OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
         if self.platform != "cpu":
             return
         if steps.has(cpu_updates.OPS):
             steps.run("cpu_updates")
-        if steps.has_endangered_initial_value():
+        if steps.finds(cpu_initial.endangered):
             steps.run("cpu_initial")
         if self.guest and steps.has(cpu_nan.OPS):
             steps.run("cpu_nan")
@@ -180,11 +182,11 @@ class Steps:
             return not self._program.op_counts().keys().isdisjoint(names)
         return any(operation.name in names for operation in walk(self._module))
 
-    def has_endangered_initial_value(self) -> bool:
-        """See `Program.has_endangered_initial_value`."""
+    def finds(self, look: Callable[[ir.Module], Collection[ir.Operation]]) -> bool:
+        """Whether a function finds ops in the module."""
         if self._module is None:
-            return self._program.has_endangered_initial_value()
-        return bool(cpu_initial.endangered(self._module))
+            return self._program.find(lambda module: bool(look(module)))
+        return bool(look(self._module))
 
     def run(self, spec: str) -> Report:
         """Runs a pass."""

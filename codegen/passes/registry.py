@@ -158,6 +158,7 @@ _TABLE = (
     _ours("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
+    _ours("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
     _ours("cpu_forms", "forms XLA:CPU is fast at: sums as dots, running sums as loops, ..."),
     _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
     _ours("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),

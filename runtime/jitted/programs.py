@@ -20,7 +20,7 @@ from jax import tree_util
 from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.errors import DeviceError, GraphError, HlographError
-from ...codegen.passes import reduce_in_blocks
+from ...codegen.passes import cpu_initial, doubled_counters, reduce_in_blocks
 from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
 from ...dialects.jax.trace import NotWanted, Traced, equations, largest, trace
@@ -193,7 +193,8 @@ class Programs:
         changed = program.optimize_own(self.options.passes)
         on_cpu = platform_of(self.device) == "cpu"
         needs_options = compile_options(program, self.device) is not None  # jax.jit takes none where it is nested
-        needs_passes = on_cpu and program.has_endangered_initial_value()
+        needs_passes = bool(program.find(doubled_counters.doubled))
+        needs_passes = needs_passes or (on_cpu and bool(program.find(cpu_initial.endangered)))
         if not (changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))):
             return None
         self._count_trace()

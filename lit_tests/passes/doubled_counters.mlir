@@ -1,0 +1,83 @@
+// A sum of a counter with itself, or with what is computed of it alone, becomes a difference; other sums stay.
+//
+// RUN: %hlograph opt %s --split-input-file --pass doubled_counters | filecheck %s
+// RUN: not %hlograph opt %s --split-input-file --pass 'doubled_counters{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
+
+// OPTION: hlograph: error: pass 'doubled_counters' takes no options
+
+// CHECK-LABEL: module @counter
+// CHECK: do {
+// CHECK: [[M:%[^ ]+]] = stablehlo.negate [[I:%[^ ]+]] : tensor<i64>
+// CHECK-NEXT: [[N:%[^ ]+]] = stablehlo.subtract [[I]], [[M]] : tensor<i64>
+// CHECK-NEXT: stablehlo.return [[N]]
+module @counter {
+  func.func public @main(%limit: tensor<i64>) -> tensor<i64> {
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    %r = stablehlo.while(%i = %one) : tensor<i64>
+     cond {
+      %c = stablehlo.compare LT, %i, %limit : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %n = stablehlo.add %i, %i : tensor<i64>
+      stablehlo.return %n : tensor<i64>
+    }
+    return %r : tensor<i64>
+  }
+}
+
+// -----
+
+// In a function that the loop calls, of the counter and a multiple of it; the array is open.
+
+// CHECK-LABEL: module @in_a_function
+// CHECK: func.func private @twice
+// CHECK: stablehlo.subtract
+module @in_a_function {
+  func.func public @main(%x: tensor<?xf32> {hlograph.dims = ["n"]}) -> tensor<ui32> {
+    %one = stablehlo.constant dense<1> : tensor<ui32>
+    %r = stablehlo.while(%i = %one) : tensor<ui32>
+     cond {
+      %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %limit = stablehlo.convert %size : (tensor<i32>) -> tensor<ui32>
+      %c = stablehlo.compare LT, %i, %limit : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %n = func.call @twice(%i) : (tensor<ui32>) -> tensor<ui32>
+      stablehlo.return %n : tensor<ui32>
+    }
+    return %r : tensor<ui32>
+  }
+  func.func private @twice(%i: tensor<ui32>) -> tensor<ui32> {
+    %one = stablehlo.constant dense<1> : tensor<ui32>
+    %same = stablehlo.multiply %i, %one : tensor<ui32>
+    %n = stablehlo.add %i, %same : tensor<ui32>
+    return %n : tensor<ui32>
+  }
+}
+
+// -----
+
+// Steps by a constant, sums of two carries, of floats and of more elements stay.
+
+// CHECK-LABEL: module @others
+// CHECK-NOT: stablehlo.subtract
+module @others {
+  func.func public @main(%a: tensor<i64>, %b: tensor<f32>, %v: tensor<2xi64>) -> (tensor<i64>, tensor<i64>, tensor<f32>, tensor<2xi64>) {
+    %zero = stablehlo.constant dense<0> : tensor<i64>
+    %limit = stablehlo.constant dense<9> : tensor<i64>
+    %outside = stablehlo.add %a, %a : tensor<i64>
+    %r:4 = stablehlo.while(%i = %zero, %s = %outside, %f = %b, %w = %v) : tensor<i64>, tensor<i64>, tensor<f32>, tensor<2xi64>
+     cond {
+      %c = stablehlo.compare LT, %i, %limit : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %n = stablehlo.add %i, %one : tensor<i64>
+      %t = stablehlo.add %s, %i : tensor<i64>
+      %g = stablehlo.add %f, %f : tensor<f32>
+      %u = stablehlo.add %w, %w : tensor<2xi64>
+      stablehlo.return %n, %t, %g, %u : tensor<i64>, tensor<i64>, tensor<f32>, tensor<2xi64>
+    }
+    return %r#0, %r#1, %r#2, %r#3 : tensor<i64>, tensor<i64>, tensor<f32>, tensor<2xi64>
+  }
+}
