@@ -9,7 +9,6 @@ what runs, saves or exports a program lies above; `runtime/api.py` is the one do
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +19,17 @@ import numpy as np
 from . import collector, forks
 from . import signature as signatures
 from .errors import UnsupportedGraphError
-from .ir.attributes import constant_value
+from .ir import contents
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify, with_attributes
 from .ir.reading import readable
-from .ir.types import numpy_dtype
-from .ir.walk import module_name, walk
+from .ir.walk import module_name
+from .parameters import DEFAULT_LIMIT
 from .signature import Signature
 
 if TYPE_CHECKING:
-    from ..runtime.api import AheadFunction, CpuArgument, Exported, Function, PolicyArgument, Topology
+    from ..runtime.api import AheadFunction, CpuArgument, Exported, Function, PolicyArgument, TargetCosts, Topology
     from .passes.optimize import Optimize
     from .passes.report import Report, Watch
 
@@ -112,8 +111,8 @@ class Program:
 
     Attributes:
         signature: names, dtypes, dimensions, roots, constraints and checks.
-        bindings: for a program emitted in this process, the containers of the graph's shared variables, by argument
-            index; empty for a program that was loaded.
+        bindings: by argument index, what has the values of the arguments that callers do not give: containers of the
+            graph's shared variables, for a program emitted in this process; and parameters, see `save`.
         source: what it was made from (its derivatives come from there); None for a program that was loaded.
         pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
         host_calls: the Python functions that it calls, by name; only a program emitted in this process has some.
@@ -177,9 +176,13 @@ class Program:
 
         Args:
             locations: whether each op's graph variable is printed too.
-            elements: constants of more than so many are left out (the text cannot be parsed again).
+            elements: constants of more than so many are left out (the text cannot be parsed again), all parameters too.
             marks: further attributes of the module, in the text alone.
         """
+        from ..runtime import api
+
+        if elements is None and (whole := api.self_contained(self)) is not self:
+            return whole.to_text(locations=locations, marks=marks)
         names = [argument.name for argument in self.signature.arguments]
         with self._lock, with_attributes(self._module, marks or {}):
             text = (
@@ -245,29 +248,49 @@ class Program:
         self,
         path: str | os.PathLike[str],
         *,
+        target: str | None = None,
         target_version: str | None = None,
         locations: bool = False,
         derivatives: int = 0,
+        parameters: str | bool | None = None,
+        parameter_limit: int = DEFAULT_LIMIT,
     ) -> Path:
         """Writes the program to a file, whole or not at all.
 
         Args:
             path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
+            target: whom the file is for: a StableHLO version ("1.9.0"), a date ("2025-01-01"), "jax 0.7", "iree" or
+                "pjrt", see docs/files.md.
             target_version: for `.mlirbc`, see `to_portable`.
             locations: for `.mlir`, print each op's graph variable.
             derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
                 loaded; the file is then for hlograph alone.
+            parameters: the name of a file for large constants (`"weights.safetensors"`), in the same folder; or True,
+                for one of the module's name. It must go wherever the module goes.
+            parameter_limit: constants of so many bytes are large.
 
         Returns:
             The path.
 
         Raises:
             ArtifactError: the file cannot be written.
-            DerivativeError: the program has no derivative.
+            OptionError: there is no such target, or it does not go with the path; or `parameters` is no file's name.
+            PassError, UnsupportedGraphError, DerivativeError: it cannot be had so; what is in the way is named.
         """
         from ..runtime import api
 
-        return api.save(self, path, target_version=target_version, locations=locations, derivatives=derivatives)
+        given = {name: value for name, value in locals().items() if name not in ("self", "path", "api")}
+        return api.save(self, path, **given)
+
+    def target_costs(self, target: str) -> TargetCosts:
+        """What becomes of the program for a target of `save`: what is rewritten, what is left out, who reads it.
+
+        Raises:
+            OptionError, PassError, UnsupportedGraphError: as for `save`.
+        """
+        from ..runtime import api
+
+        return api.target_costs(self, target)
 
     # ---- passes -------------------------------------------------------------------------------------------------
 
@@ -553,13 +576,8 @@ class Program:
 
     def op_counts(self) -> dict[str, int]:
         """How often each op occurs in the module, most frequent first; terminators and functions are not counted."""
-        counts: Counter[str] = Counter()
         with self._lock:
-            for operation in walk(self._module):
-                counts[operation.name] += 1
-        for name in ("func.func", "func.return", "stablehlo.return", "builtin.module"):
-            counts.pop(name, None)
-        return dict(counts.most_common())
+            return dict(contents.op_counts(self._module).most_common())
 
     def find(self, look: Callable[[ir.Module], Found]) -> Found:
         """What a function finds in the module, which it must not change nor keep anything of."""
@@ -574,23 +592,9 @@ class Program:
             elements: number of elements of the operand.
         """
         with self._lock:
-            for operation in walk(self._module):
-                if operation.name == "stablehlo.reduce":
-                    size = int(np.prod(ir.RankedTensorType(operation.operands[0].type).shape, dtype=np.int64))
-                    body = operation.regions[0].blocks[0]
-                    if size >= elements and any(inner.operation.name in bodies for inner in body.operations):
-                        return True
-        return False
+            return contents.has_reduction(self._module, bodies, elements)
 
     def constants(self) -> list[tuple[str, int, str]]:
         """The constants, largest first: (type, bytes, location). A splat counts the bytes of one element."""
-        found = []
         with self._lock:
-            for operation in walk(self._module):
-                if operation.name != "stablehlo.constant":
-                    continue
-                type_ = ir.RankedTensorType(operation.results[0].type)
-                value = constant_value(operation)
-                count = 1 if value is not None and not value.ndim else int(np.prod(type_.shape, dtype=np.int64))
-                found.append((str(type_), count * numpy_dtype(type_.element_type).itemsize, str(operation.location)))
-        return sorted(found, key=lambda item: -item[1])
+            return contents.constants(self._module)

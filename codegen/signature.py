@@ -4,7 +4,7 @@ In: a module's `@main` with its `hlograph.*` attributes (or without: a plain Sta
 Out: a `Signature`; and back, so that the module's text alone carries everything. The attributes are
 
     argument:  hlograph.name = "x", hlograph.dims = ["n", "8"], hlograph.values = ["k"], hlograph.shared = true,
-               hlograph.key = "threefry2x32", hlograph.sparse = ["W", "csr", "data"]
+               hlograph.key = "threefry2x32", hlograph.sparse = ["W", "csr", "data"], hlograph.parameter = "W"
     result:    hlograph.name = "y", hlograph.dims = ["n"], hlograph.sparse = ["out0", "csr", "data"]
     function:  hlograph.constraints = [["n == m", "where", "kind"]], hlograph.checks = [["AssertionError", "message"]],
                hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
@@ -51,6 +51,8 @@ class Argument:
     `sparse` is set for a part of a sparse matrix: the matrix's name, its format, and which part: "data", "indices",
     "indptr", or its number of "rows" or "columns"; and of the data that number, where it is always the same.
 
+    `parameter` is set for a large constant whose value comes with the program: its name, see `parameters`.
+
     In a padded program (see the pass `pad`), `live` are the live sizes of the axes; a scalar that is the live size of
     an axis has that size's name as its `size`, and `live_values` are what `values` were.
     """
@@ -65,6 +67,7 @@ class Argument:
     live_values: tuple[str, ...] = ()
     key: str = ""
     sparse: tuple[str, ...] = ()
+    parameter: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
@@ -267,6 +270,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
                 entry["hlograph.shared"] = ir.BoolAttr.get(True)
             if argument.sparse:
                 entry["hlograph.sparse"] = _strings(argument.sparse)
+            if argument.parameter:
+                entry["hlograph.parameter"] = ir.StringAttr.get(argument.parameter)
             if argument.key:
                 entry["hlograph.key"] = ir.StringAttr.get(argument.key)
             if any(argument.live_values):
@@ -363,6 +368,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
                 live_values=live_values,
                 key=ir.StringAttr(entry["hlograph.key"]).value if "hlograph.key" in entry else "",
                 sparse=_sparse(entry),
+                parameter=ir.StringAttr(entry["hlograph.parameter"]).value if "hlograph.parameter" in entry else "",
             )
         )
     checks = tuple(CheckSpec(*pair) for pair in _lists(function, "hlograph.checks"))

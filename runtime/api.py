@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from jax.export import Exported as Exported
 
+    from ..codegen.artifact.targets import TargetCosts as TargetCosts
     from ..codegen.program import Program
     from .executables.policy import PolicyArgument as PolicyArgument
     from .function import Function as Function
@@ -52,6 +53,20 @@ def describe(program: Program) -> dict[str, Any]:
     from ..codegen.artifact.description import describe
 
     return describe(program)
+
+
+def self_contained(program: Program) -> Program:
+    """The program with its parameters as constants."""
+    from ..codegen.artifact import parameters
+
+    return parameters.self_contained(program)
+
+
+def target_costs(program: Program, target: str) -> TargetCosts:
+    """See `Program.target_costs`."""
+    from ..codegen.artifact import targets
+
+    return targets.costs(program, target)
 
 
 def with_pullback(program: Program) -> Program:

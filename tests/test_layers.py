@@ -31,7 +31,7 @@ FLOORS = (
     (
         *("codegen.program", "codegen.artifact", "codegen.recipe"),
         *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.rows", "codegen.source"),
-        "codegen.sparse_parts",
+        *("codegen.sparse_parts", "codegen.parameters"),
     ),
     ("codegen.emit",),
     ("dialects",),

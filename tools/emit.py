@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from .console import count
-from .files import module_output_option
+from .files import for_target, module_output_option, target_option
 from .graphs import DIMS, Dims, GraphPath, emit_program
 from .settings import traceback_option
 
@@ -17,22 +17,24 @@ __all__ = ["emit"]
 @click.command()
 @click.argument("graph", metavar="FILE.py:NAME")
 @module_output_option
+@target_option
 @click.option(
     "--dims", type=DIMS, multiple=True, help="Dimensions of an input: 'x=n,8'. The same name means the same size."
 )
 @click.option("--name", default="main", show_default=True, help="The name of the module.")
 @traceback_option()
-def emit(graph: str, output: str | None, dims: Sequence[Dims], name: str) -> None:
+def emit(graph: str, output: str | None, target: str | None, dims: Sequence[Dims], name: str) -> None:
     """Emit the graph NAME of FILE.py as StableHLO.
 
     NAME is a PyTensor output variable, an (inputs, outputs) pair, a FunctionGraph, a compiled function, or a function
     without arguments that returns one of these.
     """
     program = emit_program(GraphPath.parse(graph), dims=dims, name=name)
+    program = for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))
         return
-    program.save(output)
+    program.save(output, target=target)
     signature = program.signature
     parts = [
         count(len(signature.arguments), "input"),

@@ -12,7 +12,15 @@ import click
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["check_output", "load_program", "module_output_option", "read_module", "trusted_option"]
+__all__ = [
+    "check_output",
+    "for_target",
+    "load_program",
+    "module_output_option",
+    "read_module",
+    "target_option",
+    "trusted_option",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,6 +75,33 @@ def module_output_option(command: Command) -> Command:
         callback=lambda context, parameter, value: check_output(value, MODULE_SUFFIXES),
         help="Write the module to FILE (.mlir: text, .mlirbc: portable bytecode) instead of stdout.",
     )(command)
+
+
+def target_option(command: Command) -> Command:
+    """The option `--target NAME` of the commands that write a module."""
+    return click.option(
+        "--target",
+        metavar="NAME",
+        help="Whom the module is for: a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7', 'iree' or "
+        "'pjrt'. What it costs goes to stderr.",
+    )(command)
+
+
+def for_target(program: Program, target: str | None, output: str | None) -> Program:
+    """The program to print or to save for a target; says on stderr what becomes of it.
+
+    Raises:
+        OptionError, PassError, UnsupportedGraphError: see `Program.target_costs`.
+    """
+    if target is None:
+        return program
+    from ..codegen.artifact import targets
+
+    found = targets.find_target(target)
+    if output is None and not found.text:
+        raise click.UsageError(f"--target {target!r} is a version of bytecode: give -o FILE.mlirbc")
+    click.echo(str(program.target_costs(target)), err=True)
+    return program if output is not None else targets.for_target(program, found)
 
 
 def check_output(file: str | None, suffixes: tuple[str, ...]) -> str | None:

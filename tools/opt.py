@@ -13,7 +13,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
-from .files import display_name, module_output_option, read_module, trusted_option
+from .files import display_name, for_target, module_output_option, read_module, target_option, trusted_option
 from .graphs import run_file
 from .settings import traceback_option
 
@@ -83,6 +83,7 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
     help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
 )
 @module_output_option
+@target_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @trusted_option
@@ -92,6 +93,7 @@ def opt(
     passes: Sequence[str],
     explained: Sequence[str],
     output: str | None,
+    target: str | None,
     split_input_file: bool,
     trusted: bool,
 ) -> None:
@@ -104,14 +106,18 @@ def opt(
     passes = [*passes, *(name for name in explained if not _covered(name, passes))]
     if output is not None and split_input_file and not output.endswith(".mlir"):
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
+    if target is not None and output is not None and split_input_file:
+        raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
     source = read_module(module)
     sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
     programs, failures, reports = _run_passes(
         sections, passes, display_name(module), trusted=trusted, detailed=bool(explained)
     )
     _explain(reports, explained)
+    if not failures:
+        programs = [for_target(program, target, output) for program in programs]
     if not failures and output is not None and not split_input_file:
-        programs[0].save(output)
+        programs[0].save(output, target=target)
         return
     text = f"{SEPARATOR}\n".join(program.text.rstrip("\n") + "\n" for program in programs)
     if output is None:

@@ -50,6 +50,8 @@ def detach(module: ir.Module, filename: str, parse: Callable[[str, str], Program
                 arguments, results = (_places(inner.attributes[name]) for name in (_OF, _FROM))
             except ValueError as error:
                 raise ArtifactError(f"{filename}: the attributes of @{_NAME} cannot be read: {error}") from None
+            for name in (_OF, _FROM):
+                del inner.attributes[name]
             program = parse(str(inner), f"{filename}, @{_NAME}")
             inner.erase()
             return Pullback(program, arguments, results)

@@ -18,10 +18,17 @@ from typing import BinaryIO
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..program import Program
 from . import custom_calls, digest, foreign, limits, meaning, pullbacks, structure, vocabulary
+from .parameters import bind
 from .parsing import parse as parse_module
 
 
-def load(path: str | os.PathLike[str], *, trusted: bool = False, allow: Collection[str] = ()) -> Program:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    trusted: bool = False,
+    allow: Collection[str] = (),
+    parameters: str | os.PathLike[str] | None = None,
+) -> Program:
     """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
 
     Text that was edited since it was saved is read with a `HandEditWarning`; bytecode that was is damaged.
@@ -29,17 +36,23 @@ def load(path: str | os.PathLike[str], *, trusted: bool = False, allow: Collecti
     Args:
         path: the file; text and bytecode are told apart by their first bytes.
         trusted: parses the file in this process also if hlograph did not write it. Without it such a file is parsed in
-            a child process first (0.3 s), because there are files that end the process that parses them.
+            a child process first (0.3 s), because there are files that end the process that parses them. The values
+            of parameters are taken as they are, too: without it they are read and compared with their digests.
         allow: names of custom calls that are taken as they are, besides those that hlograph knows with their shapes;
             what they name is code that runs in this process. "*" for all.
+        parameters: the file of its parameters, see `Program.save`; by default the one in its folder that it names. It
+            is mapped into memory: do not write to it, put another in its place.
 
     Raises:
-        ArtifactNotFoundError: no such file.
+        ArtifactNotFoundError: no such file, or none of its parameters.
         ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph; it
-            calls code that no file may call; or what its attributes say cannot be true.
+            calls code that no file may call; what its attributes say cannot be true; or the file of parameters is not
+            the one that it was saved with, truncated or damaged.
     """
     source = Path(path)
-    return _read(_content(source), str(source), trusted, allow, level=3)
+    program = _read(_content(source), str(source), trusted, allow, level=3)
+    bind(program, source, parameters, trusted=trusted)
+    return program
 
 
 def parse(source: str | bytes, filename: str, *, trusted: bool | None = None, allow: Collection[str] = ()) -> Program:

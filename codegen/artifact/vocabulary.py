@@ -30,7 +30,7 @@ _FORMS: Mapping[str, str] = {
 }
 # Of each place its words, with their forms.
 WORDS: Mapping[Place, Mapping[str, str]] = {
-    "module": {"format": "text", "digest": "text", "padding": "text"},
+    "module": {"format": "text", "digest": "text", "parameters": "texts", "padding": "text"},
     "pullback": {"of": "texts", "from": "texts"},
     "function": {"constraints": "lists", "checks": "lists", "counts": "lists", "local_counts": "lists"},
     "private function": {"implements": "text"},
@@ -44,6 +44,7 @@ WORDS: Mapping[Place, Mapping[str, str]] = {
         "live": "texts",
         "live_values": "texts",
         "size": "text",
+        "parameter": "text",
     },
     "result": {
         "name": "text",

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
-from ..errors import ArtifactError, PassError
+from ..errors import ArtifactError, OptionError, PassError
 from ..ir.modules import with_attributes
 from ..ir.portable import current_version, serialize_portable
+from ..parameters import DEFAULT_LIMIT
 from ..program import Program
 from . import digest
 from .files import write_atomically
+from .parameters import file_of, self_contained, split
 from .pullbacks import attach
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
@@ -27,7 +31,7 @@ def to_portable(program: Program, target_version: str | None) -> bytes:
     version = target_version or current_version()
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
-    module = program.run_passes(["chlo-legalize-to-stablehlo"])._module
+    module = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])._module
     with with_attributes(module, digest.marks()):
         return digest.seal(serialize_portable(module, version))
 
@@ -36,32 +40,63 @@ def save(
     program: Program,
     path: str | os.PathLike[str],
     *,
+    target: str | None = None,
     target_version: str | None = None,
     locations: bool = False,
     derivatives: int = 0,
+    parameters: str | bool | None = None,
+    parameter_limit: int = DEFAULT_LIMIT,
 ) -> Path:
     """See `Program.save`."""
     program.refuse_host_calls("a file has none of them")
+    if target is not None and target_version is not None:
+        raise OptionError("save takes target or target_version, not both: target_version is a target too")
     if derivatives not in (0, 1):
         raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
-    if derivatives:
-        whole = program.with_pullback()
-        assert whole.pullback is not None
-        joined = Program(attach(whole._module, whole.pullback), filename=program.filename)
-        return save(joined, path, target_version=target_version, locations=locations)
-    target = Path(path)
-    if target.suffix == TEXT_SUFFIX:
-        data = digest.seal(program.to_text(locations=locations, marks=digest.marks()).encode())
-    elif target.suffix == PORTABLE_SUFFIX:
-        data = to_portable(program, target_version)
-    else:
+    file = Path(path)
+    if file.suffix not in (TEXT_SUFFIX, PORTABLE_SUFFIX):
         raise ArtifactError(
-            f"cannot tell the format of {target}: the name must end in {TEXT_SUFFIX} (text) or "
+            f"cannot tell the format of {file}: the name must end in {TEXT_SUFFIX} (text) or "
             f"{PORTABLE_SUFFIX} (portable bytecode)"
         )
+    beside = file_of(file, parameters) if parameters else None
+    whole = program.with_pullback() if derivatives else program._twin()
+    if not derivatives:
+        whole.pullback = None
+    if beside is None:
+        whole = self_contained(whole)
+    else:
+        whole, contents = split(whole, beside.name, parameter_limit)
+    if whole.pullback is not None:
+        whole = Program(attach(whole._module, whole.pullback), filename=program.filename)
+    as_text = file.suffix == TEXT_SUFFIX
+    if target is not None:
+        whole, target_version = _for_target(whole, target, as_text)
+    if as_text:
+        data = digest.seal(whole.to_text(locations=locations, marks=digest.marks()).encode())
+    else:
+        data = to_portable(whole, target_version)
+    if beside is not None:
+        _write(beside, contents.write)
+    _write(file, lambda stream: stream.write(data))
+    return file
+
+
+def _write(file: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
-        with write_atomically(target) as file:
-            file.write(data)
+        with write_atomically(file) as stream:
+            write(stream)
     except OSError as error:
-        raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
-    return target
+        raise ArtifactError(f"cannot write {file}: {error.strerror}") from None
+
+
+def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, str]:
+    """The program for a target, and the StableHLO version of its bytecode."""
+    from .targets import find_target, for_target
+
+    target = find_target(name)
+    if as_text and not target.text:
+        raise OptionError(
+            f"target {name!r} is a StableHLO version ({target.version}), and text has none: save to {PORTABLE_SUFFIX}"
+        )
+    return for_target(program, target), target.version

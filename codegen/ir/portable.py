@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..errors import ArtifactError, PassError
 from .bindings import diagnostics, ir, stablehlo
 
@@ -26,7 +28,7 @@ def serialize_portable(module: ir.Module, version: str) -> bytes:
         try:
             return stablehlo.serialize_portable_artifact(module, version)
         except (ValueError, RuntimeError) as error:
-            reason = "; ".join(messages) or error
+            reason = _refused_op(messages, version) or "; ".join(messages) or error
             raise PassError(f"the module cannot be written as portable StableHLO {version}: {reason}") from None
 
 
@@ -52,6 +54,12 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
 def is_portable(data: bytes) -> bool:
     """Whether bytes are bytecode that `serialize_portable` wrote, and not MLIR's own."""
     return data[:4] == b"ML\xefR" and (_producer(data) or "").startswith("StableHLO")
+
+
+def _refused_op(messages: list[str], version: str) -> str:
+    """What StableHLO says of an op that a version does not have, in words; "" where it says something else."""
+    found = re.search(r"failed to legalize operation 'vhlo\.(\w+?)_v\d+'", "; ".join(messages))
+    return f"stablehlo.{found[1]} cannot be expressed in {version}; name a later version" if found else ""
 
 
 def _producer(data: bytes) -> str | None:

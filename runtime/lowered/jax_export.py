@@ -35,16 +35,17 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
             f"{program.name} checks values while it runs ({messages}), and an exported function cannot raise; "
             'checks="return" returns the vector of flags as the last result, checks="drop" leaves them out'
         )
-    if program.bindings:
-        names = ", ".join(a.name for a in signature.arguments if a.shared)
+    names = ", ".join(signature.arguments[i].name for i in program.bindings if signature.arguments[i].shared)
+    if names:
         raise UnsupportedGraphError(f"{program.name} reads shared variables ({names}); list them among the inputs")
     function = Function(program)
+    parameters = [program.bindings[i].get_value() for i in sorted(program.bindings)]
     if signature.roots:
         prepare_open(program)  # refuses sizes that are no sizes of arguments
     count = len(signature.results) + (checks == "return" and bool(signature.checks))
 
     def exported(*arrays: Any) -> Any:
-        results = list(call(FunctionCall(function), arrays)[:count])
+        results = list(call(FunctionCall(function), (*arrays, *parameters))[:count])
         if count > len(signature.results):
             results[-1] = results[-1] > 0
         return results[0] if len(results) == 1 else tuple(results)
@@ -72,7 +73,8 @@ def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
                 else argument.dims,
                 argument.dtype,
             )
-            for argument in signature.arguments
+            for place, argument in enumerate(signature.arguments)
+            if place not in program.bindings
         ]
     except ValueError as error:
         raise UnsupportedGraphError(f"JAX cannot express the sizes of {program.name}: {error}") from None

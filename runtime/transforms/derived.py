@@ -137,7 +137,8 @@ class Derived:
             DerivativeError: there is no source, it has no derivative, or no result depends on any argument.
         """
         signature = self._program.signature
-        active = tuple(i for i, a in enumerate(signature.arguments) if kind_of(a.dtype) == "f" and not a.shared)
+        given = [i for i, a in enumerate(signature.arguments) if not a.shared and not a.parameter]
+        active = tuple(i for i in given if kind_of(signature.arguments[i].dtype) == "f")
         seeded = tuple(j for j, result in enumerate(signature.results) if kind_of(result.dtype) == "f")
         found = self.pullback(active, seeded) if active and seeded else None
         if found is None:

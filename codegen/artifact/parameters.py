@@ -1,0 +1,157 @@
+"""Parameters in a file beside the module's.
+
+In: a program, and where its file will be. Out: the module without its large constants, and a file of them in the
+safetensors format (`tensors.py`); and back, as bindings that are the file's own memory. The module has, on its op,
+
+    hlograph.parameters = ["weights.safetensors", "<SHA-256 of that file's header>"]
+
+Decision to know: the module names a file in its own folder, never a path. The header holds the SHA-256 of each array,
+so its digest tells another file at once; the arrays themselves are read, and compared, unless the file is trusted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import ArtifactError, OptionError
+from ..ir.bindings import ir
+from ..parameters import Array, Parameter, put_in, take_out
+from ..program import Program, Pullback
+from . import tensors
+
+SUFFIX = ".safetensors"
+ATTRIBUTE = "hlograph.parameters"
+
+
+def is_name(name: str) -> bool:
+    """Whether a name is that of a file in the same folder, on any system."""
+    return bool(name) and name not in (".", "..") and not set(name) & set("/\\:\0") and name.isprintable()
+
+
+def file_of(path: Path, parameters: str | bool) -> Path:
+    """Where the parameters of a module's file go.
+
+    Raises:
+        OptionError: what is given is no file's name.
+    """
+    if parameters is True:
+        return path.with_suffix(SUFFIX)
+    if not isinstance(parameters, str) or not is_name(parameters) or not parameters.endswith(SUFFIX):
+        raise OptionError(
+            f"parameters={parameters!r}: give True, or the name of a file ({path.stem}{SUFFIX}), which is written to "
+            "the folder of the module"
+        )
+    return path.with_name(parameters)
+
+
+def bound(program: Program) -> dict[int, Array]:
+    """The values of a program's parameters, by the arguments' places."""
+    return {i: x.array for i, x in program.bindings.items() if isinstance(x, Parameter)}
+
+
+def self_contained(program: Program) -> Program:
+    """The program with its parameters as constants; itself where it has none."""
+    arrays = bound(program)
+    if not arrays:
+        return program
+    module = program.copy_module()
+    put_in(module, arrays)
+    if ATTRIBUTE in module.operation.attributes:
+        del module.operation.attributes[ATTRIBUTE]
+    pullback = program.pullback
+    if pullback is not None:
+        inner = pullback.program.copy_module()
+        put_in(inner, arrays)
+        made = Program(inner, filename=pullback.program.filename)
+        pullback = Pullback(made, pullback.arguments, pullback.results)
+    bindings = {i: x for i, x in program.bindings.items() if i not in arrays}
+    return Program(
+        module,
+        filename=program.filename,
+        bindings=bindings,
+        pullback=pullback,
+        host_calls=program.host_calls,
+        check=program.check,
+    )
+
+
+def split(program: Program, name: str, limit: int) -> tuple[Program, tensors.Contents]:
+    """Parts a program from its parameters, and from its constants of at least so many bytes.
+
+    Args:
+        program: it stays as it is.
+        name: of the file that the parameters go to.
+        limit: in bytes.
+
+    Returns:
+        The program for a file in the same folder, not bound; and what the file `name` is to hold.
+    """
+    module = program.copy_module()
+    pullback = program.pullback
+    inner = None if pullback is None else pullback.program.copy_module()
+    arguments = program.signature.arguments
+    modules = [module] if inner is None else [module, inner]
+    found = take_out(modules, len(arguments), limit, fits=tensors.fits)
+    contents = tensors.contents({arguments[i].parameter: array for i, array in bound(program).items()} | found)
+    with module.context:
+        texts = [ir.StringAttr.get(text) for text in (name, contents.digest)]
+        module.operation.attributes[ATTRIBUTE] = ir.ArrayAttr.get(texts)
+    if pullback is not None and inner is not None:
+        pullback = Pullback(Program(inner), pullback.arguments, pullback.results)
+    return Program(module, filename=program.filename, pullback=pullback), contents
+
+
+def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, trusted: bool) -> None:
+    """Gives a program that was read the values of its parameters.
+
+    Args:
+        program: it.
+        path: the file that it was read from.
+        given: the file of the parameters; None for the one that the module names, in the same folder.
+        trusted: whether the arrays are taken as they are.
+
+    Raises:
+        ArtifactNotFoundError: there is no such file.
+        ArtifactError: it is another one, truncated or damaged, or the module's word for it is none.
+    """
+    arguments = program.signature.arguments
+    places = [i for i, argument in enumerate(arguments) if argument.parameter]
+    if not places:
+        if given is not None:
+            raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
+        return
+    if places != list(range(places[0], len(arguments))):
+        raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
+    name, digest = _named(program, path)
+    file = path.with_name(name) if given is None else Path(given)
+    found = tensors.read(file)
+    if found.digest != digest:
+        raise ArtifactError(f"{file} is not the file that {path} was saved with: its header is another")
+    values = {}
+    for i in places:
+        argument = arguments[i]
+        if argument.parameter not in found.arrays:
+            raise ArtifactError(f"{file} has no {argument.parameter!r}, which is a parameter of {path}")
+        array = tensors.of_dtype(found.arrays[argument.parameter], argument.dtype)
+        if array.dtype != argument.dtype or array.shape != argument.dims:
+            raise ArtifactError(f"{file} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}")
+        values[i] = Parameter(array)
+    if not trusted:
+        found.check(file)
+    program.bindings.update(values)
+
+
+def _named(program: Program, path: Path) -> Sequence[str]:
+    """The name and digest of the file that a module names."""
+    attributes = program._module.operation.attributes
+    texts: list[str] = []
+    if ATTRIBUTE in attributes:
+        try:
+            texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(attributes[ATTRIBUTE])]
+        except (ValueError, TypeError):
+            texts = []
+    if len(texts) != 2 or not is_name(texts[0]):
+        raise ArtifactError(f"{path} has parameters, and {ATTRIBUTE} does not name a file in its folder: {texts}")
+    return texts

@@ -1,0 +1,188 @@
+"""Arrays in a file of the safetensors format, mapped into memory when they are read.
+
+    8 bytes: length of the header | header: JSON, padded with spaces | the arrays, without gaps
+
+Each entry of the header is `"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}`; `__metadata__` holds
+texts. In: arrays by name; a path. Out: a file that any reader of the format takes; arrays that are the file's own
+memory. Decision to know: each array starts at a multiple of 64 bytes, which the format allows but its library does not
+do: XLA takes such arrays in place. Between arrays that end elsewhere lie entries of bytes that mean nothing. The
+library would also copy each array on its way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import ml_dtypes
+import numpy as np
+
+from ..errors import ArtifactError, ArtifactNotFoundError
+
+Array = np.ndarray[Any, Any]
+_ALIGNMENT = 64
+_LONGEST_HEADER = 100_000_000  # the format's own limit
+_GAP = "hlograph.gap."
+_DTYPES: Mapping[str, np.dtype[Any]] = {
+    "BOOL": np.dtype(bool),
+    "U8": np.dtype(np.uint8),
+    "I8": np.dtype(np.int8),
+    "U16": np.dtype(np.uint16),
+    "I16": np.dtype(np.int16),
+    "U32": np.dtype(np.uint32),
+    "I32": np.dtype(np.int32),
+    "U64": np.dtype(np.uint64),
+    "I64": np.dtype(np.int64),
+    "F16": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "F32": np.dtype(np.float32),
+    "F64": np.dtype(np.float64),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+# Complex numbers stand as pairs along a last axis.
+_PAIRS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """What is in a file.
+
+    Attributes:
+        arrays: by name; read-only, and the file's own memory.
+        digest: SHA-256 of the header, which holds the SHA-256 of each array.
+        digests: of each array, by name, as the header has them.
+    """
+
+    arrays: Mapping[str, Array]
+    digest: str
+    digests: Mapping[str, str]
+
+    def check(self, path: Path) -> None:
+        """Raises `ArtifactError` unless each array's bytes are those that were written."""
+        for name, array in self.arrays.items():
+            if _digest(array) != self.digests.get(name):
+                raise ArtifactError(f"{path}: the values of {name!r} are not those that were written: it is damaged")
+
+
+def fits(dtype: np.dtype[Any]) -> bool:
+    """Whether the format has a dtype."""
+    return dtype in _NAMES or dtype in _PAIRS
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file will hold.
+
+    Attributes:
+        header: as text, with what pads it.
+        parts: the arrays' bytes, and what lies between them.
+    """
+
+    header: bytes
+    parts: Sequence[Array]
+
+    @property
+    def digest(self) -> str:
+        """See `Tensors`."""
+        return hashlib.sha256(self.header).hexdigest()
+
+    def write(self, stream: BinaryIO) -> None:
+        """Writes the file."""
+        stream.write(len(self.header).to_bytes(8, "little") + self.header)
+        for part in self.parts:
+            stream.write(part.data)
+
+
+def contents(arrays: Mapping[str, Array]) -> Contents:
+    """What a file of arrays holds; the arrays are not copied."""
+    header: dict[str, Any] = {"__metadata__": {name: _digest(array) for name, array in arrays.items()}}
+    parts: list[Array] = []
+    place = 0
+    for name, array in arrays.items():
+        flat = np.ascontiguousarray(array).reshape(-1)
+        shape, dtype = list(array.shape), array.dtype
+        if dtype in _PAIRS:
+            shape, dtype = [*shape, 2], _PAIRS[dtype]
+        place = _add(header, parts, name, _NAMES[dtype], shape, flat.view(np.uint8), place)
+        gap = -place % _ALIGNMENT
+        if gap:
+            place = _add(header, parts, f"{_GAP}{len(parts)}", "U8", [gap], np.zeros(gap, np.uint8), place)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts)
+
+
+def _add(
+    header: dict[str, Any], parts: list[Array], name: str, dtype: str, shape: list[int], data: Array, place: int
+) -> int:
+    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [place, place + data.nbytes]}
+    parts.append(data)
+    return place + data.nbytes
+
+
+def read(path: Path) -> Tensors:
+    """Maps a file into memory.
+
+    Raises:
+        ArtifactNotFoundError: there is no such file.
+        ArtifactError: it is not of the format, or truncated.
+    """
+    try:
+        with open(path, "rb", opener=_opener) as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ArtifactError(f"{path} is no regular file")
+            length = int.from_bytes(stream.read(8), "little")
+            if status.st_size < 8 or length > min(status.st_size - 8, _LONGEST_HEADER):
+                raise ArtifactError(f"{path} is not a safetensors file, or truncated")
+            text = stream.read(length)
+            data = np.memmap(stream, np.uint8, "r", offset=0) if status.st_size else np.empty(0, np.uint8)
+    except FileNotFoundError:
+        raise ArtifactNotFoundError(f"no such file: {path}") from None
+    except OSError as error:
+        raise ArtifactError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        header = json.loads(text)
+        metadata = header.pop("__metadata__", {})
+        arrays = {name: _array(entry, data[8 + length :]) for name, entry in header.items() if _GAP not in name}
+        ends = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ArtifactError(f"{path} is not a safetensors file: {type(error).__name__}: {error}") from None
+    if ends != data.size - 8 - length:
+        raise ArtifactError(f"{path} has {data.size - 8 - length} bytes of arrays, and its header says {ends}")
+    return Tensors(arrays, hashlib.sha256(text).hexdigest(), metadata if isinstance(metadata, dict) else {})
+
+
+def _opener(path: str, flags: int) -> int:
+    """Opens a file without waiting for the other end of what is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _array(entry: Mapping[str, Any], data: Array) -> Array:
+    start, end = entry["data_offsets"]
+    shape = entry["shape"]
+    dtype = _DTYPES[entry["dtype"]]
+    if not all(type(size) is int and size >= 0 for size in [*shape, start, end]):
+        raise ValueError(f"shape {shape} and offsets {start}, {end} must be numbers of at least 0")
+    part = data[start:end]
+    if part.nbytes != end - start:
+        raise ValueError(f"an array ends at {end}, behind the end of the file: it is truncated")
+    return part.view(np.ndarray).view(dtype).reshape(shape)
+
+
+def of_dtype(array: Array, dtype: np.dtype[Any]) -> Array:
+    """An array as it was before it was written: complex numbers of their pairs."""
+    if _PAIRS.get(dtype) == array.dtype and array.shape[-1:] == (2,):
+        return array.reshape(-1).view(dtype).reshape(array.shape[:-1])
+    return array
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).hexdigest()

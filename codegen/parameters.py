@@ -1,0 +1,289 @@
+"""Parameters: large constants that are arguments of a module, with values that callers do not give.
+
+In: a module with large constants. Out: the module with arguments in their place, marked `hlograph.parameter`, and the
+arrays by name; and back. Decision to know: a `Program` has their values as bindings, as it has those of shared
+variables, so that whatever runs those runs these; files hold them beside the module (`artifact/parameters.py`) or as
+constants again.
+
+    %W = stablehlo.constant dense<...> : tensor<1000x500xf32>
+    -->
+    func.func @main(..., %W: tensor<1000x500xf32> {hlograph.parameter = "W", ...})
+
+Constants in loops stay: an argument there would be one more value that goes around.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from . import signature as signatures
+from .inputs import fresh
+from .ir.attributes import attributes_of, constant_attribute, constant_value
+from .ir.bindings import ir
+from .ir.ops import constant, tensor_type
+from .ir.types import static_bytes
+from .ir.values import ancestors
+from .ir.walk import main_function, symbol_of, walk
+from .signature import Argument
+
+Array = np.ndarray[Any, Any]
+DEFAULT_LIMIT = 1 << 20  # bytes
+_BRANCHES = frozenset(["stablehlo.case", "stablehlo.if"])
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """The value of a parameter, read as a shared variable's is.
+
+    Attributes:
+        array: it; nobody writes to it.
+    """
+
+    array: Array
+
+    def get_value(self, borrow: bool = True) -> Array:
+        """The array itself."""
+        return self.array
+
+
+def parameter_of(value: Any) -> Parameter:
+    """A constant's array as a parameter: aligned, so that XLA takes it in place; copied where it is not."""
+    array = np.asarray(value)
+    if array.ctypes.data % 64 or not array.flags.c_contiguous:
+        room = np.empty(array.nbytes + 64, np.uint8)
+        start = -room.ctypes.data % 64
+        aligned = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        aligned[...] = array
+        array = aligned
+    array = array.view()
+    array.flags.writeable = False
+    return Parameter(array)
+
+
+# ---- out of a module ----------------------------------------------------------------------------------------------
+
+
+def take_out(
+    modules: Sequence[ir.Module], position: int, limit: int, *, fits: Callable[[np.dtype[Any]], bool]
+) -> dict[str, Array]:
+    """Makes arguments of the constants of modules that have at least so many bytes, in place.
+
+    Equal constants become one argument, and all modules get all of them: a program and its pullback stay alike.
+
+    Args:
+        modules: a program's, and its pullback's.
+        position: where the new arguments are put among those of each `@main`.
+        limit: in bytes.
+        fits: which dtypes may leave.
+
+    Returns:
+        The constants by their parameters' names.
+    """
+    table: dict[bytes, tuple[str, Array]] = {}
+    taken = {argument.name for module in modules for argument in signatures.read(module).arguments}
+    found = []
+    for module in modules:
+        constants: dict[str, list[tuple[ir.Operation, bytes]]] = {}
+        for symbol, operation in _large_constants(module, limit):
+            array = constant_value(operation)
+            if array is not None and fits(array.dtype):
+                key = _digest(array)
+                if key not in table:
+                    table[key] = (fresh(_name(operation, len(table)), taken), array)
+                constants.setdefault(symbol, []).append((operation, key))
+        found.append((module, constants))
+    for module, constants in found if table else ():
+        _Threading(module, constants, table).run(position)
+    return dict(table.values())
+
+
+class _Threading:
+    """Arguments in place of constants, through all functions that need them.
+
+    Args:
+        module: it is changed.
+        constants: by function, and the key of each.
+        table: name and value of each key; `@main` takes all of them.
+    """
+
+    def __init__(
+        self,
+        module: ir.Module,
+        constants: Mapping[str, list[tuple[ir.Operation, bytes]]],
+        table: Mapping[bytes, tuple[str, Array]],
+    ) -> None:
+        self.module, self.constants, self.table = module, constants, table
+        self.main = main_function(module)
+        self.calls = {symbol: _calls(function) for symbol, function in _functions(module).items()}
+        self.needed = {symbol: dict.fromkeys(key for _, key in constants.get(symbol, ())) for symbol in self.calls}
+
+    def run(self, position: int) -> None:
+        """Changes all functions; `@main`'s new arguments come at a position."""
+        changed = True
+        while changed:
+            changed = False
+            for symbol, calls in self.calls.items():
+                before = len(self.needed[symbol])
+                for call in calls:
+                    self.needed[symbol].update(self.needed[_callee(call)])
+                changed |= len(self.needed[symbol]) > before
+        self.needed[symbol_of(self.main)] = dict.fromkeys(self.table)
+        signature = signatures.read(self.module)
+        for symbol, function in _functions(self.module).items():
+            if self.needed[symbol]:
+                self._change(symbol, function)
+        count = len(signature.arguments)
+        order = [*range(position), *range(count, count + len(self.table)), *range(position, count)]
+        _reorder(self.main, order)
+        added = [Argument(name, array.dtype, array.shape, parameter=name) for name, array in self.table.values()]
+        arguments = (*signature.arguments[:position], *added, *signature.arguments[position:])
+        signatures.write(self.main, replace(signature, arguments=arguments))
+
+    def _change(self, symbol: str, function: ir.Operation) -> None:
+        """Adds the arguments that a function needs at the end, and uses them."""
+        block = function.regions[0].blocks[0]
+        values: dict[bytes, ir.Value] = {}
+        with self.module.context, ir.Location.unknown():
+            for key in self.needed[symbol]:
+                array = self.table[key][1]
+                values[key] = block.add_argument(tensor_type(array.dtype, array.shape), ir.Location.unknown())
+            for operation, key in self.constants.get(symbol, ()):
+                operation.results[0].replace_all_uses_with(values[key])
+                operation.erase()
+            for call in self.calls[symbol]:
+                further = [values[key] for key in self.needed[_callee(call)]]
+                if further:
+                    _call_with(call, further)
+            _retype(function)
+
+
+def _large_constants(module: ir.Module, limit: int) -> list[tuple[str, ir.Operation]]:
+    """The constants of at least so many bytes that may leave, each with its function."""
+    fixed = _called_otherwise(module)
+    found = []
+    for symbol, function in _functions(module).items():
+        for operation in [] if symbol in fixed else walk(function):
+            if operation.name == "stablehlo.constant" and (static_bytes(operation.results[0].type) or 0) >= limit:
+                attribute = constant_attribute(operation)
+                inside = takewhile(lambda op: op.name != "func.func", ancestors(operation))
+                if attribute is not None and not attribute.is_splat and {op.name for op in inside} <= _BRANCHES:
+                    found.append((symbol, operation))
+    return found
+
+
+def _functions(module: ir.Module) -> dict[str, ir.Operation]:
+    return {symbol_of(op.operation): op.operation for op in module.body.operations if op.operation.name == "func.func"}
+
+
+def _calls(function: ir.Operation) -> list[ir.Operation]:
+    return [operation for operation in walk(function) if operation.name == "func.call"]
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def _called_otherwise(module: ir.Module) -> set[str]:
+    """Functions that something else than a call names, and what they call: their arguments are fixed."""
+    functions = _functions(module)
+    found = {
+        symbol
+        for operation in walk(module)
+        if operation.name not in ("func.call", "func.func")
+        for attribute in attributes_of(operation.attributes).values()
+        for symbol in re.findall(r"@([\w.$-]+)", str(attribute) if _may_name(attribute) else "")
+        if symbol in functions
+    }
+    todo = list(found)
+    while todo:
+        for call in _calls(functions[todo.pop()]):
+            if _callee(call) not in found:
+                found.add(_callee(call))
+                todo.append(_callee(call))
+    return found
+
+
+def _may_name(attribute: ir.Attribute) -> bool:
+    """Whether an attribute may hold symbols: printing the others may take long."""
+    return not isinstance(attribute, ir.DenseElementsAttr | ir.DenseResourceElementsAttr)
+
+
+def _call_with(call: ir.Operation, further: Sequence[ir.Value]) -> None:
+    made = ir.Operation.create(
+        "func.call",
+        results=[result.type for result in call.results],
+        operands=[*call.operands, *further],
+        attributes=attributes_of(call.attributes),
+        loc=call.location,
+        ip=ir.InsertionPoint(call),
+    )
+    for old, new in zip(call.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    call.erase()
+
+
+def _retype(function: ir.Operation) -> None:
+    """Makes a function's type that of its block, and its attributes as many as its arguments."""
+    block = function.regions[0].blocks[0]
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    inputs = [argument.type for argument in block.arguments]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, old.results))
+    if "arg_attrs" in function.attributes:
+        entries = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        entries += [ir.DictAttr.get({})] * (len(inputs) - len(entries))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries[: len(inputs)])
+
+
+def _reorder(function: ir.Operation, order: Sequence[int]) -> None:
+    """Puts a function's arguments into another order."""
+    if list(order) == list(range(len(order))):
+        return
+    block = function.regions[0].blocks[0]
+    old = list(block.arguments)
+    with function.context:
+        for place in order:
+            old[place].replace_all_uses_with(block.add_argument(old[place].type, ir.Location.unknown()))
+        for place in reversed(range(len(old))):
+            block.erase_argument(place)
+        _retype(function)
+
+
+def _digest(array: Array) -> bytes:
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return f"{array.dtype} {array.shape} ".encode() + hashlib.sha256(flat).digest()
+
+
+def _name(operation: ir.Operation, number: int) -> str:
+    """The name of a constant's variable; a number where it has none."""
+    named = re.fullmatch(r'loc\("([A-Za-z_]\w*)"\)', str(operation.location))
+    return named[1] if named else f"parameter_{number}"
+
+
+# ---- back into it -------------------------------------------------------------------------------------------------
+
+
+def put_in(module: ir.Module, arrays: Mapping[int, Array]) -> None:
+    """Makes constants of arguments of `@main`, in place.
+
+    Args:
+        module: it is changed.
+        arrays: values by the arguments' places.
+    """
+    signature = signatures.read(module)
+    main = main_function(module)
+    block = main.regions[0].blocks[0]
+    with module.context, ir.InsertionPoint.at_block_begin(block):
+        for place in sorted(arrays, reverse=True):
+            with ir.Location.name(signature.arguments[place].name):
+                block.arguments[place].replace_all_uses_with(constant(arrays[place]))
+            block.erase_argument(place)
+        _retype(main)
+    left = [argument for place, argument in enumerate(signature.arguments) if place not in arrays]
+    signatures.write(main, replace(signature, arguments=tuple(left)))

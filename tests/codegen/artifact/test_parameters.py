@@ -1,0 +1,279 @@
+"""Large constants in a file beside the module's: what comes back, where it lies in memory, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen.artifact import tensors
+from hlograph.errors import ArtifactError, ArtifactNotFoundError, OptionError
+
+LIMIT = 256
+
+
+def _weights(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(8, 5))
+
+
+def _program(weights: np.ndarray) -> hlograph.Program:
+    x = pt.matrix("x")
+    w = pt.as_tensor(weights, name="W")
+    y = pt.tanh(x @ w)
+    return hlograph.emit_stablehlo(([x], [y.sum(0), (y**2).sum()]), dims={"x": ("n", 8)})
+
+
+def _saved(folder: Path, weights: np.ndarray, **options) -> Path:
+    options = {"parameters": "w.safetensors", "parameter_limit": LIMIT, **options}
+    return _program(weights).save(folder / "model.mlir", **options)
+
+
+@pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
+def test_what_works_with_constants_works_with_parameters(suffix, tmp_path):
+    weights, x = _weights(), _weights(1)[:, :5].T.copy()
+    path = _program(weights).save(
+        tmp_path / f"model{suffix}", parameters="w.safetensors", parameter_limit=LIMIT, derivatives=1
+    )
+    program = hlograph.load(path)
+    (place,) = program.bindings
+    assert program.signature.arguments[place].parameter
+    y = np.tanh(x @ weights)
+    expected = y.sum(0), (y**2).sum()
+    fn = program.compile()
+    with jax.enable_x64(True):
+        roads = {
+            "call": fn(x),
+            "padded": program.compile(policy="padded")(x),
+            "numpy": program.compile(outputs="numpy")(x),
+            "jit": jax.jit(fn)(x),
+            "interpret": program.interpret(x),
+            "constants": hlograph.Program.parse(program.text).compile()(x),
+            "jax.export": program.to_jax_export().call(x),
+            "lower": fn.lower(x).compile()(x, *[value.get_value() for value in program.bindings.values()]),
+        }
+        for name, found in roads.items():
+            for got, wanted in zip(found, expected, strict=True):
+                np.testing.assert_allclose(got, wanted, rtol=1e-12, err_msg=name)
+        gradient = jax.grad(lambda x: fn(x)[1])(x)
+        np.testing.assert_allclose(gradient, (2 * y * (1 - y**2)) @ weights.T, rtol=1e-10)
+        np.testing.assert_allclose(
+            jax.vmap(fn)(np.stack([x, 2 * x]))[1], [expected[1], (np.tanh(2 * x @ weights) ** 2).sum()]
+        )
+
+
+def test_a_program_that_was_loaded_is_saved_again(tmp_path):
+    weights, x = _weights(), np.ones((3, 8))
+    program = hlograph.load(_saved(tmp_path, weights))
+    whole = hlograph.load(program.save(tmp_path / "whole.mlirbc"))
+    again = hlograph.load(program.save(tmp_path / "again.mlir", parameters=True))
+    assert not whole.bindings
+    assert (tmp_path / "again.safetensors").exists()
+    for found in (whole, again):
+        np.testing.assert_allclose(found.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
+
+
+DTYPES = [
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
+    "bfloat16", "float8_e4m3fn", "float8_e5m2",
+]  # fmt: skip
+
+
+def _typed(name: str) -> np.ndarray:
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    return (np.arange(301) % 7 - (0 if dtype.kind in "ub" else 3)).astype(dtype)
+
+
+def test_arrays_of_all_dtypes_come_back_in_place_and_aligned(tmp_path):
+    arrays = {name: _typed(name) for name in DTYPES}
+    arrays |= {name: _typed("float32").astype(name) * (1 + 2j) for name in ("complex64", "complex128")}
+    arrays |= {"empty": np.zeros((0, 3)), "number": np.array(3.5)}
+    path = tmp_path / "a.safetensors"
+    with path.open("wb") as stream:
+        tensors.contents(arrays).write(stream)
+    found = tensors.read(path)
+    found.check(path)
+    assert found.arrays.keys() == arrays.keys()
+    for name, array in arrays.items():
+        got = tensors.of_dtype(found.arrays[name], array.dtype)
+        assert got.dtype == array.dtype
+        assert got.shape == array.shape
+        assert got.tobytes() == array.tobytes()
+        assert not got.flags.writeable
+        assert not got.size or got.ctypes.data % 64 == 0
+        with pytest.raises(ValueError, match="read-only"):
+            got[...] = 0
+
+
+def test_the_library_of_the_format_reads_the_file(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy", reason="the format's own library is not installed")
+    weights = _weights()
+    _saved(tmp_path, weights)
+    found = safetensors.load_file(tmp_path / "w.safetensors")
+    (name,) = (name for name in found if "gap" not in name)
+    np.testing.assert_array_equal(found[name], weights)
+
+
+def test_constants_in_functions_and_branches_leave_and_those_in_loops_stay(tmp_path):
+    rows = np.arange(64, dtype=np.float32)
+    numbers = ", ".join(f"{x:e}" for x in rows)
+    text = f"""
+    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {{
+      %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+      %0 = stablehlo.add %x, %c : tensor<64xf32>
+      %1 = func.call @outer(%0) : (tensor<64xf32>) -> tensor<64xf32>
+      %2 = "stablehlo.case"(%p) ({{
+        %k = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+        %s = stablehlo.subtract %x, %k : tensor<64xf32>
+        stablehlo.return %s : tensor<64xf32>
+      }}, {{
+        stablehlo.return %x : tensor<64xf32>
+      }}) : (tensor<i32>) -> tensor<64xf32>
+      %3:2 = stablehlo.while(%i = %p, %v = %x) : tensor<i32>, tensor<64xf32> cond {{
+        %n = stablehlo.constant dense<2> : tensor<i32>
+        %t = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %t : tensor<i1>
+      }} do {{
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %l = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+        %w = stablehlo.add %v, %l : tensor<64xf32>
+        stablehlo.return %j, %w : tensor<i32>, tensor<64xf32>
+      }}
+      return %1, %2, %3#1 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+    }}
+    func.func private @outer(%x: tensor<64xf32>) -> tensor<64xf32> {{
+      %0 = func.call @inner(%x) : (tensor<64xf32>) -> tensor<64xf32>
+      %1 = func.call @inner(%0) : (tensor<64xf32>) -> tensor<64xf32>
+      return %1 : tensor<64xf32>
+    }}
+    func.func private @inner(%x: tensor<64xf32>) -> tensor<64xf32> {{
+      %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+      %d = stablehlo.constant dense<[{numbers.replace("e", "1e")}]> : tensor<64xf32>
+      %0 = stablehlo.add %x, %c : tensor<64xf32>
+      %1 = stablehlo.add %0, %d : tensor<64xf32>
+      return %1 : tensor<64xf32>
+    }}"""
+    before = hlograph.Program.parse(text)
+    path = before.save(tmp_path / "m.mlir", parameters=True, parameter_limit=LIMIT)
+    program = hlograph.load(path)
+    assert len(program.bindings) == 2
+    assert path.read_text().count('dense<"0x') + path.read_text().count("dense<[0") == 1
+    x = np.linspace(0, 1, 64, dtype=np.float32)
+    for step in (0, 1):
+        found = program.compile()(x, np.int32(step))
+        for got, wanted in zip(found, before.interpret(x, np.int32(step)), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_splats_and_small_constants_stay(tmp_path):
+    x = pt.vector("x")
+    program = hlograph.emit_stablehlo(([x], [x + np.ones(100), x * np.arange(100.0)]), dims={"x": (100,)})
+    loaded = hlograph.load(program.save(tmp_path / "m.mlir", parameters=True, parameter_limit=LIMIT))
+    assert len(loaded.bindings) == 1
+    small = hlograph.load(program.save(tmp_path / "n.mlir", parameters=True))
+    assert not small.bindings
+
+
+# ---- which files are refused --------------------------------------------------------------------------------------
+
+
+def _flipped(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def _other(path: Path) -> None:
+    with path.open("wb") as stream:
+        tensors.contents({"W": _weights(2)}).write(stream)
+
+
+def _fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGE = {
+    "missing": (lambda path: path.unlink(), "no such file"),
+    "empty": (lambda path: path.write_bytes(b""), "truncated"),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "truncated"),
+    "longer": (lambda path: path.write_bytes(path.read_bytes() + b"\0"), "bytes of arrays"),
+    "other values": (_other, "its header is another"),
+    "a flipped bit": (lambda path: _flipped(path, -5), "damaged"),
+    "a flipped bit in the header": (lambda path: _flipped(path, 30), "header|not a safetensors"),
+    "a long header": (lambda path: path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:]), "truncated"),
+    "text": (lambda path: path.write_text("hello, world"), "truncated"),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "cannot read|no regular file"),
+    "a pipe": (_fifo, "no regular file"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_file_that_is_not_the_one_is_refused(kind, tmp_path):
+    path = _saved(tmp_path, _weights())
+    change, words = DAMAGE[kind]
+    change(tmp_path / "w.safetensors")
+    with pytest.raises(ArtifactError, match=words) as raised:
+        hlograph.load(path)
+    assert isinstance(raised.value, ArtifactNotFoundError) == (kind == "missing")
+
+
+HEADERS = [
+    [],
+    {"W": 3},
+    {"W": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}},
+    {"W": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}},
+    {"W": {"dtype": "F32", "shape": [True], "data_offsets": [0, 4]}},
+    {"W": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}},
+    {"W": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}},
+    {"W": {"dtype": "F32", "shape": [1], "data_offsets": [-4, 4]}},
+    {"W": {"dtype": "F32", "shape": [1], "data_offsets": [0]}},
+    {"W": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}},
+    {"W": {"dtype": "F32", "shape": [1], "data_offsets": [0, 1 << 70]}},
+]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=str)
+def test_headers_that_lie_are_refused(header, tmp_path):
+    text = json.dumps(header).encode()
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
+    with pytest.raises(ArtifactError):
+        tensors.read(path)
+
+
+@pytest.mark.filterwarnings("ignore:.*was changed since")
+@pytest.mark.parametrize("name", ["../w.safetensors", "/w.safetensors", "a/w.safetensors", "..", "", "a\\\\b", "c:x"])
+def test_a_module_names_no_file_outside_its_folder(name, tmp_path):
+    path = _saved(tmp_path, _weights())
+    path.write_text(path.read_text().replace('"w.safetensors"', f'"{name}"'))
+    with pytest.raises(ArtifactError):
+        hlograph.load(path)
+
+
+def test_where_the_file_is_may_be_said_at_load(tmp_path):
+    weights = _weights()
+    path = _saved(tmp_path, weights)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "w.safetensors").rename(elsewhere / "v.safetensors")
+    program = hlograph.load(path, parameters=elsewhere / "v.safetensors")
+    np.testing.assert_allclose(program.compile()(np.ones((2, 8)))[0], 2 * np.tanh(weights.sum(0)), rtol=1e-12)
+    plain = _program(weights).save(tmp_path / "plain.mlir")
+    with pytest.raises(ArtifactError, match="has no parameters"):
+        hlograph.load(plain, parameters=elsewhere / "v.safetensors")
+
+
+@pytest.mark.filterwarnings("ignore:.*was changed since")
+@pytest.mark.parametrize("name", ["../w.safetensors", "w.npz", "a/b.safetensors", 3])
+def test_names_of_no_file_in_the_folder_are_refused_at_save(name, tmp_path):
+    with pytest.raises(OptionError, match="parameters="):
+        _saved(tmp_path, _weights(), parameters=name)
+    assert not list(tmp_path.iterdir())
