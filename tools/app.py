@@ -10,6 +10,7 @@ import click
 
 from .emit import emit
 from .explain import explain
+from .inspect import inspect
 from .opt import opt
 from .run import run
 from .settings import traceback_option
@@ -37,9 +38,10 @@ def app() -> None:
     \b
     hlograph emit model.py:loss --dims 'x=n,8' -o loss.mlir
     hlograph explain loss.mlir
+    hlograph inspect loss.mlir
     hlograph run loss.mlir --inputs data.npz --output results.npz
     """
 
 
-for command in (emit, run, opt, explain):
+for command in (emit, run, opt, explain, inspect):
     app.add_command(command)

@@ -12,7 +12,6 @@ so its digest tells another file at once; the arrays themselves are read, and co
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ArtifactError, OptionError
@@ -124,8 +123,8 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, 
         return
     if places != list(range(places[0], len(arguments))):
         raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
-    name, digest = _named(program, path)
-    file = path.with_name(name) if given is None else Path(given)
+    file, digest = named_file(program, path)
+    file = file if given is None else Path(given)
     found = tensors.read(file)
     if found.digest != digest:
         raise ArtifactError(f"{file} is not the file that {path} was saved with: its header is another")
@@ -143,8 +142,12 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, 
     program.bindings.update(values)
 
 
-def _named(program: Program, path: Path) -> Sequence[str]:
-    """The name and digest of the file that a module names."""
+def named_file(program: Program, path: Path) -> tuple[Path, str]:
+    """The file of parameters that a module names, beside its own, and the digest that it says of it.
+
+    Raises:
+        ArtifactError: it names no file of its folder.
+    """
     attributes = program._module.operation.attributes
     texts: list[str] = []
     if ATTRIBUTE in attributes:
@@ -154,4 +157,4 @@ def _named(program: Program, path: Path) -> Sequence[str]:
             texts = []
     if len(texts) != 2 or not is_name(texts[0]):
         raise ArtifactError(f"{path} has parameters, and {ATTRIBUTE} does not name a file in its folder: {texts}")
-    return texts
+    return path.with_name(texts[0]), texts[1]

@@ -50,7 +50,7 @@ def load(
             the one that it was saved with, truncated or damaged.
     """
     source = Path(path)
-    program = _read(_content(source), str(source), trusted, allow, level=3)
+    program = _read(content(source), str(source), trusted, allow, level=3)
     bind(program, source, parameters, trusted=trusted)
     return program
 
@@ -101,7 +101,7 @@ def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) 
     return program
 
 
-def _content(source: Path) -> bytes:
+def content(source: Path) -> bytes:
     """The bytes of a file or of a pipe."""
     try:
         with source.open("rb") as stream:

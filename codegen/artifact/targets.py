@@ -93,19 +93,6 @@ class Target:
     library_calls: bool = True
     text: bool = False
 
-    @property
-    def promise(self) -> str:
-        """Who can read the file, and for how long, as StableHLO promises it."""
-        if _order(self.version) < _order(_STABLE_SINCE):
-            return f"StableHLO {self.version} is older than {_STABLE_SINCE}: readers of today take it, none promises to"
-        released = _release_date(self.version)
-        if released is None:
-            return (
-                f"readers of StableHLO {self.version} and later take it, for {_BACKWARD_YEARS} years from its release"
-            )
-        until = released.replace(year=released.year + _BACKWARD_YEARS)
-        return f"readers of StableHLO {self.version} ({released}) and later take it, until {until} at least"
-
 
 @dataclass(frozen=True)
 class TargetCosts:
@@ -132,7 +119,18 @@ class TargetCosts:
             lines.append(f"  left out: {_counted(self.attributes)}")
         if not self.rewritten and not self.attributes:
             lines.append("  nothing rewritten, nothing left out")
-        return "\n".join([*lines, f"  {self.target.promise}"])
+        return "\n".join([*lines, f"  {promise(self.target.version)}"])
+
+
+def promise(version: str) -> str:
+    """Who can read bytecode of a StableHLO version, and for how long, as StableHLO promises it."""
+    if _order(version) < _order(_STABLE_SINCE):
+        return f"StableHLO {version} is older than {_STABLE_SINCE}: readers of today take it, none promises to"
+    released = _release_date(version)
+    if released is None:
+        return f"readers of StableHLO {version} and later take it, for {_BACKWARD_YEARS} years from its release"
+    until = released.replace(year=released.year + _BACKWARD_YEARS)
+    return f"readers of StableHLO {version} ({released}) and later take it, until {until} at least"
 
 
 def find_target(name: str) -> Target:

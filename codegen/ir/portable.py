@@ -42,7 +42,7 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
         try:
             return stablehlo.deserialize_portable_artifact(context, data)
         except (ValueError, RuntimeError) as error:
-            written = _producer(data)
+            written = producer(data)
             hint = f" (written for {written}; this jaxlib reads up to StableHLO {current_version()})" if written else ""
             reason = "; ".join(messages) or error
             raise ArtifactError(
@@ -53,7 +53,7 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
 
 def is_portable(data: bytes) -> bool:
     """Whether bytes are bytecode that `serialize_portable` wrote, and not MLIR's own."""
-    return data[:4] == b"ML\xefR" and (_producer(data) or "").startswith("StableHLO")
+    return data[:4] == b"ML\xefR" and (producer(data) or "").startswith("StableHLO")
 
 
 def _refused_op(messages: list[str], version: str) -> str:
@@ -62,7 +62,7 @@ def _refused_op(messages: list[str], version: str) -> str:
     return f"stablehlo.{found[1]} cannot be expressed in {version}; name a later version" if found else ""
 
 
-def _producer(data: bytes) -> str | None:
+def producer(data: bytes) -> str | None:
     """The producer string in MLIR bytecode's header, e.g. `StableHLO_v1.17.0`."""
     end = data.find(b"\0", 4, 80)
     text = data[5:end].decode("ascii", "replace") if end > 5 else ""

@@ -1,0 +1,203 @@
+"""What a file is and holds, without compiling or running it.
+
+In: a path. Out: plain data, ready for JSON. Decision to know: a file that `load` refuses is described too, as far as it
+can be read, with the reason; other kinds of files than modules have a function of their own in `KINDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArtifactError, HandEditWarning
+from ..ir import contents
+from ..ir.attributes import call_target
+from ..ir.portable import producer
+from ..ir.walk import walk
+from ..program import Program
+from ..signature import Argument, Result, Signature
+from . import digest, foreign, limits, parameters, pullbacks, reading, tensors
+from .parsing import parse
+from .targets import promise
+
+Facts = dict[str, Any]
+# How a file of another kind begins -> what describes it, given its path.
+KINDS: dict[bytes, Callable[[Path], Facts]] = {}
+_SHOWN_CONSTANTS = 5
+_STATES = {
+    digest.Origin.OURS: "matches: hlograph wrote exactly these bytes",
+    digest.Origin.EDITED: "differs: changed since hlograph wrote it",
+    digest.Origin.FOREIGN: "none: not written by hlograph",
+}
+# How the names of library calls begin -> JAX's name of the platform that has them.
+_PLATFORMS = {"lapack_": "cpu", "cu": "cuda", "hip": "rocm", "tpu_": "tpu", "Sharding": "any"}
+
+
+def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
+    """Describes a file.
+
+    Args:
+        path: a module in text or bytecode, or a file of a kind in `KINDS`.
+        trusted: as for `load`.
+
+    Raises:
+        ArtifactNotFoundError: no such file.
+        ArtifactError: it is nothing that can be read at all.
+    """
+    file = Path(path)
+    data = reading.content(file)
+    for magic, describe in KINDS.items():
+        if data.startswith(magic):
+            return {"file": str(file), "bytes": len(data), **describe(file)}
+    return {"file": str(file), "bytes": len(data), **_module(file, data, trusted)}
+
+
+def _module(file: Path, data: bytes, trusted: bool) -> Facts:
+    name = str(file)
+    facts = _envelope(data)
+    try:
+        origin = digest.origin(data, name)
+        facts["digest"] = _STATES[origin]
+        return {**facts, **_held(file, data, trusted or origin is digest.Origin.OURS), "load": _verdict(file, trusted)}
+    except ArtifactError as error:
+        return {**facts, "load": f"refused: {error}"}
+
+
+def _held(file: Path, data: bytes, trusted: bool) -> Facts:
+    """What is in the module.
+
+    Raises:
+        ArtifactError: it cannot be read.
+    """
+    name = str(file)
+    limits.check_size(len(data), name)
+    if not data.startswith(digest.MAGIC):
+        limits.check_text(data, name)
+    module = parse(data if trusted else foreign.parse(data, name), name)
+    digest.unmark(module)
+    held = pullbacks.detach(module, name, lambda text, inner: Program(parse(text.encode(), inner), filename=inner))
+    program = Program(module, filename=name)
+    return {**_program(program), **_parameters(program, file), **_pullback(program, held)}
+
+
+def _envelope(data: bytes) -> Facts:
+    """What the bytes say before they are parsed."""
+    written = producer(data) if data.startswith(digest.MAGIC) else None
+    facts: Facts = {"kind": "text", "stablehlo": None, "read by": "the jaxlib that wrote it; text has no version"}
+    if written is not None and written.startswith("StableHLO_v"):
+        version = written.removeprefix("StableHLO_v")
+        facts = {"kind": "portable bytecode", "stablehlo": version, "read by": promise(version)}
+    elif data.startswith(digest.MAGIC):
+        facts = {"kind": f"MLIR bytecode ({written or 'unknown writer'})", "stablehlo": None, "read by": "its writer"}
+    mark = digest.mark(data)
+    return {
+        **facts,
+        "format": None if mark is None else mark.format,
+        "written by": None if mark is None else mark.writer,
+    }
+
+
+def _verdict(file: Path, trusted: bool) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HandEditWarning)
+            reading.load(file, trusted=trusted)
+    except ArtifactError as error:
+        return f"refused: {error}"
+    return "accepted"
+
+
+# ---- what is in a program -----------------------------------------------------------------------------------------
+
+
+def _program(program: Program) -> Facts:
+    signature, module = program.signature, program._module
+    calls = Counter(target for target in map(call_target, walk(module)) if target)
+    found = program.constants()
+    return {
+        "name": program.name,
+        "arguments": [_tensor(argument, _role(argument)) for argument in signature.arguments],
+        "results": [_tensor(result, "size" if result.size else "") for result in signature.results],
+        "sizes": [{"name": name, "from": origin} for name, origin in _sizes(signature)],
+        "constraints": [{"constraint": str(each), "where": each.where} for each in signature.constraints],
+        "checks": [{"exception": each.exception, "message": each.message} for each in signature.checks],
+        "platforms": _platforms(calls),
+        "custom calls": dict(calls.most_common()),
+        "operations": dict(contents.op_counts(module).most_common()),
+        "constants": {"number": len(found), "bytes": sum(size for _, size, _ in found)},
+        "largest constants": [{"type": type_, "bytes": size} for type_, size, _ in found[:_SHOWN_CONSTANTS]],
+    }
+
+
+def _tensor(item: Argument | Result, role: str) -> Facts:
+    return {"name": item.name, "dtype": str(item.dtype), "dims": [str(dim) for dim in item.dims], "is": role}
+
+
+def _role(argument: Argument) -> str:
+    if argument.parameter:
+        return "parameter"
+    if argument.shared:
+        return "shared variable"
+    if argument.key:
+        return f"key ({argument.key})"
+    if argument.sparse:
+        return f"part of {argument.sparse[0]}"
+    return "size" if argument.size else ""
+
+
+def _sizes(signature: Signature) -> list[tuple[str, str]]:
+    found = []
+    for root in signature.roots:
+        place = "" if root.axis is None else f", axis {root.axis}"
+        place += "" if root.element is None else f", element {root.element}"
+        found.append((root.name, f"{root.kind} of {signature.arguments[root.argument].name}{place}"))
+    for count in signature.counts:
+        found.append((count.name, "data" if count.bound is None else f"data, at most {count.bound}"))
+    return found
+
+
+def _platforms(calls: Mapping[str, int]) -> list[str]:
+    """The platforms whose libraries a module calls; any where it calls none."""
+    known = {
+        next((platform for start, platform in _PLATFORMS.items() if name.startswith(start)), "unknown")
+        for name in calls
+        if not name.startswith(("hlograph.", "stablehlo.", "shape_assertion"))
+    }
+    return sorted(known - {"any"}) or ["any"]
+
+
+def _parameters(program: Program, file: Path) -> Facts:
+    named = [argument for argument in program.signature.arguments if argument.parameter]
+    if not named:
+        return {"parameters": None}
+    facts: Facts = {"number": len(named)}
+    try:
+        beside, wanted = parameters.named_file(program, file)
+        facts["file"] = beside.name
+        found = tensors.read(beside)
+        facts["bytes"] = sum(array.nbytes for array in found.arrays.values())
+        facts["state"] = "there" if found.digest == wanted else "another file"
+    except ArtifactError as error:
+        facts["state"] = str(error)
+    return {"parameters": facts}
+
+
+def _pullback(program: Program, held: Any) -> Facts:
+    if held is None:
+        return {"pullback": None}
+    signature = program.signature
+    return {
+        "pullback": {
+            "of": _names(signature.results, held.results),
+            "by": _names(signature.arguments, held.arguments),
+            "operations": sum(contents.op_counts(held.program._module).values()),
+        }
+    }
+
+
+def _names(items: Sequence[Argument | Result], places: Sequence[int]) -> list[str]:
+    return [items[place].name if 0 <= place < len(items) else str(place) for place in places]
