@@ -23,6 +23,8 @@ _WHERE = {
     "Context": ".codegen.emit",
     "Program": ".codegen.program",
     "load": ".codegen.artifact.reading",
+    "bundle": ".runtime.bundles.making",
+    "load_bundle": ".runtime.bundles.opening",
     "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
     "SparseParts": ".codegen.sparse_parts",
@@ -54,6 +56,7 @@ __all__ = [
     "Stats",
     "__version__",
     "builder",
+    "bundle",
     "deserialize_and_load",
     "emit_stablehlo",
     "errors",
@@ -61,6 +64,7 @@ __all__ = [
     "function",
     "jit",
     "load",
+    "load_bundle",
     "lowers",
     "lowers_with_jax",
     "passes",
@@ -79,6 +83,8 @@ if TYPE_CHECKING:
     from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
     from .dialects.tensor.jax_ops import lowers_with_jax
+    from .runtime.bundles.making import bundle
+    from .runtime.bundles.opening import load_bundle
     from .runtime.executables.policy import Bucket
     from .runtime.executables.stats import Stats
     from .runtime.function import Function

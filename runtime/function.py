@@ -25,7 +25,7 @@ from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeErro
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
-from ..codegen.signature import CheckSpec
+from ..codegen.signature import CheckSpec, Signature
 from ..codegen.sparse_parts import grouped, joined, split
 from .c_function import CFunction, FormName
 from .calls import short
@@ -53,6 +53,7 @@ from .executables.padding import Adapter
 from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_refusal
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
+from .executables.stored import Shelf, StoredExecutable
 from .host import is_from_python
 from .lowered.ahead import AheadFunction, all_sizes, known_sizes
 from .lowered.stages import Lowered
@@ -73,15 +74,16 @@ class Function:
         changed: gives who is to be told that what runs calls has changed (a `weakref.WeakMethod`), or None.
         derived: its derivatives and batched versions, made when JAX asks for them.
         needs_x64: whether an argument or a result is 64 bits wide.
+        shelf: executables that were compiled before, see `hlograph.load_bundle`.
     """
 
-    def __init__(self, program: Program, options: CompileOptions | None = None) -> None:
+    def __init__(self, program: Program, options: CompileOptions | None = None, shelf: Shelf | None = None) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
         held = object.__new__(Function)
         # A dictionary of no object's own: Python's collector counts what lies in an object itself twice.
         held.__dict__ = self.__dict__ = {}
-        held._set_up(program, options or CompileOptions.of())
+        held._set_up(program, options or CompileOptions.of(), shelf or Shelf())
         if not held._adapts:
             # One Python function less in every call: this one's class calls what was written for it.
             self.__class__ = type("Function", (Function,), {"__call__": held._written, "__doc__": Function.__doc__})
@@ -98,8 +100,8 @@ class Function:
     def __deepcopy__(self, memo: Any) -> Function:
         return self
 
-    def _set_up(self, program: Program, options: CompileOptions) -> None:
-        self.program, self.options = program, options
+    def _set_up(self, program: Program, options: CompileOptions, shelf: Shelf) -> None:
+        self.program, self.options, self.shelf = program, options, shelf
         self.device = find_device(options.device)
         self.__name__ = self.__qualname__ = program.name
         self.__doc__ = f"Compiled StableHLO program {program.name}: {program.signature}"
@@ -368,9 +370,10 @@ class Function:
             return adapter.checks, outputs
 
     def _planned(self, sizes: Mapping[str, int], *, exact: bool) -> Plan:
-        """How sizes are met."""
+        """How sizes are met: exactly, where there is an executable for them that was kept."""
+        kept = not self._signature.has_data_sizes and self.shelf.serves(sizes)
         try:
-            return self._policies.plan(sizes, exact=exact)
+            return self._policies.plan(sizes, exact=exact or kept)
         except PolicyError as error:
             raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
 
@@ -414,7 +417,10 @@ class Function:
         return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
 
     def _new(self, sizes: Plan) -> Executable:
-        return Executable(sizes, self._account, self.options.cpu, self._runs_on, self.options.numpy)
+        stored, options = self.shelf.find(sizes), self.options
+        if stored is None:
+            return Executable(sizes, self._account, options.cpu, self._runs_on, options.numpy)
+        return StoredExecutable(stored, sizes, self._account, options.cpu, self._runs_on, options.numpy)
 
     def _run_first(self, executable: Executable, run: Callable[..., Any], args: Sequence[Any]) -> Any:
         """A call that may compile; leaves nothing half-built behind."""
@@ -498,7 +504,7 @@ class Function:
         while True:
             plan = self._planned(sizes, exact=False)
             if self._is_exact(plan):
-                executable = self._cache.exact(key, number, partial(self._new, plan))
+                executable = self._cache.exact(key, number, partial(self._new, Plan(sizes, {})))
                 self._prepare_exact(executable, sizes)
                 return executable
             try:
@@ -560,6 +566,8 @@ class Function:
             retries=account.retries.value,
             unproven=unproven_note(),
             trials=account.trials.value,
+            loaded=account.loaded.value,
+            bundle=self.shelf.lines(),
         )
 
     def clear_cache(self) -> None:
@@ -580,9 +588,9 @@ def _is_known(x: Any) -> bool:
     return not isinstance(x, jax.core.Tracer)
 
 
-def _padded_check(prepared: PreparedProgram) -> Check:
+def _padded_check(signature: Signature) -> Check:
     """What a padded executable is traced with must have the bounds' shapes."""
-    arguments = prepared.program.signature.arguments
+    arguments = signature.arguments
 
     def check(arrays: Sequence[Any]) -> None:
         for argument, shape in zip(arguments, shapes_of(arguments, arrays), strict=True):

@@ -33,6 +33,8 @@ class CpuOptions:
         forms: other forms of ops (the pass `cpu_forms`).
         math: vectorised logarithms and gamma functions (the pass `cpu_math`).
         regions: kernels of many ops (the pass `cpu_regions`).
+        blas: functions of ours in place of XLA's calls of libraries, where a self-test has passed on this machine; off
+            in executables for other machines.
         pack: one flat array for small results, where NumPy arrays come back.
         vector_width: bits of a vector in kernels of many ops.
         backend_level: LLVM's optimization level for them; None for the plan's choice.
@@ -49,6 +51,7 @@ class CpuOptions:
     forms: bool = True
     math: bool = True
     regions: bool = True
+    blas: bool = True
     pack: bool = True
     vector_width: int = 512
     backend_level: int | None = None

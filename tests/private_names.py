@@ -107,6 +107,16 @@ def _names() -> Iterator[Name]:
         ("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER, _takes("asynchronous")
     )
     yield Name(("jaxlib.xla_client:_xla.collect_garbage",), f"{compat} collect_garbage", _SHORT)
+    stored = "executables of bundles are compiled in place of loaded"
+    yield Name(
+        ("jax._src.interpreters.pxla:global_aval_to_result_handler",),
+        f"{compat} loaded_execution",
+        stored,
+        _takes("aval", "out_sharding", "committed"),
+    )
+    yield Name(("jaxlib.xla_client:Client.deserialize_executable",), f"{compat} loaded_executable", stored)
+    yield Name(("jaxlib.xla_client:DeviceList",), f"{compat} loaded_executable", stored)
+    yield Name(("jaxlib.xla_client:_xla.get_topology_for_devices",), f"{compat} processor", stored)
     yield Name(
         ("jax._src.util:weakref_cache_key_types",),
         f"{compat} keep_weakly",

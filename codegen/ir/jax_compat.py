@@ -6,12 +6,17 @@ import ctypes
 import functools
 import importlib
 import inspect
+import platform
+import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from . import scipy_parts
 
 # The jaxlib releases that tests have run with, of some the smoke test alone. What lies below JAX's public API is used
 # with these only.
@@ -304,10 +309,10 @@ def _jaxlib(name: str) -> Any:
 def initialize_lapack() -> None:
     """Loads the LAPACK functions behind `lapack_*_ffi` calls.
 
-    JAX does this where it lowers such a call itself; a module that comes with one ends the process without it. It
-    imports SciPy's linear algebra: 0.2 to 0.3 s, once.
+    JAX does this where it lowers such a call itself; a module that comes with one ends the process without it.
     """
-    _jaxlib("lapack")._lapack.initialize()
+    with scipy_parts.tables():  # which it imports
+        _jaxlib("lapack")._lapack.initialize()
 
 
 @functools.cache
@@ -416,6 +421,74 @@ def _has_direct_execution() -> bool:
     except (AttributeError, TypeError):
         return False
     return [np.asarray(output).tolist() for output in outputs] == [[-3.0] * 3, [10.0] * 3]
+
+
+def serialized_executable(executable: Any) -> bytes:
+    """What an executable consists of: machine code, and what it takes and returns. One with a sort must not have run.
+
+    Raises:
+        jax.errors.JaxRuntimeError: the runtime does not serialize it.
+    """
+    if hasattr(executable, "serialize"):
+        return bytes(executable.serialize())
+    return bytes(executable.client.serialize_executable(executable))  # up to jaxlib 0.8
+
+
+def loaded_executable(data: bytes, device: Any) -> Any:
+    """What `serialized_executable` gave, loaded on one device. It is machine code: the caller vouches for it.
+
+    Raises:
+        jax.errors.JaxRuntimeError: the runtime refuses it.
+    """
+    load = device.client.deserialize_executable
+    devices: Any = _jaxlib("xla_client").DeviceList((device,))
+    return load(data, devices, None)
+
+
+def loaded_execution(
+    executable: Any, arguments: int, types: Sequence[tuple[tuple[int, ...], Any]], device: Any
+) -> Execution | None:
+    """The call of a loaded executable; None where this JAX offers none.
+
+    Args:
+        executable: see `loaded_executable`.
+        arguments: how many it has.
+        types: shape and dtype of each result.
+        device: its.
+    """
+    import jax
+    from jax._src.interpreters import pxla
+
+    try:
+        execute, collect = executable.execute_sharded, collect_garbage()
+        make = pxla.global_aval_to_result_handler
+    except AttributeError:
+        return None
+    sharding: Any = jax.sharding.SingleDeviceSharding(device)
+    handlers = [make(jax.core.ShapedArray(shape, dtype), sharding, True) for shape, dtype in types]
+    return Execution(execute, handlers, tuple(range(arguments)), collect)
+
+
+def processor(device: Any) -> str:
+    """What a device is, as XLA's compiler sees it: for a CPU its name and the instructions that it has.
+
+    Returns:
+        The texts in the description that JAX has of the device; of a CPU without one, what the system says.
+    """
+    topology = getattr(_jaxlib("xla_client")._xla, "get_topology_for_devices", None)
+    try:
+        data = b"" if topology is None else bytes(topology([device]).serialize())
+    except (RuntimeError, ValueError, TypeError, AttributeError):
+        data = b""
+    found = b" ".join(re.findall(rb"[ -~]{3,}", data)).decode()
+    if device.platform != "cpu" or "+" in found:
+        return found
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    told = [line for line in dict.fromkeys(lines) if line.startswith(("model name", "flags", "Features", "CPU part"))]
+    return " ".join([found, platform.machine(), platform.processor(), *told]).strip()
 
 
 class ShortCalls(NamedTuple):

@@ -38,6 +38,7 @@ import numpy as np
 
 from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
 from ..direct.call import DirectCall
+from ..executables.loaded import LoadedExecutable
 from ..executables.sync_client import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, sharer
 from .writer import not_a_scalar, not_an_array, write
@@ -110,7 +111,7 @@ def numpy_call(
     and share no element with one another, with an argument, or with those of another call.
 
     Args:
-        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone.
+        compiled: a `jax.stages.Compiled` of positional arguments, or a `LoadedExecutable`, on `device` alone.
         arguments: of the function made, which are the executable's.
         results: of the function made.
         device: a CPU; calls on that of `sync_client` need no other thread.
@@ -164,7 +165,10 @@ class _Writer:
             raise ValueError("a direct call has NumPy arrays only")
         large = [i for i, a in enumerate(arguments) if a.numpy and a.nbytes > STAGED]
         self.large = [] if direct_call is not None else large
-        self.direct = None if self.large or direct_call is not None else direct_execution(compiled)
+        self.direct = None
+        if not self.large and direct_call is None:
+            loaded = isinstance(compiled, LoadedExecutable)
+            self.direct = compiled.execution if loaded else direct_execution(compiled)
         kept = range(len(self.operands)) if self.direct is None else self.direct.kept
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}

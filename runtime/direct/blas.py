@@ -12,6 +12,7 @@ from functools import cache
 
 import jax
 
+from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
 from .native_code import FOLDER
@@ -57,9 +58,8 @@ def load(vectors: int) -> ObjectCode:
         DirectCallRefused: as `address` does.
     """
     try:
-        from scipy.linalg import cython_blas, cython_lapack
-
-        known = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
+        with scipy_parts.tables() as (blas, lapack):
+            known = {**blas.__pyx_capi__, **lapack.__pyx_capi__}
         given = {f"hlograph_{name}": capsule_address(known[name]) for name in _FUNCTIONS}
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None

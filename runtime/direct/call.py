@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
-from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib
+from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib, serialized_executable
 from ..calls.writer import write
 from .comparison import TRIALS, compare
 from .executable import CpuExecutable, DirectCallRefused, Value
@@ -137,20 +137,10 @@ def serialized(compiled: Compiled, *, unproven: bool = False) -> bytes:
     executable = compiled.runtime_executable()
     if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
         raise DirectCallRefused("the executable is not for one CPU device")
-    return _serialized(executable)
-
-
-def _serialized(executable: Any) -> bytes:
-    """PJRT's own serialization; up to jaxlib 0.8 the client makes it."""
-    made: bytes
     try:
-        if hasattr(executable, "serialize"):
-            made = executable.serialize()
-        else:
-            made = executable.client.serialize_executable(executable)
+        return serialized_executable(executable)
     except jax.errors.JaxRuntimeError as error:  # one with a sort, once it has run
         raise DirectCallRefused(f"PJRT does not serialize the executable: {error}") from None
-    return bytes(made)
 
 
 # --- The call

@@ -198,7 +198,7 @@ class CpuPlanner:
                     steps.run("cse")  # a reciprocal for each quotient, and so on
             direct = self._direct(steps, notes)
             # Not before the self-test has passed: PJRT runs the same code of ours.
-            by_blas = direct and verdict.known() is not None
+            by_blas = options.blas and direct and verdict.known() is not None
             by_blas &= bool(options.direct) or not _threads_help(cpu_regions.Work.of(steps.module))
             if by_blas:
                 _by_blas(steps, notes, "cpu_factors", cpu_factors.OPS)

@@ -21,7 +21,8 @@ import numpy as np
 from ...codegen import forks
 from ...codegen.errors import CompileError, PassError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
-from ...codegen.signature import CheckSpec
+from ...codegen.passes.pack_results import PackedResult
+from ...codegen.signature import CheckSpec, Signature
 from .. import host
 from ..calls.from_numpy import Due, Place, alone, numpy_call
 from ..direct.call import DirectCall
@@ -67,6 +68,7 @@ class Account:
 
     Attributes:
         compiles, retries, trials: number of compilations, of plans that were dropped, and of trials that are over.
+        loaded: number of executables that were loaded in place of compiled.
         compile_seconds: time of first calls.
         changed: called when what serves an executable's calls is another function than before.
     """
@@ -75,6 +77,7 @@ class Account:
     compiles: Counter = field(default_factory=Counter)
     retries: Counter = field(default_factory=Counter)
     trials: Counter = field(default_factory=Counter)
+    loaded: Counter = field(default_factory=Counter)
     compile_seconds: float = 0.0
 
 
@@ -89,9 +92,12 @@ class Executable:
         numpy: for NumPy arrays; None for JAX's.
 
     Attributes:
-        prepared: the program; None until `prepare`.
+        prepared: the program; not there until `prepare`.
+        signature: its signature; likewise.
+        name: the program's; likewise.
         checks: those that the caller reads from the last result, which may be None: they have passed.
-        plan: how it is compiled and run on CPU; None until `prepare`.
+        plan: how it is compiled and run on CPU; not there until `prepare`.
+        notes: a line on each decision, those of the plan and what came after.
         call: serves a call with arguments of the right shapes.
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
             to be.
@@ -103,7 +109,10 @@ class Executable:
     """
 
     prepared: PreparedProgram
+    signature: Signature
+    name: str
     plan: CpuPlan
+    notes: tuple[str, ...] = ()
 
     def __init__(self, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None) -> None:
         self.sizes = sizes
@@ -124,13 +133,13 @@ class Executable:
         self._compiled: Callable[..., Any] | None = None
         self._direct: DirectWay | None = None
 
-    def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[PreparedProgram], Check]) -> None:
+    def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
         """Makes the program and the plan, unless another thread has.
 
         Args:
             make: makes the program.
-            check: makes what is called with arrays, or what JAX traces with, before they are used; that raises what is
-                wrong with them.
+            check: makes of its signature what is called with arrays, or what JAX traces with, before they are used;
+                that raises what is wrong with them.
         """
         with self._lock:
             if self._prepared:
@@ -138,15 +147,17 @@ class Executable:
             forks.refuse_forked(f"an executable for {self.sizes} cannot be compiled or run")
             start = time.perf_counter()
             prepared = make()
-            self._take(prepared, check(prepared))
+            self._take(prepared, check(prepared.program.signature))
             self.account.compile_seconds += time.perf_counter() - start
 
     def _take(self, prepared: PreparedProgram, check: Check) -> None:
         self.prepared, self.checks, self._check = prepared, prepared.checks, check
+        self.signature, self.name = prepared.program.signature, prepared.program.name
         alone = frozenset() if self._numpy is None else self._numpy.results
         numpy = self._numpy is not None
         try:
             self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
+            self.notes = self.plan.notes
         except PassError as error:
             self._drop_plan((f"a pass failed, compiled as it is: {error}",))
         self._prepared = True
@@ -160,9 +171,8 @@ class Executable:
 
     def stats(self, policy: str) -> ExecutableStats:
         """What is to be said of it."""
-        notes = self.plan.notes if self._prepared else ()
         share = 1 - self.live / self.calls if self.calls and self.sizes.bounds else 0.0
-        return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, notes)
+        return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, self.notes)
 
     # ---- the first call ---------------------------------------------------------------------------------------------
 
@@ -179,8 +189,7 @@ class Executable:
             try:
                 outputs = (self._compiled or self.compile_and_call)(*args)
             except jax.errors.JaxRuntimeError as error:
-                name = self.prepared.program.name
-                raise CompileError(f"compiling or first running {name} failed: {error}") from None
+                raise CompileError(f"compiling or first running {self.name} failed: {error}") from None
             if not self.ready:
                 self.account.compile_seconds += time.perf_counter() - start
                 self.ready = self._compiled is not None
@@ -199,7 +208,7 @@ class Executable:
             try:
                 run = self._outside(lambda: self._compile(args))
             except jax.errors.JaxRuntimeError as error:
-                raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
+                raise CompileError(f"compiling {self.name} failed: {error}") from None
             if not self.ready:
                 self.account.compile_seconds += time.perf_counter() - start
                 self.call, self.ready = run, True
@@ -224,7 +233,7 @@ class Executable:
         except jax.errors.JaxRuntimeError:
             if not self.plan.planned:
                 raise
-            self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
+            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
             self._compiled = None
             outputs = self._outside(lambda: self._compile(args)(*args))
         assert self._compiled is not None
@@ -250,7 +259,7 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
-        arguments = self.prepared.program.signature.arguments
+        arguments = self.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         insists = self._numpy is not None and self._options.direct and not self._calls_host
         given: Sequence[Any] = [np.zeros(spec.shape, spec.dtype) for spec in specs] if insists else specs
@@ -262,7 +271,7 @@ class Executable:
             try:
                 self._outside(lambda: self._compile_for(given))
             except jax.errors.JaxRuntimeError as error:
-                raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
+                raise CompileError(f"compiling {self.name} failed: {error}") from None
             self._settle(time.perf_counter() - start)
             self.account.compile_seconds += time.perf_counter() - start
             self.ready = True
@@ -277,14 +286,14 @@ class Executable:
         except jax.errors.JaxRuntimeError:
             if not self.plan.planned:
                 raise
-            self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
+            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
             self._compiled = None
             self._compile_for(args)
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         self.account.retries.increment()
         self._direct = None
-        self.plan = cpu_plan.plain(self.prepared, self._device, notes)
+        self.plan, self.notes = cpu_plan.plain(self.prepared, self._device, notes), notes
 
     def _inline(self, args: Sequence[Any]) -> Any:
         """A call of tracers, as a part of what is traced."""
@@ -294,7 +303,7 @@ class Executable:
         return outputs[0] if len(outputs) == 1 and not self.checks else tuple(outputs)
 
     def _converted(self, arrays: Sequence[Any]) -> list[Any]:
-        arguments = self.prepared.program.signature.arguments
+        arguments = self.signature.arguments
         return [jax.lax.convert_element_type(x, a.dtype) for x, a in zip(arrays, arguments, strict=True)]
 
     @staticmethod
@@ -315,8 +324,8 @@ class Executable:
     def _start_trial(self, compile_seconds: float) -> None:
         """From now on a trial takes the calls. No call goes past it, as those of `jitted` might."""
         ways, jitted, x64 = Ways(self.call, self.call_unchecked), self.jitted, x64_flag().value
-        notes = self.plan.notes
-        self.plan = replace(self.plan, notes=(*notes, "to be tried beside a plain compile"))
+        notes = self.notes
+        self.notes = (*notes, "to be tried beside a plain compile")
         options = replace(self._options, forms=False, math=False, regions=False, trial=False, direct=False)
         plain = Executable(self.sizes, self.account, options, self._device, self._numpy)
 
@@ -333,7 +342,7 @@ class Executable:
                 self.call, self.call_unchecked, self.jitted = plain.call, plain.call_unchecked, plain.jitted
             else:
                 (self.call, self.call_unchecked), self.jitted = ways, jitted
-            self.plan = replace(self.plan, notes=(*notes, note))
+            self.notes = (*notes, note)
             self.account.trials.increment()
             self.account.changed()
 
@@ -357,10 +366,10 @@ class Executable:
         self.call_unchecked = self.jitted = jitted
         return jitted
 
-    def _jit(self) -> Any:
+    def _jit(self, *, keep_unused: bool = False) -> Any:
         """The program in a `jax.jit`, with its plan."""
-        plan, name = self.plan, self.prepared.program.name
-        forks.refuse_forked(f"{name} cannot be compiled for {self.sizes}")
+        plan = self.plan
+        forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
         if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
             initialize_lapack()
         callee = callee_of(plan)
@@ -374,28 +383,31 @@ class Executable:
             outputs = call(callee, self._converted(arrays))
             return outputs[0] if alone else tuple(outputs)
 
-        traced.__name__ = traced.__qualname__ = name
+        traced.__name__ = traced.__qualname__ = self.name
         sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
         placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
         options = None if plan.options is None else dict(plan.options)
-        return jax.jit(traced, compiler_options=options, **placed)
+        return jax.jit(traced, compiler_options=options, keep_unused=keep_unused, **placed)
 
-    def ahead(self) -> Any:
+    def ahead(self, *, keep_unused: bool = False) -> Any:
         """A `jax.stages.Compiled` of it, for callers who run it in their own way.
+
+        Args:
+            keep_unused: whether it has all arguments, also those that no result needs.
 
         Raises:
             CompileError: XLA refuses the program.
         """
-        arguments = self.prepared.program.signature.arguments
+        arguments = self.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         with enable_x64(True):
             try:
-                return self._outside(lambda: self._jit().lower(*specs).compile())
+                return self._outside(lambda: self._jit(keep_unused=keep_unused).lower(*specs).compile())
             except jax.errors.JaxRuntimeError as error:
                 if not self.plan.planned:
-                    raise CompileError(f"compiling {self.prepared.program.name} failed: {error}") from None
-                self._drop_plan((*self.plan.notes, "XLA refused the plan: compiled as it is"))
-                return self.ahead()
+                    raise CompileError(f"compiling {self.name} failed: {error}") from None
+                self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
+                return self.ahead(keep_unused=keep_unused)
 
     def _calling_host(self, jitted: Any, args: Sequence[Any]) -> Callable[..., Any]:
         """For a program that calls Python functions: compiled now, as the call that comes next may come back here.
@@ -426,16 +438,36 @@ class Executable:
             return self._by_jax(self._calling_host(jitted, args), numpy)
         if platform_of(self._device) != "cpu" or debugged.jax_debug_nans or debugged.jax_debug_infs:
             return self._by_jax(jitted, numpy)
-        arguments = self.prepared.program.signature.arguments
+        arguments = self.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         compiled = jitted.lower(*specs).compile()
-        results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(self._places(compiled))]
+        given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
+        taken = self._with_direct(compiled, given, results, ways, args) or ways()
+        self.call_unchecked = taken.trusting
+        return taken.run
+
+    def _numpy_ways(
+        self, compiled: Any, numpy: Numpy, packed: Sequence[PackedResult] | None
+    ) -> tuple[list[Place], list[Place], Callable[..., Ways]]:
+        """What makes the functions that take calls.
+
+        Args:
+            compiled: what they run.
+            numpy: which arrays are NumPy's.
+            packed: where the results are in what it returns; None where each is an array of its own.
+
+        Returns:
+            The places of arguments and results, and what makes functions of a `DirectCall` and a `Due`, or without.
+        """
+        arguments = self.signature.arguments
+        found = _places(jax.tree.leaves(compiled.out_info), packed)
+        results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(found)]
         # A live size is an array on the device already.
         given = [
             replace(place, numpy=not a.size and i not in numpy.arguments)
-            for i, (place, a) in enumerate(zip(alone(specs), arguments, strict=True))
+            for i, (place, a) in enumerate(zip(alone(jax.tree.leaves(compiled.args_info)), arguments, strict=True))
         ]
-        single = len(results) == 1 and not self.checks
+        single, flags = len(results) == 1 and not self.checks, bool(self.checks)
         device = self._device if self._device is not None else default_device()
 
         def ways(direct: DirectCall | None = None, due: Due | None = None) -> Ways:
@@ -454,23 +486,12 @@ class Executable:
                         arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
                 return unchecked(*arrays)
 
-            written = partial(
-                numpy_call,
-                compiled,
-                given,
-                results,
-                device,
-                single=single,
-                flags=bool(self.prepared.checks),
-                direct_call=direct,
-                due=due,
-            )
+            written = partial(numpy_call, compiled, given, results, device)
+            written = partial(written, single=single, flags=flags, direct_call=direct, due=due)
             unchecked = written(otherwise=None)
             return Ways(convert if numpy.arguments else written(otherwise=convert), unchecked)
 
-        taken = self._with_direct(compiled, given, results, ways, args) or ways()
-        self.call_unchecked = taken.trusting
-        return taken.run
+        return given, results, ways
 
     # ---- the direct way ---------------------------------------------------------------------------------------------
 
@@ -481,16 +502,16 @@ class Executable:
         if not self.plan.direct:
             return None
         if not all(place.numpy for place in (*given, *results)):
-            self.plan = replace(self.plan, notes=(*self.plan.notes, "no direct call: some arrays are JAX's"))
+            self.notes = (*self.notes, "no direct call: some arrays are JAX's")
             return None
-        name, size = self.prepared.program.name, len(self.plan.prepared.bytecode("cpu"))
-        self._direct = DirectWay(name, compiled, given, write, self._options, size)
+        size = len(self.plan.prepared.bytecode("cpu"))
+        self._direct = DirectWay(self.name, compiled, given, write, self._options, size)
         if not self._options.direct:
             return self._direct.pjrt
-        notes = self.plan.notes
+        notes = self.notes
 
         def keep(ways: Ways, note: str) -> None:
-            self.plan = replace(self.plan, notes=(*notes, note))
+            self.notes = (*notes, note)
             if self.ready:
                 self._install(ways)
 
@@ -499,10 +520,10 @@ class Executable:
 
     def _go_direct(self, way: DirectWay, compile_seconds: float) -> None:
         """From now on calls may come to take the direct way; where it is refused, another plan may be tried."""
-        notes = self.plan.notes
+        notes = self.notes
 
         def keep(ways: Ways, note: str) -> None:
-            self.plan = replace(self.plan, notes=(*notes, note))
+            self.notes = (*notes, note)
             self._install(ways)
             if way.refused and self.plan.unsure and self._options.trial:
                 self._start_trial(compile_seconds)
@@ -513,13 +534,6 @@ class Executable:
         self.call, self.call_unchecked = ways
         if self.ready:  # nobody knows it before
             self.account.changed()
-
-    def _places(self, compiled: Any) -> list[Place]:
-        """Where the results are in what an executable returns."""
-        outputs = jax.tree.leaves(compiled.out_info)
-        if self.plan.places is None:
-            return alone(outputs)
-        return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in self.plan.places]
 
     def _by_jax(self, jitted: Any, numpy: Numpy) -> Callable[..., Any]:
         """The same by JAX's own conversions: on other devices, where JAX is to look at every result or calls Python."""
@@ -533,3 +547,10 @@ class Executable:
 
         self.call_unchecked = by_jax
         return by_jax
+
+
+def _places(outputs: Sequence[Any], packed: Sequence[PackedResult] | None) -> list[Place]:
+    """Where the results are in what an executable returns."""
+    if packed is None:
+        return alone(outputs)
+    return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]

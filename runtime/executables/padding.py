@@ -54,7 +54,7 @@ class Adapter:
         device: Any,
         second_stage: Callable[[str, int], Adapter],
     ) -> None:
-        padded = executable.prepared.program.signature
+        padded = executable.signature
         self.executable = executable
         self.checks: tuple[CheckSpec, ...] = signature.checks
         self.used = 0

@@ -46,6 +46,8 @@ class Stats:
         retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
         unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
         trials: executables for which plan and plain compile were timed, and the better one was kept.
+        loaded: executables that were loaded from a bundle in place of compiled.
+        bundle: of a function from a bundle, a line for each executable in it: what became of it, and why.
     """
 
     calls: int = 0
@@ -58,6 +60,8 @@ class Stats:
     retries: int = 0
     unproven: str = ""
     trials: int = 0
+    loaded: int = 0
+    bundle: tuple[str, ...] = ()
 
     @property
     def padding_share(self) -> float:
@@ -79,6 +83,8 @@ class Stats:
             retries=sum(part.retries for part in parts),
             unproven=next((part.unproven for part in parts if part.unproven), ""),
             trials=sum(part.trials for part in parts),
+            loaded=sum(part.loaded for part in parts),
+            bundle=tuple(line for part in parts for line in part.bundle),
         )
 
 

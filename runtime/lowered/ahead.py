@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import jax
-from jax.experimental import serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from ...codegen import dims as dimension
@@ -45,6 +44,8 @@ def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.
     It is JAX's function of this name, which takes the same arguments, and loads the LAPACK functions first: called
     without them, an executable for CPU with a decomposition in it ends a fresh process (a segmentation fault).
     """
+    from jax.experimental import serialize_executable  # brings a pickler, which nothing else needs
+
     initialize_lapack()
     return serialize_executable.deserialize_and_load(serialized, *trees, **options)
 

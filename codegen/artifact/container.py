@@ -1,0 +1,185 @@
+"""Several parts in one file: an uncompressed zip, whose parts can be mapped into memory.
+
+In: names and bytes; or a path. Out: the file; or a `Container`, which gives each part's bytes and its place. Decision
+to know: a part is what the file says and no more: nothing is compressed, so no part is larger than the file, and no two
+share bytes. Names are plain, so that unpacking with another program writes nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import ArtifactError, ArtifactNotFoundError
+from .files import write_atomically
+
+ALIGNMENT = 64  # bytes: XLA's client for CPU takes arrays that lie so without a copy
+PARTS = 4096  # of one file
+MAGIC = b"PK\x03\x04"
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}){0,3}")
+_HEADER = struct.Struct("<4s5H3I2H")  # of a part: its last two numbers are the lengths of the name and of what follows
+_PADDING = 0xD935  # of the kinds of extra fields, the one that Android's tools pad with
+_WHEN = (1980, 1, 1, 0, 0, 0)
+_WRITTEN = (OSError, zipfile.LargeZipFile)
+_READ = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, struct.error, UnicodeError)
+
+
+def write(path: str | os.PathLike[str], parts: Mapping[str, bytes | memoryview]) -> Path:
+    """Writes a file of parts, whole or not at all.
+
+    Args:
+        path: the file.
+        parts: by name, in the order in which they are to lie in the file; each begins at a multiple of `ALIGNMENT`.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+    """
+    target = Path(path)
+    try:
+        with write_atomically(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+            for name, data in parts.items():
+                assert _NAME.fullmatch(name), name
+                _add(archive, stream, name, data)
+    except _WRITTEN as error:
+        raise ArtifactError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from None
+    return target
+
+
+def _add(archive: zipfile.ZipFile, stream: BinaryIO, name: str, data: bytes | memoryview) -> None:
+    info = zipfile.ZipInfo(name, _WHEN)
+    info.external_attr = 0o644 << 16
+    info.file_size = len(data)
+    large = len(data) * 1.05 > zipfile.ZIP64_LIMIT
+    sizes = 20 if large else 0  # bytes that zipfile adds for sizes of 64 bits
+    start = stream.tell() + _HEADER.size + len(name.encode()) + sizes + 4
+    info.extra = struct.pack("<HH", _PADDING, -start % ALIGNMENT).ljust(4 + -start % ALIGNMENT, b"\0")
+    with archive.open(info, "w", force_zip64=large) as part:
+        part.write(data)
+
+
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as a zip does; a file that cannot be read does not."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+class Container:
+    """A file of parts that was opened; the parts are read when they are asked for.
+
+    Args:
+        path: the file.
+
+    Attributes:
+        path: the file.
+        names: of the parts, as they lie in the file.
+
+    Raises:
+        ArtifactNotFoundError: no such file.
+        ArtifactError: it is no zip, is cut off, or has parts that `write` does not write.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            with self.path.open("rb") as stream:
+                self._places = self._read(stream)
+        except FileNotFoundError:
+            raise ArtifactNotFoundError(f"no such file: {self.path}") from None
+        except OSError as error:
+            raise ArtifactError(f"cannot read {self.path}: {error.strerror or error}") from None
+        except _READ as error:
+            raise self._error(f"it is damaged, cut off or no zip: {error}") from None
+        self.names = tuple(self._places)
+
+    def place(self, name: str) -> tuple[int, int]:
+        """Where a part lies in the file: its first byte and the number of its bytes.
+
+        Raises:
+            ArtifactError: there is no such part.
+        """
+        try:
+            return self._places[name]
+        except KeyError:
+            raise self._error(f"it has no part {name!r}") from None
+
+    def read(self, name: str, digest: str = "") -> bytes:
+        """A part.
+
+        Args:
+            name: of it.
+            digest: what its SHA-256 must be, in hexadecimal digits; not looked at where it is "".
+
+        Raises:
+            ArtifactError: there is no such part, or it is another one.
+        """
+        start, size = self.place(name)
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(start)
+                data = stream.read(size)
+        except OSError as error:
+            raise ArtifactError(f"cannot read {self.path}: {error.strerror or error}") from None
+        if len(data) != size:
+            raise self._error(f"its part {name!r} is cut off")
+        if digest and hashlib.sha256(data).hexdigest() != digest:
+            raise self._error(f"its part {name!r} is damaged, or is not the one that was written with the others")
+        return data
+
+    def _read(self, stream: BinaryIO) -> dict[str, tuple[int, int]]:
+        size = os.fstat(stream.fileno()).st_size
+        places: dict[str, tuple[int, int]] = {}
+        with zipfile.ZipFile(stream) as archive:
+            infos = archive.infolist()
+        if len(infos) > PARTS:
+            raise self._error(f"it has {len(infos):,} parts; {PARTS:,} are the most")
+        end = 0
+        for info in sorted(infos, key=lambda info: info.header_offset):
+            self._check(info, places)
+            start = _start(stream, info)
+            if info.header_offset < end or start + info.file_size > size:
+                raise self._error(f"its part {info.filename[:80]!r} lies over another one or beyond the end")
+            end = start + info.file_size
+            places[info.filename] = start, info.file_size
+        return places
+
+    def _check(self, info: zipfile.ZipInfo, before: Mapping[str, object]) -> None:
+        name = info.filename[:80]
+        if not _NAME.fullmatch(info.filename) or info.orig_filename != info.filename:
+            raise self._error(f"a part has the name {name!r}, which is no plain relative one")
+        if info.filename in before:
+            raise self._error(f"two parts have the name {name!r}")
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise self._error(f"its part {name!r} is compressed, which hlograph's files are not")
+        if info.header_offset < 0:
+            raise self._error(f"its part {name!r} lies before the beginning")
+        if info.flag_bits & 1:
+            raise self._error(f"its part {name!r} is encrypted")
+
+    def _error(self, what: str) -> ArtifactError:
+        return ArtifactError(f"{self.path} cannot be read as a bundle: {what}")
+
+
+def _start(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
+    """The first byte of a part, behind its header.
+
+    Raises:
+        zipfile.BadZipFile: there is none.
+    """
+    stream.seek(info.header_offset)
+    header = stream.read(_HEADER.size)
+    if len(header) != _HEADER.size or header[:4] != MAGIC:
+        raise zipfile.BadZipFile(f"part {info.filename[:80]!r} has no header")
+    *_, name, extra = _HEADER.unpack(header)
+    if stream.read(name) != info.filename.encode():
+        raise zipfile.BadZipFile(f"part {info.filename[:80]!r} has another name in its header")
+    return info.header_offset + _HEADER.size + int(name) + int(extra)

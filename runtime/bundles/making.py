@@ -1,0 +1,179 @@
+"""Bundles written: a program, with executables for sets of sizes, in one file.
+
+In: a program or a function, and sizes. Out: the file. What is compiled is the program as the file holds it, by the
+function's options, so that a call where an executable does not fit compiles the same. Decision to know: executables
+call nothing of this process: neither functions of ours nor Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen.artifact import container
+from ...codegen.artifact.outline import outline
+from ...codegen.errors import ArgumentError, ArtifactError, CompileError, OptionError, PolicyError
+from ...codegen.ir.jax_compat import serialized_executable
+from ...codegen.program import Program
+from ...codegen.recipe import Recipe
+from ..executables import cpu_plan
+from ..executables.devices import find_device, platform_of
+from ..executables.executable import Account, Executable
+from ..executables.policy import Plan, Policies
+from ..executables.prepared import PreparedProgram, pending_size
+from ..executables.stored import Machine, Stored, key_of
+from ..executables.sync_client import is_synchronous
+from ..function import Function
+from ..lowered.ahead import all_sizes, known_sizes
+from ..options import CompileOptions
+from .manifest import MANIFEST, PROGRAM, dumped
+
+Sizes = Mapping[str, int]
+
+
+def bundle(
+    source: Program | Function,
+    path: str | os.PathLike[str],
+    *,
+    sizes: Sequence[Sizes] | None = None,
+    platforms: Sequence[str] = ("cpu",),
+    derivatives: int = 0,
+    **options: Any,
+) -> Path:
+    """Writes a program with executables for sets of sizes, which `hlograph.load_bundle` loads in place of compiling.
+
+    The file is an uncompressed zip: `manifest.json`, the program as portable bytecode, and each executable as XLA
+    serializes it. Those are machine code, for this kind of processor and these releases of jaxlib and hlograph;
+    anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/aot.md.
+
+    Args:
+        source: a program; or a function, whose options count.
+        path: the file.
+        sizes: of each executable, root name to size; those that follow from others, or that the policy bounds, may be
+            left out. A size that is computed from data is met by its greatest value. Under a padded policy one
+            executable serves all sizes of its bucket. None is one executable, where no size need be given; () is none.
+        platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here.
+        derivatives: 1 to write the pullback too, see `Program.save`.
+        options: of `Program.compile`, for a program.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArgumentError: a size is missing or unknown.
+        ArtifactError: the file cannot be written.
+        CompileError: XLA refuses the program, or does not serialize what it has made of it.
+        HlographError: no device of a platform is here; the program calls Python; it has no derivative.
+    """
+    if isinstance(source, Function):
+        if options:
+            raise OptionError(f"bundle: a function has its options already: {', '.join(options)}")
+        program, chosen = source.program, source.options
+    else:
+        program, chosen = source, CompileOptions.of(**options)
+    saved = _saved(program, derivatives)
+    read = Program.parse(saved, filename=f"{program.name} in {path}")
+    parts: dict[str, bytes] = {PROGRAM: saved}
+    described: list[tuple[str, str, Stored]] = []
+    for platform in dict.fromkeys(platforms):
+        device = find_device(platform)
+        for plan in _plans(read, chosen, sizes):
+            stored, data = _compiled(read, plan, chosen, device)
+            name = f"executables/{len(described)}"
+            parts[name] = data
+            described.append((name, *stored))
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
+    return container.write(path, {MANIFEST: dumped(chosen, digests, described), **parts})
+
+
+def _saved(program: Program, derivatives: int) -> bytes:
+    """The program as a file holds it."""
+    with tempfile.TemporaryDirectory(prefix="hlograph-") as folder:
+        return program.save(Path(folder, PROGRAM), derivatives=derivatives).read_bytes()
+
+
+def _plans(program: Program, options: CompileOptions, sizes: Sequence[Sizes] | None) -> list[Plan]:
+    """How the calls that were asked for are met, each plan once.
+
+    Raises:
+        ArgumentError: a size is missing or unknown.
+    """
+    found: dict[Any, Plan] = {}
+    for given in [{}] if sizes is None else sizes:
+        known = known_sizes(program.signature, given)
+        roots = all_sizes(program.signature, known, options.policy)
+        for plan in _stages(program, Policies(options.policy, program.signature), roots, known):
+            found.setdefault(key_of(plan), plan)
+    return list(found.values())
+
+
+def _stages(program: Program, policies: Policies, roots: Sizes, known: Sizes) -> Iterator[Plan]:
+    """The plan of a call; and of what follows where it computes a size that has no bound."""
+    try:
+        plan = policies.plan(roots)
+        if not program.signature.has_data_sizes:
+            yield plan if plan.bounds else Plan(roots, {})
+            return
+        while True:
+            yield plan
+            pending = pending_size(_recipe(program, plan).sized(program).signature)
+            if not pending:
+                return
+            if pending not in known:
+                raise ArgumentError(
+                    f"the size {pending} is computed from data and has no bound; give its greatest value: "
+                    f"sizes=[{{{pending!r}: ...}}]"
+                )
+            plan = Plan(plan.exact, {**plan.bounds, pending: policies.bound(pending, known[pending])})
+    except PolicyError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def _recipe(program: Program, plan: Plan, passes: tuple[str, ...] = ()) -> Recipe:
+    padded = plan.bounds or program.signature.has_data_sizes
+    return Recipe(plan.exact, plan.bounds if padded else None, passes)
+
+
+def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any) -> tuple[tuple[str, Stored], bytes]:
+    """An executable's outline, its description and its bytes."""
+    cpu = replace(options.cpu, blas=False)
+    runs_on = cpu_plan.choose_device(cpu, device, numpy=options.numpy is not None)
+    account = Account(lambda: None)
+    executable = Executable(plan, account, cpu, runs_on, options.numpy)
+    recipe = _recipe(program, plan, options.passes)
+    executable.prepare(lambda: PreparedProgram(recipe.sized(program), recipe), lambda _: lambda _: None)
+    compiled = executable.ahead(keep_unused=True)
+    try:
+        data = serialized_executable(compiled.runtime_executable())
+    except jax.errors.JaxRuntimeError as error:
+        raise CompileError(f"{program.name} for {plan}: XLA does not serialize it: {error}") from None
+    prepared = executable.prepared
+    outputs = [(tuple(x.shape), np.dtype(x.dtype)) for x in jax.tree.leaves(compiled.out_info)]
+    stored = Stored(
+        plan,
+        Machine.of(runs_on),
+        is_synchronous(runs_on),
+        options.numpy is not None,
+        executable.name,
+        executable.signature,
+        tuple(outputs),
+        None if executable.plan.places is None else tuple(executable.plan.places),
+        executable.plan.direct,
+        prepared.calls_lapack and platform_of(runs_on) == "cpu",
+        account.compile_seconds,
+        executable.notes,
+        _no_bytes,
+    )
+    return (outline(prepared.program), stored), data
+
+
+def _no_bytes() -> bytes:
+    raise ArtifactError("it is not in a file yet")

@@ -1,0 +1,60 @@
+"""Bundles read: a function whose executables are loaded where they fit.
+
+In: a path. Out: a `Function` of the program in the file, with the options that it was bundled with. Decision to know:
+executables are machine code, so they are loaded only for a caller who says that the file is trusted; its digests tell
+damage, not malice.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+from ...codegen.artifact.container import Container
+from ...codegen.errors import ArtifactError, HlographError
+from ...codegen.program import Program
+from ..executables.stored import Shelf
+from ..function import Function
+from .manifest import MANIFEST, Manifest
+
+NOT_TRUSTED = "its executables are machine code, and the bundle was not said to be trusted"
+
+
+class UntrustedBundleWarning(UserWarning):
+    """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
+
+
+def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) -> Function:
+    """The function in a file that `hlograph.bundle` wrote; its calls run what is in there, or compile.
+
+    What became of each executable says `Function.stats`: `loaded` counts those that were loaded, `bundle` has a line
+    for each. They are loaded by the first call that needs them, if the processor and the releases are those that made
+    them; where XLA refuses one, or the bundle has none for a call's sizes, the program is compiled.
+
+    Args:
+        path: the file.
+        trusted: True loads the executables, which are machine code: as with a Python file, who has written them can do
+            whatever you can. False compiles the program in the file instead, as None does, with a warning.
+
+    Raises:
+        ArtifactNotFoundError: no such file.
+        ArtifactError: it is no bundle, is damaged, or is from a later hlograph.
+    """
+    file = Container(path)
+    manifest = Manifest(file.read(MANIFEST), str(file.path))
+    program = Program.parse(file.read(manifest.program, manifest.digest(manifest.program)), filename=str(file.path))
+    stored = manifest.stored(file.read, "" if trusted else NOT_TRUSTED)
+    unknown = set(file.names) - manifest.digests.keys() - {MANIFEST}
+    if unknown:
+        raise ArtifactError(f"{file.path} cannot be read as a bundle: nobody knows its part {min(unknown)!r}")
+    if stored and trusted is None:
+        warnings.warn(
+            f"{file.path}: its executables are machine code and are not loaded; load_bundle(..., trusted=True) loads "
+            "them, trusted=False compiles the program without this warning",
+            UntrustedBundleWarning,
+            stacklevel=2,
+        )
+    try:
+        return Function(program, manifest.options, Shelf(stored))
+    except HlographError as error:
+        raise ArtifactError(f"{file.path} cannot be read as a bundle: {error}") from None

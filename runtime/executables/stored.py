@@ -1,0 +1,344 @@
+"""Executables that were compiled before and kept in a file, see `runtime/bundles/`.
+
+In: a description of each, and what reads its bytes. Out: `StoredExecutable`, which serves calls by what was loaded, and
+compiles as any other one where that does not fit. Decision to know: what is loaded is machine code. It is loaded only
+on the kind of machine, and with the releases, that made it (`Machine`), and whoever opened the file has vouched for it.
+Loading refuses rather than fails: XLA may refuse its own code on some processors.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...codegen import forks
+from ...codegen.errors import ArtifactError, CompileError
+from ...codegen.ir import jax_compat
+from ...codegen.passes.pack_results import PackedResult
+from ...codegen.signature import Signature
+from ..calls.from_numpy import Place
+from ..direct import verdict
+from ..options import CpuOptions, Numpy
+from .devices import default_device, platform_of
+from .direct_way import DirectWay
+from .executable import Account, Check, Executable
+from .loaded import LoadedExecutable
+from .policy import Plan
+from .prepared import PreparedProgram
+from .sync_client import is_synchronous
+from .trial import Ways
+
+Shape = tuple[int, ...]
+Key = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where an executable runs: all of it must be the same where it is loaded.
+
+    Attributes:
+        platform: JAX's name of it.
+        kind: of the device.
+        runtime: the platform's version, as its client has it.
+        processor: see `jax_compat.processor`.
+        flags: XLA's, of the environment.
+        jaxlib, hlograph: releases.
+    """
+
+    platform: str
+    kind: str
+    runtime: str
+    processor: str
+    flags: str
+    jaxlib: str
+    hlograph: str
+
+    @staticmethod
+    def of(device: Any) -> Machine:
+        """That of a device."""
+        return Machine(
+            platform_of(device),
+            str(device.device_kind),
+            str(device.client.platform_version),
+            jax_compat.processor(device),
+            os.environ.get("XLA_FLAGS", ""),
+            version("jaxlib"),
+            version("hlograph"),
+        )
+
+    def difference(self, other: Machine) -> str:
+        """What does not fit another machine; "" where all does."""
+        mine, others = asdict(self), asdict(other)
+        for name in ("platform", "hlograph", "jaxlib", "kind", "runtime", "flags"):
+            if mine[name] != others[name]:
+                return f"it is for {_CALLED[name]} {mine[name]!r}, and here is {others[name]!r}"
+        return "" if self.processor == other.processor else "it is for another processor"
+
+
+_CALLED = {
+    "platform": "the platform",
+    "hlograph": "hlograph",
+    "jaxlib": "jaxlib",
+    "kind": "the device",
+    "runtime": "the runtime",
+    "flags": "XLA_FLAGS",
+}
+
+
+@dataclass
+class Stored:
+    """One executable that was kept.
+
+    Attributes:
+        sizes: what it is for.
+        machine: where it runs.
+        synchronous: whether it is for the synchronous client.
+        numpy: whether it is for calls with NumPy arrays.
+        name, signature: of the static program that was compiled.
+        outputs: shape and dtype of what it returns.
+        places: where the results are among them; None where each is one.
+        direct: whether it may be called without PJRT.
+        lapack: whether it may call LAPACK.
+        compile_seconds: what it took to make it.
+        notes: a line on each decision.
+        read: gives its bytes; raises `ArtifactError` where these are damaged.
+        refusal: why it is not loaded here; "" while nothing is known.
+        state: a line on what became of it.
+    """
+
+    sizes: Plan
+    machine: Machine
+    synchronous: bool
+    numpy: bool
+    name: str
+    signature: Signature
+    outputs: tuple[tuple[Shape, np.dtype[Any]], ...]
+    places: tuple[PackedResult, ...] | None
+    direct: bool
+    lapack: bool
+    compile_seconds: float
+    notes: tuple[str, ...]
+    read: Callable[[], bytes]
+    refusal: str = ""
+    state: str = field(default="not called yet")
+
+    def load(self, device: Any) -> LoadedExecutable | str:
+        """It on a device; or why not."""
+        reason = self.refusal or self._misfit(device)
+        if not reason:
+            if self.lapack:
+                jax_compat.initialize_lapack()
+            arguments = [(a.dims, a.dtype) for a in self.signature.arguments]
+            try:
+                return LoadedExecutable(self.read(), arguments, self.outputs, device)
+            except ArtifactError as error:
+                reason = _first_line(error)
+            except (CompileError, jax.errors.JaxRuntimeError) as error:
+                reason = f"XLA refuses it: {_first_line(error)}"
+        self.refusal = reason
+        return reason
+
+    def _misfit(self, device: Any) -> str:
+        config: Any = jax.config
+        if config.jax_debug_nans or config.jax_debug_infs:
+            return "JAX looks for NaN in every result"
+        if is_synchronous(device) != self.synchronous:
+            return "it is for another client"
+        if forks.was_forked():
+            return "this process was forked"
+        return self.machine.difference(Machine.of(device))
+
+
+def key_of(plan: Plan) -> Key:
+    """Equal for plans with the same sizes, in whatever order."""
+    return frozenset(plan.exact.items()), frozenset(plan.bounds.items())
+
+
+class Shelf:
+    """The executables of one function that were kept.
+
+    Args:
+        stored: they.
+
+    Attributes:
+        stored: likewise.
+    """
+
+    def __init__(self, stored: Sequence[Stored] = ()) -> None:
+        self.stored = tuple(stored)
+        self._by_key = {key_of(one.sizes): one for one in self.stored}
+
+    def find(self, plan: Plan) -> Stored | None:
+        """The one for a plan."""
+        return self._by_key.get(key_of(plan))
+
+    def serves(self, sizes: Mapping[str, int]) -> bool:
+        """Whether there is an executable for these sizes alone that is not refused."""
+        found = self._by_key.get(key_of(Plan(sizes, {})))
+        return found is not None and not found.refusal
+
+    def lines(self) -> tuple[str, ...]:
+        """What became of each."""
+        return tuple(f"{one.sizes}: {one.state}" for one in self.stored)
+
+
+class StoredExecutable(Executable):
+    """One that is loaded in place of compiled, where it fits.
+
+    Args:
+        stored: what is loaded.
+        others: as those of `Executable`.
+    """
+
+    def __init__(
+        self, stored: Stored, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None
+    ) -> None:
+        super().__init__(sizes, account, options, device, numpy)
+        self._stored = stored
+        self._loaded: LoadedExecutable | None = None
+        self._make: tuple[Callable[[], PreparedProgram], Callable[[Signature], Check]]
+
+    def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
+        """Loads, where nothing has been prepared yet; compiles later where that is refused."""
+        with self._lock:
+            if self._loaded is None and not self._prepared:
+                self._make = make, check
+                self._load(check)
+        if self._loaded is None:
+            self._prepare_to_compile()
+
+    def compile_and_call(self, *args: Any) -> Any:
+        """A call that the loaded executable cannot take: of tracers, or with arrays on other devices."""
+        if not self._prepared:
+            notes = self.notes
+            super().prepare(*self._make)
+            self.notes = notes
+        return super().compile_and_call(*args)
+
+    def compile(self) -> bool:
+        """As for any other one; what was loaded need not be."""
+        return self._loaded is None and super().compile()
+
+    def _prepare_to_compile(self) -> None:
+        super().prepare(*self._make)
+        line = f"not out of the bundle: {self._stored.refusal}"
+        self.notes = self.notes if line in self.notes else (line, *self.notes)
+
+    def _load(self, check: Callable[[Signature], Check]) -> None:
+        start = time.perf_counter()
+        stored = self._stored
+        device = self._device if self._device is not None else default_device()
+        loaded = stored.load(device)
+        if isinstance(loaded, str):
+            stored.state = f"compiled: {loaded}"
+            return
+        self.name, self.signature, self.checks = stored.name, stored.signature, stored.signature.checks
+        self._check = check(stored.signature)
+        self.notes = (*stored.notes, "out of a bundle")
+        if self._numpy is not None and platform_of(device) == "cpu":
+            self._numpy_calls(loaded, self._numpy)
+        else:
+            call = self._in_jax(loaded, device)
+            self._try(Ways(call, call), self._install)
+        self._loaded, self.ready = loaded, True
+        stored.state = f"loaded in {1e3 * (time.perf_counter() - start):.1f} ms"
+        self.account.loaded.increment()
+
+    def _try(self, ways: Ways, settle: Callable[[Ways], None]) -> None:
+        """The first call tells whether XLA runs it, too."""
+
+        def first(run: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any) -> Any:
+                try:
+                    outputs = run(*args)
+                except jax.errors.JaxRuntimeError as error:
+                    self._give_up(f"XLA does not run it: {_first_line(error)}")
+                    return self.call(*args)
+                with self._lock:
+                    if self.call is taken.run:
+                        settle(ways)
+                return outputs
+
+            return call
+
+        taken = Ways(first(ways.run), first(ways.trusting))
+        self.call, self.call_unchecked = taken
+
+    def _give_up(self, reason: str) -> None:
+        """Leaves what was loaded, for a compile."""
+        with self._lock:
+            if self._loaded is None:
+                return
+            self._stored.refusal, self._stored.state = reason, f"compiled: {reason}"
+            self._loaded, self.ready = None, False
+            self.call = self.call_unchecked = self._first_call
+        self._prepare_to_compile()
+        self.account.changed()
+
+    def _numpy_calls(self, loaded: LoadedExecutable, numpy: Numpy) -> None:
+        given, results, ways = self._numpy_ways(loaded, numpy, self._stored.places)
+        notes = self.notes
+
+        def keep(ways: Ways, note: str) -> None:
+            self.notes = (*notes, note)
+            self._install(ways)
+
+        def settle(pjrt: Ways) -> None:
+            reason = self._no_direct_call([*given, *results])
+            if reason:
+                keep(pjrt, f"no direct call: {reason}")
+            else:
+                DirectWay(self.name, loaded, given, ways, self._options, loaded.size).begin(keep)
+
+        self._try(ways(), settle)
+
+    def _no_direct_call(self, places: Sequence[Place]) -> str:
+        """Why calls do not go past PJRT, as far as that is known before one is tried; "" where they may."""
+        if not self._stored.direct or self._options.direct is False:
+            return "not for this executable"
+        if not all(place.numpy for place in places):
+            return "some arrays are JAX's"
+        return verdict.refusal(wait=False)
+
+    def _in_jax(self, loaded: LoadedExecutable, device: Any) -> Callable[..., Any]:
+        """From arrays to JAX arrays."""
+        arguments = self.signature.arguments
+        alone = len(self._stored.outputs) == 1 and not self.checks
+
+        def run(args: Sequence[Any]) -> list[Any]:
+            arrays = []
+            for x, argument in zip(args, arguments, strict=True):
+                if not isinstance(x, jax.Array):
+                    x = np.asarray(x, argument.dtype)
+                elif x.dtype != argument.dtype:
+                    x = jax.lax.convert_element_type(x, argument.dtype)
+                arrays.append(jax.device_put(x, device))
+            return loaded(*arrays)
+
+        def in_jax(*args: Any) -> Any:
+            if any(_is_elsewhere(x, device) for x in args):
+                return self.compile_and_call(*args)
+            if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
+                self._check(args)
+            outputs = self._outside(lambda: run(args))
+            return outputs[0] if alone else tuple(outputs)
+
+        return in_jax
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _is_elsewhere(x: Any, device: Any) -> bool:
+    """Whether an argument is traced, or wants to be computed with on other devices."""
+    if isinstance(x, jax.core.Tracer):
+        return True
+    return isinstance(x, jax.Array) and getattr(x, "committed", True) and x.devices() != {device}

@@ -1,0 +1,420 @@
+"""Bundles: what is loaded gives what is compiled, and what does not fit is compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.raise_op import Assert
+
+import hlograph
+from hlograph.codegen.artifact import container
+from hlograph.codegen.ir import jax_compat
+from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
+from hlograph.errors import ArgumentError, ArtifactError, CompileError, HlographError, OptionError
+from hlograph.runtime.bundles.opening import UntrustedBundleWarning
+from hlograph.runtime.direct import verdict
+from hlograph.runtime.executables import stored
+from hlograph.runtime.executables.loaded import LoadedExecutable
+
+MACHINE = list(stored.Machine.__annotations__)
+
+loads = pytest.mark.skipif(not proven_jaxlib(), reason="this jaxlib's executables are not loaded")
+
+
+@pytest.fixture(scope="module")
+def regression() -> hlograph.Program:
+    """Squared error and its gradient; `n` rows of 3."""
+    X, y, w = pt.dmatrix("X"), pt.dvector("y"), pt.dvector("w")
+    loss = ((X @ w - y) ** 2).sum()
+    dims = {"X": ("n", 3), "y": ("n",), "w": (3,)}
+    return hlograph.emit_stablehlo(([X, y, w], [loss, pytensor.grad(loss, w)]), dims=dims)
+
+
+def data(n: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(n)
+    return rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3)
+
+
+def expected(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
+    residual = X @ w - y
+    return (residual**2).sum(), 2 * X.T @ residual
+
+
+def agrees(found: Any, *arrays: np.ndarray) -> None:
+    for mine, theirs in zip(found, expected(*arrays), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def small(regression: hlograph.Program, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For 4 and 6 rows and NumPy arrays."""
+    path = tmp_path_factory.mktemp("bundles") / "small.bundle"
+    return hlograph.bundle(regression, path, sizes=[{"n": 4}, {"n": 6}], outputs="numpy")
+
+
+@loads
+def test_calls_of_known_sizes_compile_nothing(small: Path) -> None:
+    fn = hlograph.load_bundle(small, trusted=True)
+    for n in (6, 4, 6):
+        found = fn(*data(n))
+        agrees(found, *data(n))
+        assert all(isinstance(x, (np.ndarray, np.generic)) for x in found)
+    assert (fn.stats.compiles, fn.stats.loaded) == (0, 2)
+    assert all("loaded in" in line for line in fn.stats.bundle)
+    agrees(fn(*data(5)), *data(5))
+    assert (fn.stats.compiles, fn.stats.loaded) == (1, 2)
+    assert fn.stats.bundle[0].startswith("n=4, y_0=4: ") or fn.stats.bundle[0].startswith("n=4: ")
+
+
+@loads
+def test_arguments_of_other_kinds_are_converted_and_wrong_ones_refused(small: Path) -> None:
+    fn = hlograph.load_bundle(small, trusted=True)
+    X, y, w = data(4)
+    agrees(fn(X.tolist(), jax.numpy.asarray(y, np.float32), w), X, y.astype(np.float32), w)
+    agrees(fn(X[:, ::-1], y, w), X[:, ::-1], y, w)
+    with pytest.raises(ArgumentError):
+        fn(X, y[:3], w)
+    with pytest.raises(ArgumentError):
+        fn(X, y)
+    assert fn.stats.compiles == 0
+
+
+@loads
+def test_jax_arrays_derivatives_and_batches(regression: hlograph.Program, tmp_path: Path) -> None:
+    path = hlograph.bundle(regression, tmp_path / "a.bundle", sizes=[{"n": 4}], derivatives=1)
+    fn = hlograph.load_bundle(path, trusted=True)
+    arrays = data(4)
+    with jax_compat.enable_x64(True):
+        given = [jax.numpy.asarray(x) for x in arrays]
+        found = fn(*given)
+        agrees(found, *arrays)
+        assert all(isinstance(x, jax.Array) for x in found)
+        assert (fn.stats.compiles, fn.stats.loaded) == (0, 1)
+        agrees(jax.jit(fn)(*given), *arrays)
+        gradient = jax.grad(lambda w: fn(given[0], given[1], w)[0])(given[2])
+        np.testing.assert_allclose(gradient, expected(*arrays)[1], rtol=1e-12)
+
+        def inside(w: Any) -> Any:
+            return w + fn(*given)[1]  # arrays, while something else is traced
+
+        np.testing.assert_allclose(jax.jit(inside)(given[2]), arrays[2] + expected(*arrays)[1], rtol=1e-12)
+    agrees(fn(*arrays), *arrays)
+
+
+@loads
+def test_one_padded_executable_serves_its_bucket(regression: hlograph.Program, tmp_path: Path) -> None:
+    function = regression.compile(policy={"n": hlograph.Bucket(start=16)}, outputs="numpy")
+    fn = hlograph.load_bundle(hlograph.bundle(function, tmp_path / "a.bundle", sizes=[{"n": 5}]), trusted=True)
+    for n in (1, 16, 0, 7):
+        agrees(fn(*data(n)), *data(n))
+    assert (fn.stats.compiles, fn.stats.loaded) == (0, 1)
+    agrees(fn(*data(17)), *data(17))
+    assert (fn.stats.compiles, fn.stats.loaded) == (1, 1)
+
+
+@loads
+def test_checks_and_sizes_from_data(tmp_path: Path) -> None:
+    x = pt.dvector("x")
+    positive = Assert("all must be positive")(x, (x > 0).all())
+    kept = hlograph.emit_stablehlo(([x], [positive[(x > 1).nonzero()]]), dims={"x": ("n",)})
+    (count,) = kept.signature.counts
+    sizes = [{"n": 5, count.name: 5}]
+    fn = hlograph.load_bundle(hlograph.bundle(kept, tmp_path / "a.bundle", sizes=sizes, outputs="numpy"), trusted=True)
+    for values in ([0.5, 2, 3, 0.1, 9], [1e-3] * 5, [2.0] * 5):
+        np.testing.assert_array_equal(fn(np.array(values)), [value for value in values if value > 1])
+    with pytest.raises(AssertionError, match="all must be positive"):
+        fn(np.array([0.5, -2, 3, 0.1, 9]))
+    assert fn.stats.compiles == 0
+    assert fn.stats.loaded == len(fn.stats.bundle)
+
+
+def test_executables_are_loaded_for_who_trusts_the_file(small: Path) -> None:
+    with pytest.warns(UntrustedBundleWarning, match=r"trusted=True"):
+        unsaid = hlograph.load_bundle(small)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refused = hlograph.load_bundle(small, trusted=False)
+    for fn in (unsaid, refused):
+        agrees(fn(*data(4)), *data(4))
+        assert (fn.stats.compiles, fn.stats.loaded) == (1, 0)
+        assert "machine code" in fn.stats.bundle[0]
+        assert any("machine code" in line for line in fn.stats.by_executable[0].plan)
+
+
+def test_without_executables_all_is_compiled(regression: hlograph.Program, tmp_path: Path) -> None:
+    path = hlograph.bundle(regression, tmp_path / "a.bundle", sizes=(), outputs="numpy")
+    fn = hlograph.load_bundle(path)
+    agrees(fn(*data(4)), *data(4))
+    assert fn.stats.bundle == ()
+
+
+def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path) -> None:
+    path = tmp_path / "a.bundle"
+    with pytest.raises(ArgumentError, match="n is not known"):
+        hlograph.bundle(regression, path)
+    with pytest.raises(ArgumentError, match="no size 'm'"):
+        hlograph.bundle(regression, path, sizes=[{"m": 3}])
+    with pytest.raises(HlographError, match="no device 'gpus'"):
+        hlograph.bundle(regression, path, sizes=[{"n": 3}], platforms=["gpus"])
+    with pytest.raises(OptionError, match="outputs"):
+        hlograph.bundle(regression.compile(), path, sizes=[{"n": 3}], outputs="numpy")
+    assert not path.exists()
+
+
+# ---- what does not fit -----------------------------------------------------------------------------------------------
+
+
+def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> Path:
+    """A bundle with a changed manifest or parts, and digests that fit."""
+    file = container.Container(source)
+    parts = {name: file.read(name) for name in file.names}
+    manifest = json.loads(parts["manifest.json"])
+    change(manifest, parts)
+    for name in manifest["digests"] if isinstance(manifest.get("digests"), dict) else ():
+        if name in parts:
+            manifest["digests"][name] = hashlib.sha256(parts[name]).hexdigest()
+    parts["manifest.json"] = json.dumps(manifest).encode()
+    return container.write(target, parts)
+
+
+def compiles_instead(path: Path, reason: str) -> None:
+    fn = hlograph.load_bundle(path, trusted=True)
+    agrees(fn(*data(4)), *data(4))
+    agrees(fn(*data(4)), *data(4))
+    assert (fn.stats.compiles, fn.stats.loaded) == (1, 0)
+    assert reason in fn.stats.bundle[0]
+    assert reason in str(fn.stats.by_executable[0].plan)
+
+
+@loads
+@pytest.mark.parametrize("field", [pytest.param(x, marks=pytest.mark.sampled(4)) for x in MACHINE])
+def test_executables_of_other_machines_are_compiled_anew(field: str, small: Path, tmp_path: Path) -> None:
+    def other(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        manifest["machines"][0][field] += "x"
+
+    reasons = {"processor": "another processor", "flags": "XLA_FLAGS"}
+    compiles_instead(rewritten(small, tmp_path / "a.bundle", other), reasons.get(field, "it is for"))
+
+
+def rejected(data: bytes) -> dict[str, bytes]:
+    return {"empty": b"", "cut": data[: len(data) // 2], "other": b"abc" * 100}
+
+
+@loads
+@pytest.mark.parametrize("kind", [pytest.param(x, marks=pytest.mark.sampled(3)) for x in rejected(b"")])
+def test_executables_that_xla_refuses_are_compiled_anew(kind: str, small: Path, tmp_path: Path) -> None:
+    def broken(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        parts["executables/0"] = rejected(parts["executables/0"])[kind]
+
+    compiles_instead(rewritten(small, tmp_path / "a.bundle", broken), "XLA refuses it")
+
+
+@loads
+def test_executables_that_xla_does_not_run_are_compiled_anew(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(self: LoadedExecutable, *arguments: Any) -> None:
+        original(self, *arguments)
+
+        def fails(arrays: Any) -> Any:
+            raise jax.errors.JaxRuntimeError("INTERNAL: no such instruction")
+
+        self.execution = self.execution._replace(execute=fails)
+
+    original = LoadedExecutable.__init__
+    monkeypatch.setattr(LoadedExecutable, "__init__", made)
+    fn = hlograph.load_bundle(small, trusted=True)
+    for _ in range(3):
+        agrees(fn(*data(4)), *data(4))
+    assert fn.stats.compiles == 1
+    assert "XLA does not run it: INTERNAL: no such instruction" in fn.stats.bundle[0]
+
+
+@loads
+@pytest.mark.parametrize("name", ["loaded_executable", "loaded_execution"])
+def test_without_jaxs_private_parts_all_is_compiled(name: str, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*arguments: Any) -> None:
+        if name == "loaded_executable":
+            raise AttributeError("deserialize_executable")
+
+    monkeypatch.setattr(f"hlograph.runtime.executables.loaded.{name}", missing)
+    compiles_instead(small, "this JAX")
+
+
+@loads
+def test_a_damaged_executable_is_compiled_anew_and_a_damaged_program_an_error(small: Path, tmp_path: Path) -> None:
+    whole, file = small.read_bytes(), container.Container(small)
+
+    def flipped(part: str) -> Path:
+        at = file.place(part)[0] + 100
+        path = tmp_path / "a.bundle"
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        return path
+
+    compiles_instead(flipped("executables/0"), "damaged")
+    with pytest.raises(ArtifactError, match=r"'program\.mlirbc' is damaged"):
+        hlograph.load_bundle(flipped("program.mlirbc"), trusted=True)
+
+
+def at(*path: Any) -> Callable[[Any], Callable[[dict[str, Any]], None]]:
+    """Sets what lies at a path in the manifest."""
+
+    def to(value: Any) -> Callable[[dict[str, Any]], None]:
+        def change(manifest: dict[str, Any]) -> None:
+            inner: Any = manifest
+            for step in path[:-1]:
+                inner = inner[step]
+            inner[path[-1]] = value
+
+        return change
+
+    return to
+
+
+def without(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda manifest: manifest.pop(name)
+
+
+first = ("executables", 0)
+HOSTILE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+    *[(without(x), f"lacks '{x}'") for x in ("format", "program", "options", "digests", "machines", "executables")],
+    (at("format")(2), "this hlograph reads 1"),
+    (at("format")("1"), "'format' is '1'"),
+    (at("format")(True), "'format' is True"),
+    (at("format")(2**70), "integer"),
+    (at("program")(7), "'program' is 7"),
+    (at("program")("other"), "no digest of the part 'other'"),
+    (at("program")("../../etc/passwd"), "no digest"),
+    (at("digests")([]), r"'digests' is \[\]"),
+    (at("digests", "more")(1), "a digest is 1"),
+    (at("machines")([1]), "a machine is 1"),
+    (at("machines")([{}]), "lacks 'platform'"),
+    (at("executables")({}), "'executables' is {}"),
+    (at("executables")([[]]), "an executable is"),
+    (at("executables")([{}]), "lacks 'part'"),
+    (at(*first, "part")("executables/9"), "no digest"),
+    (at(*first, "machine")(1), "no machine 1"),
+    (at(*first, "machine")(-1), "no machine -1"),
+    (at(*first, "sizes")({"exact": {"n": "4"}, "bounds": {}}), "integer"),
+    (at(*first, "sizes")({"exact": {"n": 1.5}, "bounds": {}}), "integer"),
+    (at(*first, "sizes")([]), "'sizes' is"),
+    (at(*first, "outline")("module {"), "not a well-formed"),
+    (at(*first, "outline")("module {}"), "main"),
+    (at(*first, "outline")(f"{'(' * 20000}"), "not a well-formed"),
+    (at(*first, "outline")(None), "'outline' is None"),
+    (at(*first, "outline")("module { func.func private @main(tensor<?xf64>) }"), "open sizes"),
+    (at(*first, "outputs")([["object", [1]]]), "dtype"),
+    (at(*first, "outputs")([["no dtype", [1]]]), "malformed"),
+    (at(*first, "outputs")([["float64"]]), "malformed"),
+    (at(*first, "outputs")(3), "'outputs' is 3"),
+    (at(*first, "places")([[0, 1000, []]]), "where there is none"),
+    (at(*first, "places")([[5, None, []]]), "where there is none"),
+    (at(*first, "places")([[0, -1, []]]), "where there is none"),
+    (at(*first, "places")([[0, 0]]), "malformed"),
+    (at(*first, "places")({}), "places is"),
+    (at(*first, "direct")(1), "'direct' is 1"),
+    (at(*first, "notes")([1]), "a note is 1"),
+    (at(*first, "compile_seconds")("1"), "compile_seconds"),
+    (at("options", "cache_size")(0), "cache_size"),
+    (at("options", "passes")(["no_such_pass"]), "no_such_pass"),
+    (at("options", "passes")([1]), "a pass is 1"),
+    (at("options", "cpu")({"fast": True}), "unknown options"),
+    (at("options", "cpu", "client")("gpu"), "client must be"),
+    (at("options", "policy")("sometimes"), "cannot be read as a bundle: policy"),
+    (at("options", "policy")({"n": 1}), "malformed policy"),
+    (at("options", "policy")({"bucket": [0.5, 16, 8, None]}), "malformed"),
+    (at("options", "policy")({"each": {"q": "padded"}}), "cannot be read as a bundle: .*q"),
+    (at("options", "numpy")([[0], ["a"]]), "integer"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_malformed_manifests_are_errors(number: int, small: Path, tmp_path: Path) -> None:
+    change, message = HOSTILE[number]
+    path = rewritten(small, tmp_path / "a.bundle", lambda manifest, parts: change(manifest))
+    with pytest.raises(ArtifactError, match=message):
+        hlograph.load_bundle(path, trusted=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"format": 1e999}'])
+def test_manifests_that_are_none(text: bytes, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="manifest"):
+        hlograph.load_bundle(container.write(tmp_path / "a.bundle", {"manifest.json": text}), trusted=True)
+
+
+def test_parts_that_nobody_knows_or_that_are_missing(small: Path, tmp_path: Path) -> None:
+    def more(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        parts["more"] = b""
+
+    def less(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        del parts["program.mlirbc"]
+
+    with pytest.raises(ArtifactError, match="nobody knows its part 'more'"):
+        hlograph.load_bundle(rewritten(small, tmp_path / "a.bundle", more), trusted=True)
+    with pytest.raises(ArtifactError, match=r"no part 'program\.mlirbc'"):
+        hlograph.load_bundle(rewritten(small, tmp_path / "a.bundle", less), trusted=True)
+    with pytest.raises(ArtifactError, match=r"no part 'manifest\.json'"):
+        hlograph.load_bundle(container.write(tmp_path / "a.bundle", {"a": b""}), trusted=True)
+
+
+# ---- around it -------------------------------------------------------------------------------------------------------
+
+
+def test_a_bundle_is_not_much_larger_than_its_parts(small: Path) -> None:
+    file = container.Container(small)
+    parts = sum(file.place(name)[1] for name in file.names if name != "manifest.json")
+    assert small.stat().st_size <= 1.2 * parts
+
+
+@loads
+@pytest.mark.skipif(not make_synchronous_cpu_client(), reason="there is no synchronous client")
+def test_direct_calls_of_loaded_executables(small: Path) -> None:
+    before = verdict.assume(verdict.Verdict(True, ""))
+    try:
+        fn = hlograph.load_bundle(small, trusted=True)
+        for i in range(30):
+            X, y, w = data(4)
+            agrees(fn(X + i, y, w), X + i, y, w)
+    finally:
+        verdict.assume(before)
+    assert fn.stats.compiles == 0
+    assert "direct call" in fn.stats.by_executable[0].plan[-1]
+
+
+@loads
+def test_linear_algebra_in_a_fresh_process(tmp_path: Path) -> None:
+    """Where LAPACK's functions were not loaded the process would end."""
+    x = pt.dmatrix("x")
+    factor = hlograph.emit_stablehlo(([x], [pt.linalg.cholesky(x)]), dims={"x": (12, 12)})
+    hlograph.bundle(factor, tmp_path / "a.bundle", outputs="numpy")
+    code = (
+        "import hlograph, numpy as np, sys\n"
+        "fn = hlograph.load_bundle('a.bundle', trusted=True)\n"
+        "a = np.eye(12) * 4 + 1\n"
+        "np.testing.assert_allclose(fn(a), np.linalg.cholesky(a), rtol=1e-12)\n"
+        "assert fn.stats.loaded == 1 and fn.stats.compiles == 0\n"
+        "assert not {'pytensor', 'jax.experimental.serialize_executable', 'scipy.linalg'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, check=True, timeout=300)
+
+
+def test_an_executable_that_is_not_serialized_is_an_error(
+    regression: hlograph.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(executable: Any) -> bytes:
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED")
+
+    monkeypatch.setattr("hlograph.runtime.bundles.making.serialized_executable", refused)
+    with pytest.raises(CompileError, match="does not serialize"):
+        hlograph.bundle(regression, tmp_path / "a.bundle", sizes=[{"n": 3}], outputs="numpy")
