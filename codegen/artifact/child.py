@@ -15,13 +15,11 @@ from typing import BinaryIO
 
 from ..errors import ArtifactError
 from ..ir.modules import to_bytecode
-from .limits import check_shapes, check_strings, check_text
-from .parsing import parse
+from .parsing import check_printed, parse
 
 READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
 STACK = 2**20  # bytes
 MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins with; more for each byte of the file
-_ELEMENTS = 16  # of constants, in the text that is looked at
 
 
 def seconds(size: int) -> float:
@@ -43,13 +41,7 @@ def main() -> None:
 def _answer(data: bytes, filename: str, output: BinaryIO) -> None:
     try:
         module = parse(data, filename)
-        try:
-            text = str(module.operation.get_asm(large_elements_limit=_ELEMENTS)).encode()
-        except UnicodeError as error:
-            raise ArtifactError(f"{filename} has names that are not UTF-8: {error}") from None
-        check_text(text, filename)
-        check_strings(text, filename)
-        check_shapes(text, filename)
+        check_printed(module, filename)
         found = MODULE, to_bytecode(module)
     except ArtifactError as error:
         found = ERROR, str(error).encode(errors="backslashreplace")

@@ -54,10 +54,10 @@ def parse(data: bytes, filename: str) -> bytes:
 
 
 def _module(answer: bytes, errors: bytes, status: int, filename: str) -> bytes:
-    if not answer.startswith(child.READY):
+    _, ready, found = answer.partition(child.READY)  # the interpreter may be set up to print something first
+    if not ready:
         lines = errors.decode(errors="replace").strip().splitlines() or [_end(status)]
         raise _not_started(filename, lines[-1])
-    found = answer.removeprefix(child.READY)
     if found.endswith(child.END):  # where signals of children are ignored there is no status
         if found.startswith(child.MODULE):
             return found[len(child.MODULE) : -len(child.END)]

@@ -10,7 +10,9 @@ from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
 from ..ir.modules import parse_module
 from ..ir.portable import deserialize_portable, is_portable
-from .limits import cut
+from .limits import check_shapes, check_strings, check_text, cut
+
+_ELEMENTS = 16  # of constants, in the text that is looked at
 
 
 def parse(data: bytes, filename: str) -> ir.Module:
@@ -34,3 +36,18 @@ def parse(data: bytes, filename: str) -> ir.Module:
         except (RuntimeError, OverflowError, MemoryError, SystemError) as error:
             raise ArtifactError(cut(f"{filename} is not a module that MLIR can read: {error}")) from None
     return module
+
+
+def check_printed(module: ir.Module, filename: str) -> None:
+    """Limits what cannot be seen in the bytes: nesting, names, strings and shapes as MLIR prints them.
+
+    Raises:
+        ArtifactError: one is beyond its limit.
+    """
+    try:
+        text = str(module.operation.get_asm(large_elements_limit=_ELEMENTS)).encode()
+    except (UnicodeError, RuntimeError) as error:
+        raise ArtifactError(f"{filename} has names that are not UTF-8: {error}") from None
+    check_text(text, filename)
+    check_strings(text, filename)
+    check_shapes(text, filename)

@@ -17,8 +17,9 @@ from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..program import Program
-from . import custom_calls, digest, foreign, limits, meaning, pullbacks, structure, vocabulary
+from . import custom_calls, defaults, digest, foreign, limits, meaning, pullbacks, structure, vocabulary
 from .parameters import bind
+from .parsing import check_printed
 from .parsing import parse as parse_module
 
 
@@ -87,11 +88,14 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
 
 def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) -> Program:
     module = parse_module(data, filename)
+    if not ours:
+        check_printed(module, filename)
     digest.unmark(module)
     vocabulary.check(module, filename)
     pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, allow, ours=ours))
     if not ours:
         structure.check(module, filename)
+        defaults.write(module)
     check = partial(custom_calls.check, filename=filename, allow=allow)
     check(module)
     program = Program(module, filename=filename, pullback=pullback, check=check)

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.artifact import child, digest, foreign, limits
+from hlograph.codegen.artifact import child, digest, foreign, limits, parsing
+from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.codegen.program import Program
 from hlograph.errors import ArtifactError, HandEditWarning
 
@@ -131,6 +132,10 @@ REFUSED = {
     "NUL": (PLAIN + "\0", "NUL byte at 81"),
     "no UTF-8": (PLAIN.encode() + b"// \xff", "byte 84 is not UTF-8"),
     "nothing": (" \n", "is empty"),
+    "a great tensor": (PLAIN.replace("3x", "4611686018427387904x4x"), "a tensor of 4611686018427387904x4 elements"),
+    "many axes": (PLAIN.replace("3x", "1x" * 65), "a tensor of 65 axes"),
+    "no UTF-8 in a name": (PLAIN.replace("@main", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
+    "nor in an attribute": (PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "a\\C3"})'), "not UTF-8"),
 }
 
 
@@ -174,14 +179,18 @@ def aliases(count: int, link: Callable[[int], str]) -> str:
     return f"#a0 = [1]\n{''.join(lines)}module attributes {{x.a = #a{count}}} {{ {PLAIN} }}"
 
 
+def bytecode(type_: str, name: str = "@main") -> bytes:
+    text = f"func.func {name}(%x: {type_}) -> {type_} {{ return %x : {type_} }}"
+    return to_bytecode(parsing.parse(text.encode(), "module"))
+
+
 HARMFUL = {
     "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "it died of SIG"),
     "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "that took too long"),
     "a long sum": (f"module attributes {{x.a = affine_map<(d) -> ({'d +' * 30_000} d)>}} {{}}", "it died of SIG"),
-    "a great tensor": (PLAIN.replace("3x", "4611686018427387904x4x"), r"a tensor of 4611686018427387904x4 elements"),
-    "many axes": (PLAIN.replace("3x", "1x" * 65), "a tensor of 65 axes"),
-    "a name": (PLAIN.replace("@main", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
-    "an attribute": (PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "\\FF"})'), "not UTF-8"),
+    "a great tensor": (bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
+    "many axes": (bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
+    "a name": (bytecode("tensor<f32>", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
     "no module": ("ML\xefR", "not a well-formed|cannot be read"),
 }
 
@@ -269,6 +278,9 @@ def test_the_child_gives_the_same_module(tmp_path: Path) -> None:
     assert printed == expected * 2
 
 
+_ANSWER = child.READY + child.MODULE + b"it" + child.END
+
+
 def test_a_child_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreign, "_COMMAND", ["-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(foreign, "_START", 0.2)
@@ -288,9 +300,13 @@ def test_a_child_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         foreign.parse(b"", "module.mlir")
 
 
+def test_what_the_interpreter_prints_at_its_start_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_COMMAND", ["-c", f"import os; os.write(1, {b'hello' + _ANSWER!r})"])
+    assert foreign.parse(b"", "module.mlir") == b"it"
+
+
 def test_a_child_that_dies_in_its_answer_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = child.READY + child.MODULE + Program.parse(PLAIN).to_bytecode()
-    code = f"import os; os.write(1, {answer!r}); os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    code = f"import os; os.write(1, {_ANSWER.removesuffix(child.END)!r}); os.kill(os.getpid(), {int(signal.SIGKILL)})"
     monkeypatch.setattr(foreign, "_COMMAND", ["-c", code])
     with pytest.raises(ArtifactError, match="it died of SIGKILL"):
         foreign.parse(b"", "module.mlir")
