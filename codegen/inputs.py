@@ -31,7 +31,8 @@ class Input:
     """An input of a graph as a reader sees it: `given` is the caller's variable, `variable` its copy in the graph.
 
     `key` names the implementation of a PRNG key. `axes` are names for sizes: the same name is the same size.
-    `sparse` says which part of which sparse matrix it is; see `signature.Argument`.
+    `sparse` says which part of which sparse matrix it is; see `signature.Argument`. `parameter` says that it stands
+    for a large constant.
     """
 
     given: Any
@@ -43,6 +44,7 @@ class Input:
     key: str = ""
     axes: tuple[str | None, ...] = ()
     sparse: tuple[str, ...] = ()
+    parameter: bool = False
 
 
 def fresh(name: str, taken: set[str]) -> str:
@@ -139,7 +141,10 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
                 sizes.append(dimension.symbol(fresh(f"{root_base(name, len(arguments))}_{axis}", taken)))
             else:
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
-        arguments.append(Argument(name, x.dtype, _dims(sizes), (), x.container is not None, key=x.key, sparse=x.sparse))
+        shared, parameter = x.container is not None and not x.parameter, name if x.parameter else ""
+        arguments.append(
+            Argument(name, x.dtype, _dims(sizes), (), shared, key=x.key, sparse=x.sparse, parameter=parameter)
+        )
     return arguments
 
 

@@ -28,6 +28,7 @@ def emit_stablehlo(
     on_unsupported: OnUnsupported = "refuse",
     own_branch_sizes: bool = False,
     open_sizes: bool = False,
+    parameter_limit: int | None = None,
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -56,6 +57,9 @@ def emit_stablehlo(
         open_sizes: for a graph, integer arguments that are sizes of a new shape (`x.reshape((k, 2))`) may be -1, which
             is inferred. Otherwise they are demanded not to be negative, and programs are simpler. A -1 that is
             computed from data, or in a vector of unknown length, is always inferred.
+        parameter_limit: for a graph, constants of floating-point numbers of so many bytes are parameters: arguments
+            that callers do not give, so that no module or executable holds a copy (docs/files.md). By default all
+            constants are in the module.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -68,12 +72,15 @@ def emit_stablehlo(
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
     """
     if registry.is_function(graph):
-        if rewrite:
-            raise GraphError("rewrite=True is for graphs: a function is lowered as JAX traces it")
+        if rewrite or parameter_limit is not None:
+            raise GraphError("rewrite and parameter_limit are for graphs: a function is lowered as JAX traces it")
         return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
-    read = registry.read_graph(graph, rewrite=rewrite, **({"rng_inputs": True} if rng_inputs else {}))
+    options: dict[str, Any] = {"rng_inputs": True} if rng_inputs else {}
+    if parameter_limit is not None:
+        options["parameter_limit"] = parameter_limit
+    read = registry.read_graph(graph, rewrite=rewrite, **options)
     if on_unsupported not in get_args(OnUnsupported):
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
     find = host.find if on_unsupported == "host" else registry.find

@@ -91,7 +91,7 @@ def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[
     Raises:
         click.ClickException: some are missing, or some have a name that no argument has; all of them are named.
     """
-    arguments = program.signature.arguments
+    arguments = [a for place, a in enumerate(program.signature.arguments) if place not in program.bindings]
     names = [argument.name for argument in arguments]
     faults = [
         f"no array for the argument {argument.name} ({argument.dtype}, {format_dims(argument.dims)})"

@@ -27,6 +27,7 @@ from ..passes.optimize import Optimize, resolve
 from ..passes.pad import pad
 from ..program import Program
 from . import conditions
+from .parameters import self_contained
 
 Padding = Literal["any", "zero"]
 PADDING = "hlograph.padding"
@@ -58,6 +59,7 @@ def plain(
     if padding not in get_args(Padding):
         raise OptionError(f'padding must be "any" or "zero", got {padding!r}')
     program.refuse_host_calls("a PJRT plugin has none of them")
+    program = self_contained(program)
     given, limits = dict(sizes or {}), dict(bounds or {})
     _check_sizes(program, given, limits)
     exact = program.specialize(given)

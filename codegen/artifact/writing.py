@@ -60,6 +60,8 @@ def save(
             f"{PORTABLE_SUFFIX} (portable bytecode)"
         )
     beside = file_of(file, parameters) if parameters else None
+    if beside is not None and target in ("iree", "pjrt"):
+        raise OptionError(f"a file for {target} holds its constants: leave out parameters={parameters!r}")
     whole = program.with_pullback() if derivatives else program._twin()
     if not derivatives:
         whole.pullback = None

@@ -15,6 +15,7 @@ import numpy as np
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ...codegen.graph import Graph
 from ...codegen.inputs import Input
+from ...codegen.parameters import Parameter, parameter_of
 from .. import registry
 from ..library import Library
 from ..random import keys
@@ -26,7 +27,14 @@ from ..transforms.derivatives import Transforms
 from . import xtensors
 
 
-def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: bool = False) -> Graph:
+def read(
+    library: Library,
+    graph: Any,
+    *,
+    rewrite: Rewrite = False,
+    rng_inputs: bool = False,
+    parameter_limit: int | None = None,
+) -> Graph:
     """Reads a graph object.
 
     Args:
@@ -35,6 +43,8 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
         rewrite: which of the library's rewrites to apply to a graph that is not compiled yet; see `rewrites`.
         rng_inputs: whether random generators are inputs as any other, and may be outputs, as the data of keys.
             Otherwise one key for all random variables is the first input; see `keys`.
+        parameter_limit: constants of floating-point numbers of so many bytes are inputs behind all others, with their
+            values as containers; None leaves all constants where they are.
 
     Shared variables come after the inputs, with their containers; one that a pair lists among its inputs is an input
     as any other.
@@ -81,13 +91,17 @@ def read(library: Library, graph: Any, *, rewrite: Rewrite = False, rng_inputs: 
     shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
     _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], asked)
     containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
-    everything = [*inputs, *shared]
+    outputs, large = _large_constants(library, outputs, parameter_limit)
+    containers.update(large)
+    everything = [*inputs, *shared, *large]
     described = [
         _key_input(variable, given.get(variable, variable), containers)
         if variable is key or (rng_inputs and library.is_generator(variable))
         else _input(library, variable, given.get(variable, variable), number, containers, axes.get(variable, ()))
         for number, variable in enumerate(everything)
     ]
+    for item in described[len(inputs) + len(shared) :]:
+        item.parameter = True
     if parts is not None:
         for item, variable in zip(described, everything, strict=True):
             item.sparse = parts.parts.get(variable, ())
@@ -189,6 +203,11 @@ def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list
 
 def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
     """Variables without an owner that the outputs need, constants left out, in order of first use."""
+    return [variable for variable in _leaves(outputs, stop or set()) if not isinstance(variable, library.constant)]
+
+
+def _leaves(outputs: Sequence[Any], stop: set[Any]) -> list[Any]:
+    """Variables and constants without an owner that the outputs need, in order of first use."""
     found: dict[Any, None] = {}
     seen: set[Any] = set()
     stack = list(reversed(outputs))
@@ -197,13 +216,31 @@ def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = Non
         if variable in seen:
             continue
         seen.add(variable)
-        if stop is not None and variable in stop:
+        if variable in stop:
             continue
         if variable.owner is not None:
             stack.extend(reversed(variable.owner.inputs))
-        elif not isinstance(variable, library.constant):
+        else:
             found[variable] = None
     return list(found)
+
+
+def _large_constants(library: Library, outputs: list[Any], limit: int | None) -> tuple[list[Any], dict[Any, Parameter]]:
+    """Variables in place of a graph's large constants of floating-point numbers, and their values.
+
+    Integers stay, since sizes and checks of indices follow from them; so do arrays of one number.
+    """
+    if limit is None:
+        return outputs, {}
+    found: dict[Any, Any] = {}
+    values: dict[Any, Parameter] = {}
+    for constant in _leaves(outputs, set()):
+        data = constant.data if isinstance(constant, library.constant) else None
+        if isinstance(data, np.ndarray) and data.nbytes >= limit and data.dtype.kind in "fc" and np.ptp(data) != 0:
+            variable = found[constant] = constant.type()
+            variable.name = constant.name or f"parameter_{len(values)}"
+            values[variable] = parameter_of(data)
+    return (library.clone_replace(outputs, found) if found else outputs), values
 
 
 def _input(

@@ -23,7 +23,13 @@ def python_cost(record: Record) -> str:
 def sections(record: Record) -> Iterator[tuple[str, Rows]]:
     """Title and rows of each part; those that a program need not have are left out when it has none."""
     signature = record.signature
-    yield "inputs", [(*_tensor_row(a), "shared variable" if a.shared else "") for a in signature.arguments]
+    yield (
+        "inputs",
+        [
+            (*_tensor_row(a), "shared variable" if a.shared else "parameter" if a.parameter else "")
+            for a in signature.arguments
+        ],
+    )
     yield "outputs", list(map(_tensor_row, signature.results))
     if not record.sizes:
         yield "dimensions: every size is static", []

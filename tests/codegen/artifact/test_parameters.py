@@ -11,10 +11,12 @@ import ml_dtypes
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from click.testing import CliRunner
 
 import hlograph
 from hlograph.codegen.artifact import tensors
 from hlograph.errors import ArtifactError, ArtifactNotFoundError, OptionError
+from hlograph.tools.app import app
 
 LIMIT = 256
 
@@ -66,6 +68,57 @@ def test_what_works_with_constants_works_with_parameters(suffix, tmp_path):
         np.testing.assert_allclose(
             jax.vmap(fn)(np.stack([x, 2 * x]))[1], [expected[1], (np.tanh(2 * x @ weights) ** 2).sum()]
         )
+
+
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_emission_leaves_large_constants_out(rewrite, tmp_path):
+    weights, x = _weights(), _weights(3)[:, :4].T.copy()
+    v = pt.matrix("x")
+    w = pt.as_tensor(weights, name="W")
+    y = pt.tanh(v @ w)
+    program = hlograph.emit_stablehlo(
+        ([v], [y.sum(0), (y**2).sum() + np.ones((9, 9)).sum(), w[np.arange(40) % 8].sum()]),
+        dims={"x": ("n", 8)},
+        rewrite=rewrite,
+        parameter_limit=LIMIT,
+    )
+    assert [(a.name, a.parameter) for a in program.signature.arguments] == [("x", ""), ("W", "W")]
+    z = np.tanh(x @ weights)
+    expected = z.sum(0), (z**2).sum() + 81, weights[np.arange(40) % 8].sum()
+    files = [
+        program.save(tmp_path / "constants.mlir", derivatives=1),
+        program.save(tmp_path / "beside.mlirbc", derivatives=1, parameters=True),
+    ]
+    with jax.enable_x64(True):
+        for each in (program, *map(hlograph.load, files)):
+            fn = each.compile()
+            for found in (fn(x), each.interpret(x), each.compile(policy="padded")(x)):
+                for got, wanted in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+            gradient = jax.grad(lambda x: fn(x)[1])(x)  # noqa: B023
+            np.testing.assert_allclose(gradient, (2 * z * (1 - z**2)) @ weights.T, rtol=1e-10)
+    assert [bool(hlograph.load(file).bindings) for file in files] == [False, True]
+
+
+def test_a_plain_program_holds_its_constants(tmp_path):
+    weights, x = _weights(), np.ones((3, 8))
+    program = hlograph.load(_saved(tmp_path, weights))
+    plain = program.plain(sizes={"n": 3})
+    assert len(plain.signature.arguments) == 1
+    np.testing.assert_allclose(plain.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
+    with pytest.raises(OptionError, match="holds its constants"):
+        program.save(tmp_path / "p.mlir", target="pjrt", parameters=True)
+
+
+def test_the_command_runs_a_module_with_parameters(tmp_path):
+    path = _saved(tmp_path, _weights())
+    np.savez(tmp_path / "x.npz", x=np.ones((3, 8)))
+    done = CliRunner().invoke(
+        app, ["run", str(path), "--inputs", str(tmp_path / "x.npz"), "-o", str(tmp_path / "y.npz")]
+    )
+    assert done.exit_code == 0, done.output
+    with np.load(tmp_path / "y.npz") as found:
+        np.testing.assert_allclose(found["out0"], 3 * np.tanh(_weights().sum(0)), rtol=1e-12)
 
 
 def test_a_program_that_was_loaded_is_saved_again(tmp_path):
