@@ -25,7 +25,7 @@ from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeErro
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
-from ..codegen.signature import CheckSpec, Signature
+from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
 from .c_function import CFunction, FormName
 from .calls import short
@@ -49,7 +49,7 @@ from .executables import cpu_plan
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded
 from .executables.executable import Account, Check, Executable
-from .executables.padding import Adapter
+from .executables.padding import Adapter, padded_check
 from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_refusal
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
@@ -401,7 +401,7 @@ class Function:
         executable = self._cache.padded(plan, number, lambda: self._new(plan))
         recipe = Recipe(plan.exact, plan.bounds, self.options.passes)
         try:
-            executable.prepare(lambda: PreparedProgram(recipe.sized(self.program), recipe), _padded_check)
+            executable.prepare(lambda: PreparedProgram(recipe.sized(self.program), recipe), padded_check)
         except BaseException:
             self._cache.forget(executable)
             raise
@@ -586,18 +586,6 @@ def _nobody() -> None:
 
 def _is_known(x: Any) -> bool:
     return not isinstance(x, jax.core.Tracer)
-
-
-def _padded_check(signature: Signature) -> Check:
-    """What a padded executable is traced with must have the bounds' shapes."""
-    arguments = signature.arguments
-
-    def check(arrays: Sequence[Any]) -> None:
-        for argument, shape in zip(arguments, shapes_of(arguments, arrays), strict=True):
-            if shape != argument.dims:
-                raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
-
-    return check
 
 
 __all__ = ["Function", "Stats"]

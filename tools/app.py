@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from .bundle import bundle
 from .emit import emit
 from .explain import explain
 from .inspect import inspect
@@ -43,5 +44,5 @@ def app() -> None:
     """
 
 
-for command in (emit, run, opt, explain, inspect):
+for command in (emit, run, opt, explain, inspect, bundle):
     app.add_command(command)

@@ -11,13 +11,13 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
-from .files import check_output, load_program, trusted_option
+from .files import STDIN, check_output, load_program, trusted_option
 from .settings import traceback_option
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .. import Program
+    from .. import Function, Program
 
 __all__ = ["run"]
 
@@ -57,13 +57,19 @@ def run(
 ) -> None:
     """Run a module once and show its results.
 
-    MODULE is a .mlir or .mlirbc file, or - for stdin.
+    MODULE is a .mlir or .mlirbc file, a file that `hlograph bundle` wrote, or - for stdin. The executables of a bundle
+    are machine code: --trusted runs them; without it, and with --device, the program in the file is compiled.
     """
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
-    program = load_program(module, trusted, allow)
+    bundled = _bundled(module, trusted)
+    program = load_program(module, trusted, allow) if bundled is None else bundled.program
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
-    results, timing = _interpret(program, arguments) if interpret else _execute(program, arguments, device)
+    if interpret:
+        results, timing = _interpret(program, arguments)
+    else:
+        function = bundled if bundled is not None and device is None else program.compile(device=device)
+        results, timing = _execute(function, arguments, device)
     names = result_names(program)
     if output is not None:
         _write_arrays(output, dict(zip(names, results, strict=True)))
@@ -116,19 +122,30 @@ def result_names(program: Program) -> list[str]:
     return names
 
 
-def _execute(program: Program, arguments: Sequence[Any], device: str | None) -> tuple[list[Any], str]:
+def _bundled(module: str, trusted: bool) -> Function | None:
+    """The function in a bundle; None for a file that is none."""
+    from ..codegen.artifact.container import is_container
+
+    if module == STDIN or not is_container(module):
+        return None
+    import hlograph
+
+    return hlograph.load_bundle(module, trusted=trusted)
+
+
+def _execute(function: Function, arguments: Sequence[Any], device: str | None) -> tuple[list[Any], str]:
     """Results as NumPy arrays, and what was measured.
 
     The first call compiles and runs. A second one, which only runs, tells the two apart; a long run is not repeated
     for that.
     """
     with progress(f"compiling and running on {device or 'the default device'}"):
-        function = program.compile(device=device)
-        results, first = _timed(program, function, arguments)
+        results, first = _timed(function.program, function, arguments)
+        how = "loaded" if function.stats.loaded and not function.stats.compiles else "compiled"
         if first > SECONDS_NOT_TO_REPEAT:
-            return results, f"compiled and ran in {format_seconds(first)}"
-        _, again = _timed(program, function, arguments)
-    return results, f"compiled in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
+            return results, f"{how} and ran in {format_seconds(first)}"
+        _, again = _timed(function.program, function, arguments)
+    return results, f"{how} in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
 
 
 def _interpret(program: Program, arguments: Sequence[Any]) -> tuple[list[Any], str]:

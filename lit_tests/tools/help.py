@@ -4,6 +4,7 @@
 
 # CHECK: Usage: hlograph
 # CHECK: Commands:
+# CHECK: bundle
 # CHECK: emit
 # CHECK: explain
 # CHECK: opt

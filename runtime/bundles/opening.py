@@ -13,7 +13,7 @@ import warnings
 from ...codegen.artifact.container import Container
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.program import Program
-from ..executables.stored import Shelf
+from ..executables.stored import Shelf, Stored
 from ..function import Function
 from .manifest import MANIFEST, Manifest
 
@@ -22,6 +22,16 @@ NOT_TRUSTED = "its executables are machine code, and the bundle was not said to 
 
 class UntrustedBundleWarning(UserWarning):
     """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
+
+
+def described(path: str | os.PathLike[str]) -> list[Stored]:
+    """What executables a bundle holds; none is loaded.
+
+    Raises:
+        ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
+    """
+    file = Container(path)
+    return Manifest(file.read(MANIFEST), str(file.path)).stored(file.read, NOT_TRUSTED)
 
 
 def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) -> Function:

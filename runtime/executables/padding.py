@@ -25,9 +25,9 @@ from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
-from ..calls.arguments import check_constraints, find_sizes
+from ..calls.arguments import check_constraints, find_sizes, shapes_of
 from ..host import is_from_python
-from .executable import Executable
+from .executable import Check, Executable
 from .policy import Plan
 from .prepared import pending_size
 
@@ -168,6 +168,18 @@ class Adapter:
         for index, shape in self._cuts:
             results[index] = cut(results[index], self._shape(index, sizes) if shape is None else shape)
         return results[0] if len(results) == 1 else tuple(results)
+
+
+def padded_check(signature: Signature) -> Check:
+    """Makes what raises for arrays that have not the shapes of a padded program with this signature."""
+    arguments = signature.arguments
+
+    def check(arrays: Sequence[Any]) -> None:
+        for argument, shape in zip(arguments, shapes_of(arguments, arrays), strict=True):
+            if shape != argument.dims:
+                raise ArgumentShapeError(f"argument {argument.name!r}: expected shape {argument.dims}, got {shape}")
+
+    return check
 
 
 def _depends(constraint: Constraint, names: set[str]) -> bool:
