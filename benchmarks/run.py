@@ -39,6 +39,7 @@ BENCHMARKS = (
     "nuts",
     "new_length",
     "first_result",
+    "cold_start",
     "lengths",
     "padded",
     "rewriting",
