@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from ..errors import ArtifactError
+from . import container
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 NESTING = 256  # of brackets; the parser needs less than 512 kB of stack for so many
@@ -41,6 +42,8 @@ def check_text(text: bytes, filename: str) -> None:
     """Raises `ArtifactError` for what is no text, and for text that the parser might not survive."""
     if not text.strip():
         raise ArtifactError(f"{filename} is empty")
+    if text.startswith(container.MAGIC):
+        raise ArtifactError(f"{filename} is no module but a zip: hlograph.load_bundle reads what hlograph.bundle wrote")
     if b"\0" in text:
         raise ArtifactError(f"{filename} is not StableHLO text: it has a NUL byte at {text.index(bytes(1))}")
     try:

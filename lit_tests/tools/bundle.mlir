@@ -4,6 +4,7 @@
 // RUN: %hlograph bundle %s -o %t.bundle --sizes n=3 --sizes n=5 | filecheck %s
 // RUN: %hlograph run %t.bundle --inputs %t.npz --trusted | filecheck %s --check-prefixes=DONE,LOADED
 // RUN: %hlograph run %t.bundle --inputs %t.npz | filecheck %s --check-prefixes=DONE,COMPILED
+// RUN: %hlograph inspect %t.bundle | filecheck %s --check-prefix=INSPECT
 // RUN: not %hlograph bundle %s -o %t.bundle --sizes m=3 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not %hlograph bundle %s -o %t.bundle --sizes n:3 2>&1 | filecheck %s --check-prefix=MALFORMED
 // RUN: %python -c "import sys; open(sys.argv[2], 'wb').write(open(sys.argv[1], 'rb').read()[:999])" %t.bundle %t.cut
@@ -16,6 +17,9 @@
 // DONE: {{^}}doubled  float64  (3){{$}}
 // LOADED-NEXT: loaded in
 // COMPILED-NEXT: compiled in
+
+// INSPECT: kind bundle
+// INSPECT: n=3 cpu NumPy jaxlib
 
 // UNKNOWN: hlograph: error: sizes: the program has no size 'm'; its sizes: n
 // MALFORMED: hlograph: error: {{.*}}'n:3': expected sizes such as n=100,m=3

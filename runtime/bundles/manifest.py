@@ -109,6 +109,7 @@ class Manifest:
 
     Attributes:
         program: the part that holds the program.
+        writer: the release of hlograph that wrote it.
         digests: SHA-256 of each part, by name.
         options: of the function.
 
@@ -126,6 +127,7 @@ class Manifest:
                 f"its format is {found}, and this hlograph reads {FORMAT}; hlograph {made!s:.40} wrote it"
             )
         self.program: str = self._field(fields, "program", str)
+        self.writer: str = self._field(fields, "hlograph", str)
         digests = self._field(fields, "digests", dict)
         self.digests = {name: self._is(digest, str, "a digest") for name, digest in digests.items()}
         self.options = self._guarded(lambda: self._read_options(self._field(fields, "options", dict)))

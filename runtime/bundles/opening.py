@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 from ...codegen.artifact.container import Container
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.program import Program
 from ..executables.stored import Shelf, Stored
 from ..function import Function
-from .manifest import MANIFEST, Manifest
+from .manifest import FORMAT, MANIFEST, Manifest
 
 NOT_TRUSTED = "its executables are machine code, and the bundle was not said to be trusted"
 
@@ -32,6 +33,36 @@ def described(path: str | os.PathLike[str]) -> list[Stored]:
     """
     file = Container(path)
     return Manifest(file.read(MANIFEST), str(file.path)).stored(file.read, NOT_TRUSTED)
+
+
+def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What is in a bundle, as plain data; see `codegen/artifact/inspection.py`.
+
+    Raises:
+        ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
+    """
+    file = Container(path)
+    manifest = Manifest(file.read(MANIFEST), str(file.path))
+    program = _program(file, manifest)
+    executables = [
+        {
+            "sizes": str(stored.sizes),
+            "platform": stored.machine.platform,
+            "arrays": "NumPy" if stored.numpy else "JAX",
+            "jaxlib": f"jaxlib {stored.machine.jaxlib}",
+            "seconds": f"{stored.compile_seconds:.2f} s to make",
+        }
+        for stored in described(path)
+    ]
+    return {
+        "kind": "bundle",
+        "format": FORMAT,
+        "written by": f"hlograph {manifest.writer}",
+        "program": f"{program.name}{program.signature}",
+        "policy": str(manifest.options.policy),
+        "executables": executables,
+        "parts": {name: f"{file.place(name)[1]:,} bytes" for name in file.names},
+    }
 
 
 def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) -> Function:
@@ -52,7 +83,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
     """
     file = Container(path)
     manifest = Manifest(file.read(MANIFEST), str(file.path))
-    program = Program.parse(file.read(manifest.program, manifest.digest(manifest.program)), filename=str(file.path))
+    program = _program(file, manifest)
     stored = manifest.stored(file.read, "" if trusted else NOT_TRUSTED)
     unknown = set(file.names) - manifest.digests.keys() - {MANIFEST}
     if unknown:
@@ -68,3 +99,8 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         return Function(program, manifest.options, Shelf(stored))
     except HlographError as error:
         raise ArtifactError(f"{file.path} cannot be read as a bundle: {error}") from None
+
+
+def _program(file: Container, manifest: Manifest) -> Program:
+    data = file.read(manifest.program, manifest.digest(manifest.program))
+    return Program.parse(data, filename=str(file.path))

@@ -24,6 +24,7 @@ from hlograph.codegen.artifact import container
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
 from hlograph.errors import ArgumentError, ArtifactError, CompileError, HlographError, OptionError
+from hlograph.runtime.bundles import opening
 from hlograph.runtime.bundles.opening import UntrustedBundleWarning
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.executables import stored
@@ -152,6 +153,18 @@ def test_executables_are_loaded_for_who_trusts_the_file(small: Path) -> None:
         assert (fn.stats.compiles, fn.stats.loaded) == (1, 0)
         assert "machine code" in fn.stats.bundle[0]
         assert any("machine code" in line for line in fn.stats.by_executable[0].plan)
+
+
+def test_load_says_what_reads_a_bundle(small: Path) -> None:
+    with pytest.raises(ArtifactError, match="load_bundle"):
+        hlograph.load(small)
+
+
+def test_a_bundle_is_described(small: Path) -> None:
+    found = opening.facts(small)
+    assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
+    assert found["parts"].keys() == set(container.Container(small).names)
+    assert "float64[n, 3]" in found["program"]
 
 
 def test_without_executables_all_is_compiled(regression: hlograph.Program, tmp_path: Path) -> None:
@@ -294,6 +307,7 @@ HOSTILE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (at("format")(True), "'format' is True"),
     (at("format")(2**70), "integer"),
     (at("program")(7), "'program' is 7"),
+    (at("hlograph")(None), "'hlograph' is None"),
     (at("program")("other"), "no digest of the part 'other'"),
     (at("program")("../../etc/passwd"), "no digest"),
     (at("digests")([]), r"'digests' is \[\]"),
