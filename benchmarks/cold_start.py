@@ -133,7 +133,7 @@ def _imported(way: str, folder: str) -> Callable[[list[np.ndarray]], list[np.nda
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """In the parent: all ways in turn, several times; medians."""
     report = Report(TITLE, ("model", *WAYS))
-    rounds = 1 if quick else 9
+    rounds = 1 if quick else 5
     for name, (_, title) in MODELS.items():
         with tempfile.TemporaryDirectory() as folder:
             progress(f"{title}: files")

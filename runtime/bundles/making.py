@@ -20,7 +20,7 @@ import numpy as np
 
 from ...codegen.artifact import container
 from ...codegen.artifact.outline import outline
-from ...codegen.errors import ArgumentError, ArtifactError, CompileError, OptionError, PolicyError
+from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
 from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
@@ -68,11 +68,17 @@ def bundle(
         The path.
 
     Raises:
+        GraphError: it is neither a program nor a function of one.
         ArgumentError: a size is missing or unknown.
         ArtifactError: the file cannot be written.
         CompileError: XLA refuses the program, or does not serialize what it has made of it.
         HlographError: no device of a platform is here; the program calls Python; it has no derivative.
     """
+    if not isinstance(source, (Function, Program)):
+        raise GraphError(
+            f"bundle takes a program, or a function that was made of one, not {type(source).__name__}; "
+            "hlograph.emit_stablehlo makes programs of graphs and of JAX functions"
+        )
     if isinstance(source, Function):
         if options:
             raise OptionError(f"bundle: a function has its options already: {', '.join(options)}")

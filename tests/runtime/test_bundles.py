@@ -23,7 +23,7 @@ import hlograph
 from hlograph.codegen.artifact import container
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
-from hlograph.errors import ArgumentError, ArtifactError, CompileError, HlographError, OptionError
+from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
 from hlograph.runtime.bundles import opening
 from hlograph.runtime.bundles.opening import UntrustedBundleWarning
 from hlograph.runtime.direct import verdict
@@ -184,6 +184,8 @@ def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path)
         hlograph.bundle(regression, path, sizes=[{"n": 3}], platforms=["gpus"])
     with pytest.raises(OptionError, match="outputs"):
         hlograph.bundle(regression.compile(), path, sizes=[{"n": 3}], outputs="numpy")
+    with pytest.raises(GraphError, match="emit_stablehlo"):
+        hlograph.bundle(np.sin, path)  # type: ignore[arg-type]
     assert not path.exists()
 
 
