@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .codegen.interrupts import deferred
 from .codegen.versions import check_core
 
 __version__ = "0.1.0"
@@ -99,7 +100,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
-    module = import_module(_WHERE[name], __name__)
+    with deferred():
+        module = import_module(_WHERE[name], __name__)
     value = module if name in ("errors", "builder", "passes") else getattr(module, name)
     globals()[name] = value
     return value

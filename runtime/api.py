@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..codegen.interrupts import deferred
+
 if TYPE_CHECKING:
     import numpy as np
     from jax.export import Exported as Exported
@@ -71,8 +73,9 @@ def target_costs(program: Program, target: str) -> TargetCosts:
 
 def with_pullback(program: Program) -> Program:
     """See `Program.with_pullback`."""
-    from ..codegen.program import Program
-    from .function import Function
+    with deferred():
+        from ..codegen.program import Program
+        from .function import Function
 
     found = Function(program).derived.whole_pullback()
     return Program(
@@ -86,29 +89,33 @@ def with_pullback(program: Program) -> Program:
 
 def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """See `Program.interpret`."""
-    from .interpret import interpret
+    with deferred():
+        from .interpret import interpret
 
     return interpret(program, arrays)
 
 
 def compile(program: Program, **options: Any) -> Function:
     """See `Program.compile`."""
-    from .function import Function
-    from .options import CompileOptions
+    with deferred():
+        from .function import Function
+        from .options import CompileOptions
 
     return Function(program, CompileOptions.of(**options))
 
 
 def compile_ahead(program: Program, topology: Topology, **options: Any) -> AheadFunction:
     """See `Program.compile`."""
-    from .lowered.ahead import AheadFunction
-    from .options import CompileOptions
+    with deferred():
+        from .lowered.ahead import AheadFunction
+        from .options import CompileOptions
 
     return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **options))
 
 
 def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Any) -> Exported:
     """See `Program.to_jax_export`."""
-    from .lowered.jax_export import to_jax_export
+    with deferred():
+        from .lowered.jax_export import to_jax_export
 
     return to_jax_export(program, platforms, checks)

@@ -8,9 +8,10 @@ threads; modules travel between contexts as MLIR bytecode, never as text.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -18,16 +19,21 @@ from typing import Any
 # first loads jaxlib here.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from jaxlib import _jax
-from jaxlib.mlir import ir as ir
-from jaxlib.mlir import passmanager
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _mlir
-from jaxlib.mlir.dialects import chlo as chlo
-from jaxlib.mlir.dialects import func as func
-from jaxlib.mlir.dialects import sdy
-from jaxlib.mlir.dialects import stablehlo as stablehlo
-
 from ..errors import PassError
+from ..interrupts import deferred
+
+with deferred():
+    from jaxlib import _jax
+    from jaxlib.mlir import ir as ir
+    from jaxlib.mlir import passmanager
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _mlir
+    from jaxlib.mlir.dialects import chlo as chlo
+    from jaxlib.mlir.dialects import func as func
+    from jaxlib.mlir.dialects import sdy
+    from jaxlib.mlir.dialects import stablehlo as stablehlo
+
+    with suppress(ImportError):  # JAX imports it later, in a first compile
+        importlib.import_module("jaxlib.mlir.dialects.mhlo")
 
 RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
