@@ -8,7 +8,6 @@ this process compiles (the passes `cpu_products` and `cpu_factors`): saved ones 
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 
 import jax
 
@@ -17,6 +16,7 @@ from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
 from .native_code import FOLDER
 from .object_code import ObjectCode
+from .once import once
 from .processor import processor
 from .steps import DirectCallRefused
 
@@ -25,7 +25,7 @@ _FUNCTIONS = ("sgemm", "dgemm", "spotrf", "dpotrf")
 _OBJECT = FOLDER / "blas" / "x86_64.o"
 
 
-@cache
+@once
 def register() -> str:
     """Makes the functions known to XLA in this process; "", or why they cannot be had."""
     try:
@@ -46,7 +46,7 @@ def address(target: str) -> int:
     return _code().address(target)
 
 
-@cache
+@once
 def _code() -> ObjectCode:
     return load(_vectors())
 

@@ -7,11 +7,11 @@ needs a compiler. Out: addresses of its functions. It is loaded as XLA's kernels
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .object_code import ObjectCode
+from .once import once
 from .steps import DirectCallRefused
 
 FOLDER = Path(__file__).with_name("native")
@@ -19,7 +19,7 @@ OBJECT = FOLDER / "x86_64.o"
 _OUTSIDE = frozenset(["aligned_alloc", "free", "memcpy"])
 
 
-@cache
+@once
 def native_code() -> ObjectCode:
     """It, loaded once.
 
@@ -33,7 +33,7 @@ def native_code() -> ObjectCode:
     return ObjectCode([data], _OUTSIDE)
 
 
-@cache
+@once
 def runner() -> Any:
     """Runs a table of steps at an address, in the calling thread and without the interpreter's lock.
 

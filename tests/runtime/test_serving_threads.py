@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph.runtime.direct.once import once
 from hlograph.runtime.executables.executable import Executable
 from hlograph.runtime.jitted.programs import Programs
 
@@ -100,3 +101,26 @@ def test_a_compile_that_fails_leaves_the_others() -> None:
                 with pytest.raises(hlograph.errors.ArgumentShapeError):
                     future.result()
     assert fn.stats.compiles == 1
+
+
+def test_machine_code_is_loaded_once() -> None:
+    """Of two copies one would be freed, and with it what others have the addresses of."""
+    start, second, made = threading.Barrier(2), threading.Event(), list[list[int]]()
+
+    def make() -> list[int]:
+        made.append([len(made)])
+        if len(made) == 1:
+            second.wait(0.2)  # for another one, which must not come
+        second.set()
+        return made[-1]
+
+    only = once(make)
+
+    def ask(number: int) -> list[int]:
+        start.wait(WAIT)
+        return only()
+
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(ask, range(2))
+    assert one is other
+    assert len(made) == 1
