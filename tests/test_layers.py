@@ -40,7 +40,7 @@ FLOORS = (
 )
 DOOR = ("codegen.program", "runtime.api")
 # What passes share; every other file and folder of codegen/passes/ is a pass.
-SHARED = {"registry", "driver", "rewriting", "report", "optimize", "pad_sums"}
+SHARED = {"registry", "driver", "rewriting", "report", "optimize", "pad_sums", "factor_loops"}
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.
 NO_PASS = {"pack_results"}
 

@@ -4,7 +4,7 @@
 // RUN: filecheck %s --check-prefix=ERROR < %t.err
 // RUN: not %hlograph opt %s --split-input-file --pass 'expand_linalg{n=1}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// ERROR: hlograph: error: expand_linalg needs static shapes; specialize first
+// ERROR: hlograph: error: expand_linalg needs a transform's sizes; specialize first
 // OPTION: hlograph: error: pass 'expand_linalg' takes no options
 
 // CHECK-LABEL: module @cholesky
@@ -86,10 +86,21 @@ module @fft {
 
 // -----
 
-// The sizes are not known yet: an error (above).
+// CHECK-LABEL: module @dynamic
+// CHECK: call @cholesky_expanded(%arg0) : (tensor<?x?xf64>) -> tensor<?x?xf64>
 module @dynamic {
   func.func @main(%arg0: tensor<?x?xf64>) -> tensor<?x?xf64> {
     %0 = stablehlo.cholesky %arg0, lower = true : tensor<?x?xf64>
     return %0 : tensor<?x?xf64>
+  }
+}
+
+// -----
+
+// A transform of unknown size: an error (above).
+module @open_transform {
+  func.func @main(%arg0: tensor<?x4xf64>) -> tensor<?x3xcomplex<f64>> {
+    %0 = stablehlo.fft %arg0, type = RFFT, length = [4] : (tensor<?x4xf64>) -> tensor<?x3xcomplex<f64>>
+    return %0 : tensor<?x3xcomplex<f64>>
   }
 }

@@ -104,12 +104,33 @@ def test_triangular_solve_of_few(shape: tuple[int, int]) -> None:
         np.testing.assert_array_equal(x, b / 2)
 
 
-def test_open_sizes_are_refused() -> None:
-    program = hlograph.Program.parse(
-        "func.func @main(%a: tensor<?x?xf64>) -> tensor<?x?xf64> {\n"
-        "  %r = stablehlo.cholesky %a, lower = true : tensor<?x?xf64>\n  return %r : tensor<?x?xf64>\n}"
+@pytest.mark.parametrize("op", ["cholesky %a, lower = true : {0}", "triangular_solve"])
+def test_open_sizes(op: str) -> None:
+    """One module for matrices of all sizes."""
+    matrix = "tensor<?x?xf64>"
+    solve = (
+        '"stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose '
+        f"TRANSPOSE>, unit_diagonal = false}}> : ({matrix}, {matrix}) -> {matrix}"
     )
-    with pytest.raises(errors.PassError, match="needs static shapes; specialize first"):
+    line = solve if op == "triangular_solve" else f"stablehlo.{op.format(matrix)}"
+    text = f"func.func @main(%a: {matrix}, %b: {matrix}) -> {matrix} {{\n  %r = {line}\n  return %r : {matrix}\n}}"
+    fn = hlograph.Program.parse(text).run_passes(["expand_linalg"]).compile(policy="exact")
+    for n in (1, 4):
+        x = RNG.normal(size=(n, n))
+        lower = np.linalg.cholesky(x @ x.T + n * np.eye(n))
+        if op == "triangular_solve":
+            np.testing.assert_allclose(fn(lower, x), np.linalg.solve(lower.T, x), rtol=1e-10)
+        else:
+            np.testing.assert_allclose(np.tril(fn(lower @ lower.T, x)), lower, rtol=1e-10)
+
+
+def test_transforms_of_open_sizes_are_refused() -> None:
+    program = hlograph.Program.parse(
+        "func.func @main(%a: tensor<?xcomplex<f64>>) -> tensor<?xcomplex<f64>> {\n"
+        "  %r = stablehlo.fft %a, type = FFT, length = [4] : (tensor<?xcomplex<f64>>) -> tensor<?xcomplex<f64>>\n"
+        "  return %r : tensor<?xcomplex<f64>>\n}"
+    )
+    with pytest.raises(errors.PassError, match="needs a transform's sizes; specialize first"):
         program.run_passes(["expand_linalg"])
 
 
