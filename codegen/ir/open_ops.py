@@ -12,11 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import ops
+from .attributes import integers
 from .bindings import DYNAMIC, ir, stablehlo
 from .values import constant as constant_of
-from .values import dtype_of, shape_of, sizes_of
+from .values import dtype_of, owner, shape_of, sizes_of
 
 Size: TypeAlias = "int | ir.Value"
+BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 
 
 def is_open(*values: ir.Value) -> bool:
@@ -93,9 +95,17 @@ def broadcast(value: ir.Value, sizes: Sequence[Size], axes: Sequence[int], type_
 
 
 def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: ir.Type) -> ir.Value:
-    """A broadcast to a shape that is a value, of which IREE is told which axes stretch."""
+    """A broadcast to a shape that is a value, of which IREE is told which axes stretch.
+
+    One of a broadcast is one of what that was made of: IREE does so itself, and forgets then what it was told.
+    """
+    made = owner(value)
+    while made is not None and made.name in BROADCASTS:
+        inner = integers(made, "broadcast_dimensions")
+        value, axes = made.operands[0], [axes[axis] for axis in inner]
+        made = owner(value)
     own = shape_of(value)
-    made = ir.Operation.create(
+    result = ir.Operation.create(
         "stablehlo.dynamic_broadcast_in_dim",
         results=[type_],
         operands=[value, shape],
@@ -105,7 +115,7 @@ def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: i
             "known_nonexpanding_dimensions": ops.integer_list([k for k, known in enumerate(own) if known != 1]),
         },
     )
-    return made.results[0]
+    return result.results[0]
 
 
 def typed(value: ir.Value, type_: ir.Type) -> ir.Value:

@@ -4,7 +4,7 @@
 // RUN: filecheck %s --check-prefix=ERROR < %t.err
 // RUN: not %hlograph opt %s --split-input-file --pass 'for_iree{n=1}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// ERROR: hlograph: error: for_iree: IREE has no custom call mine; it runs what is StableHLO alone
+// ERROR: hlograph: error: for_iree: IREE has no stablehlo.reduce_precision of unknown sizes
 // OPTION: hlograph: error: pass 'for_iree' has no option 'n'; it takes asserts (true or false)
 
 // CHECK-LABEL: module @product
@@ -51,7 +51,7 @@ module @static {
 
 module @refused {
   func.func @main(%x: tensor<?xf64>) -> tensor<?xf64> {
-    %0 = stablehlo.custom_call @mine(%x) : (tensor<?xf64>) -> tensor<?xf64>
+    %0 = stablehlo.reduce_precision %x, format = e5m10 : tensor<?xf64>
     return %0 : tensor<?xf64>
   }
 }

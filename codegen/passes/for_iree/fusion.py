@@ -17,6 +17,7 @@ from ...ir import ops
 from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import having
+from ...ir.open_ops import BROADCASTS
 from ...ir.values import owner, shape_of
 from ...ir.walk import walk
 from ..report import Report
@@ -26,7 +27,6 @@ Axes = tuple[int | None, ...]
 _Ways = dict[ir.Value, set[Axes]]
 
 _ELEMENTWISE = having("elementwise")
-_BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 
 
 def separate_reductions(module: ir.Module, report: Report) -> None:
@@ -64,7 +64,7 @@ def _moves(op: ir.Operation) -> Callable[[int, Axes], Axes] | None:
     """Where an op puts the axes of an operand; None of one that starts a kernel of its own."""
     if op.name in _ELEMENTWISE:
         return lambda _, way: way
-    if op.name in _BROADCASTS:
+    if op.name in BROADCASTS:
         places = integers(op, "broadcast_dimensions")
         return lambda _, way: tuple(None if axis is None else places[axis] for axis in way)
     if op.name == "stablehlo.transpose":

@@ -22,7 +22,8 @@ from ...ir.values import constant, owner, shape_of, sizes_of
 def told_broadcast(op: ir.Operation) -> ir.Value | None:
     """A broadcast says which axes stretch: those of static size 1."""
     value, shape = op.operands
-    if "known_nonexpanding_dimensions" in op.attributes:
+    made = owner(value)
+    if "known_nonexpanding_dimensions" in op.attributes and (made is None or made.name not in op_.BROADCASTS):
         return None
     type_, axes = op.results[0].type, integers(op, "broadcast_dimensions")
     if not is_open(value, op.results[0]):

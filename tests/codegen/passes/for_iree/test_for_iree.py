@@ -206,7 +206,14 @@ REFUSED = {
         %r = stablehlo.subtract %l#0, %l#2 : {V}""",
         "carries 2; give the sizes",
     ),
-    "custom call": ("%r = stablehlo.custom_call @mine(%v) : ({V}) -> {V}", "custom call mine"),
+    "window": (
+        """%r = "stablehlo.reduce_window"(%v, %zero) <{{padding = dense<[[1, 0]]> : tensor<1x2xi64>,
+            window_dimensions = array<i64: 2>}}> ({{
+          ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+          %c = stablehlo.add %a, %b : tensor<f64>
+          stablehlo.return %c : tensor<f64> }}) : ({V}, tensor<f64>) -> {V}""",
+        "reduce_window of unknown sizes",
+    ),
     "interior": (
         """%k1 = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
         %r = stablehlo.dynamic_pad %v, %zero, %none, %none, %k1 :
