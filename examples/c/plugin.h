@@ -106,6 +106,10 @@ static inline Model open_model(const char* plugin, const char* path) {
   ARGUMENTS(Executable_NumOutputs, outputs, .executable = get.executable);
   CALL(api, Executable_NumOutputs, outputs);
   model.results = outputs.num_outputs;
+  if (model.results > MOST_ARRAYS) {
+    fprintf(stderr, "%s has %zu results; there is room for %d\n", path, model.results, MOST_ARRAYS);
+    exit(1);
+  }
   ARGUMENTS(Executable_Destroy, destroy, .executable = get.executable);
   CALL(api, Executable_Destroy, destroy);
   return model;
@@ -127,22 +131,40 @@ static inline void release(const Model* model, PJRT_Buffer* buffer) {
   CALL(model->api, Buffer_Destroy, destroy);
 }
 
+/* A result's content. A CPU's is read where it lies: the copy that a plugin makes there waits for a thread. */
+static inline void download(const Model* model, PJRT_Buffer* buffer, Array* result) {
+  const PJRT_Api* api = model->api;
+  ARGUMENTS(Buffer_IsOnCpu, place, .buffer = buffer);
+  CALL(api, Buffer_IsOnCpu, place);
+  if (!place.is_on_cpu) {
+    ARGUMENTS(Buffer_ToHostBuffer, copy, .src = buffer, .dst = result->data, .dst_size = result->bytes);
+    CALL(api, Buffer_ToHostBuffer, copy);
+    await(api, copy.event, "the run of the model");
+    return;
+  }
+  ARGUMENTS(Buffer_ReadyEvent, ready, .buffer = buffer);
+  CALL(api, Buffer_ReadyEvent, ready);
+  await(api, ready.event, "the run of the model");
+  ARGUMENTS(Buffer_OnDeviceSizeInBytes, size, .buffer = buffer);
+  CALL(api, Buffer_OnDeviceSizeInBytes, size);
+  if (size.on_device_size_in_bytes != result->bytes) {
+    fprintf(stderr, "a result has %zu bytes, not %zu\n", size.on_device_size_in_bytes, result->bytes);
+    exit(1);
+  }
+  ARGUMENTS(Buffer_UnsafePointer, content, .buffer = buffer);
+  CALL(api, Buffer_UnsafePointer, content);
+  if (result->bytes) memcpy(result->data, (const void*)content.buffer_pointer, result->bytes);
+}
+
 /* Runs the model on buffers, and copies the results into arrays of their sizes. */
 static inline void call(const Model* model, PJRT_Buffer* const* arguments, size_t count, Array* results) {
-  const PJRT_Api* api = model->api;
   PJRT_Buffer* made[MOST_ARRAYS] = {NULL};
   PJRT_Buffer** made_by_device[1] = {made};
-  PJRT_Event* copied[MOST_ARRAYS];
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   ARGUMENTS(LoadedExecutable_Execute, execute, .executable = model->executable, .options = &options,
             .argument_lists = &arguments, .num_devices = 1, .num_args = count, .output_lists = made_by_device);
-  CALL(api, LoadedExecutable_Execute, execute);
-  for (size_t i = 0; i < model->results; i++) {
-    ARGUMENTS(Buffer_ToHostBuffer, copy, .src = made[i], .dst = results[i].data, .dst_size = results[i].bytes);
-    CALL(api, Buffer_ToHostBuffer, copy);
-    copied[i] = copy.event;
-  }
-  for (size_t i = 0; i < model->results; i++) await(api, copied[i], "the run of the model");
+  CALL(model->api, LoadedExecutable_Execute, execute);
+  for (size_t i = 0; i < model->results; i++) download(model, made[i], &results[i]);
   for (size_t i = 0; i < model->results; i++) release(model, made[i]);
 }
 
