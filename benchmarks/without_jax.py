@@ -132,7 +132,7 @@ class InC:
         folder.mkdir()
         self._described = program.describe()
         self._files = []
-        model = program.save(folder / "model.mlirbc", target_version=VERSION)
+        model = program.save(folder / "model.mlirbc", target=VERSION)
         self._process = subprocess.Popen(
             [str(caller), str(plugin), str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -41,7 +41,7 @@ def write(folder):
     dims = {"X": ("n", FEATURES), "y": ("n",), "beta": (FEATURES,)}
     program = hlograph.emit_stablehlo(([features, labels, beta], [loss, gradient]), dims=dims, name="logistic")
     plain = program.plain(bounds={"n": BOUND})
-    plain.save(folder / "logistic.mlirbc", target_version="1.9.0")
+    plain.save(folder / "logistic.mlirbc", target="1.9.0")
     (folder / "logistic.json").write_text(json.dumps(plain.describe(), indent=1))
 
 
