@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from .artifact.hazards import stable_sorts
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
 from .ir.walk import walk
@@ -140,6 +141,8 @@ class Recipe:
         if steps.calls_host:
             steps.run("merge_host_calls")
             steps.run("order_host_calls")
+        if steps.is_from_file and self.platform == "cpu" and steps.has({"stablehlo.sort"}):
+            steps.change("stable_sorts", stable_sorts)
         if steps.has(doubled_counters.TRIGGERS) and steps.finds(doubled_counters.doubled):
             steps.run("doubled_counters")
         if steps.has(device_linalg.OPS):
@@ -168,6 +171,7 @@ class Steps:
         self._module: ir.Module | None = None
         self.is_static = program.signature.is_static
         self.calls_host = bool(program.host_calls)
+        self.is_from_file = program.check is not None
 
     @property
     def module(self) -> ir.Module:

@@ -156,9 +156,8 @@ class Signature:
     @property
     def is_static(self) -> bool:
         """True when no size is left open."""
-        return (
-            not self.roots and not self.has_data_sizes and all(type(d) is int for a in self.arguments for d in a.dims)
-        )
+        items: tuple[Argument | Result, ...] = (*self.arguments, *self.results)
+        return not self.roots and not self.has_data_sizes and all(type(d) is int for x in items for d in x.dims)
 
     @property
     def value_arguments(self) -> frozenset[int]:

@@ -191,6 +191,8 @@ def _check_mark(operation: ir.Operation, target: str, attributes: Mapping[str, i
     operands = [_tensor(x.type) for x in operation.operands][: len(operation.operands) - shapes]
     results = [_tensor(x.type) for x in operation.results]
     if target == "hlograph.size":
+        if "hlograph.dim" not in attributes:
+            raise Misfit("it has no hlograph.dim")
         if operands != [("i64", ())] or results != [("i64", ())] or config:
             raise Misfit("it takes an int64 scalar and gives one")
     elif target == "hlograph.fft":

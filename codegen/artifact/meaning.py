@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .. import dims as dimension
+from ..constraints import DimMismatch
 from ..dims import Dim
 from ..errors import ArtifactError
 from ..ir.attributes import names_of
 from ..ir.bindings import ir
 from ..ir.types import numpy_dtype
 from ..ir.walk import main_function, walk
-from ..signature import Argument, Result, Signature, flags_type
+from ..signature import Argument, Result, Signature, flags_type, known_constraints
 
 LONGEST_NAME = 1000
 _SPARSE_PARTS = ("data", "indices", "indptr", "rows", "columns")
@@ -40,6 +41,10 @@ def _problems(module: ir.Module, signature: Signature) -> Iterator[str]:
     function = main_function(module)
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     yield from _about_names(signature)
+    described: tuple[Argument | Result, ...] = (*signature.arguments, *signature.results)
+    for item in described:
+        if any(isinstance(dim, int) and dim < 0 for dim in (*item.dims, *item.live)):
+            yield f"{item} has a negative size"
     for argument in signature.arguments:
         yield from _about_argument(argument)
     yield from _about_sparse("argument", signature.arguments)
@@ -47,6 +52,10 @@ def _problems(module: ir.Module, signature: Signature) -> Iterator[str]:
     yield from _about_flags(function, type_, signature)
     yield from _about_counts(module, signature)
     yield from _about_sizes(function, signature)
+    try:
+        known_constraints(signature)
+    except DimMismatch as error:
+        yield f"no sizes fulfil its constraints: {error}"
 
 
 def _about_names(signature: Signature) -> Iterator[str]:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
+from ..ir.bindings import ir
 from ..program import Program
-from . import custom_calls, defaults, digest, foreign, limits, meaning, pullbacks, structure, vocabulary
+from . import custom_calls, defaults, digest, foreign, hazards, limits, meaning, pullbacks, structure, vocabulary
 from .parameters import bind
 from .parsing import check_printed
 from .parsing import parse as parse_module
@@ -93,16 +94,22 @@ def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) 
     digest.unmark(module)
     vocabulary.check(module, filename)
     pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, allow, ours=ours))
+    check = partial(_check, filename=filename, allow=allow)
+    check(module)
     if not ours:
         structure.check(module, filename)
         defaults.write(module)
-    check = partial(custom_calls.check, filename=filename, allow=allow)
-    check(module)
     program = Program(module, filename=filename, pullback=pullback, check=check)
     meaning.check(module, program.signature, filename)
     if pullback is not None:
         pullbacks.check(pullback, program, filename)
     return program
+
+
+def _check(module: ir.Module, filename: str, allow: Collection[str]) -> None:
+    """What is looked at again once sizes are known that were open."""
+    custom_calls.check(module, filename, allow)
+    hazards.check(module, filename)
 
 
 def content(source: Path) -> bytes:

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
+from ..dims_text import parse
 from ..errors import ArtifactError
 from ..ir.attributes import PREFIX, names_of
 from ..ir.bindings import ir
@@ -18,8 +19,10 @@ from ..ir.walk import main_function, symbol_of, walk
 
 Place: TypeAlias = Literal["module", "pullback", "function", "private function", "argument", "result", "op"]
 
-LONGEST_TEXT = 20_000  # characters of one text; a name or a size has some dozens
+LONGEST_TEXT = 10_000  # characters of one text; a name or a size has some dozens
+LONGEST_MESSAGE = 1_000_000  # of a check's message, which nobody takes apart
 LONGEST_LIST = 20_000
+LONGEST_ALL = 200_000  # characters of all texts of an attribute
 
 # Form -> what it is called in messages.
 _FORMS: Mapping[str, str] = {
@@ -30,7 +33,14 @@ _FORMS: Mapping[str, str] = {
 }
 # Of each place its words, with their forms.
 WORDS: Mapping[Place, Mapping[str, str]] = {
-    "module": {"format": "text", "digest": "text", "parameters": "texts", "padding": "text"},
+    "module": {
+        "format": "text",
+        "digest": "text",
+        "parameters": "texts",
+        "padding": "text",
+        "of": "texts",
+        "from": "texts",
+    },
     "pullback": {"of": "texts", "from": "texts"},
     "function": {"constraints": "lists", "checks": "lists", "counts": "lists", "local_counts": "lists"},
     "private function": {"implements": "text"},
@@ -126,8 +136,21 @@ def _problem(place: Place, name: str, attribute: ir.Attribute, operation: ir.Ope
     form = words[short]
     if not _has_form(form, attribute):
         return f"attribute {name!r} must be {_FORMS[form]}, and is {str(attribute)[:80]}"
-    if any(len(text) > LONGEST_TEXT for text in _texts(attribute)):
-        return f"attribute {name!r} has a text of more than {LONGEST_TEXT} characters"
+    lengths = [len(text) for text in _texts(attribute)]
+    longest, most = (LONGEST_MESSAGE,) * 2 if short == "checks" else (LONGEST_TEXT, LONGEST_ALL)
+    if max(lengths, default=0) > longest:
+        return f"attribute {name!r} has a text of more than {longest} characters"
+    if sum(lengths) > most:
+        return f"attribute {name!r} has texts of more than {most} characters"
+    return _bad_size(name, attribute) if place == "op" and short != "dim" else ""
+
+
+def _bad_size(name: str, attribute: ir.Attribute) -> str:
+    for text in _texts(attribute):
+        try:
+            parse(text)
+        except (ValueError, ArithmeticError, RecursionError) as error:
+            return f"attribute {name!r} is no size: {str(error)[:200]}"
     return ""
 
 

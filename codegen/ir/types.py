@@ -29,6 +29,7 @@ _FLOATS = {
     "float8_e5m2fnuz": "Float8E5M2FNUZType",
     "float8_e8m0fnu": "Float8E8M0FNUType",
 }
+_COMPLEX = {"complex<f32>": np.complex64, "complex<f64>": np.complex128}
 _NARROW = re.compile(r"(u?)int([24])")
 
 
@@ -59,11 +60,15 @@ def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
     if text == "i1":
         return np.dtype(bool)
     if text.startswith("complex<"):
-        return np.dtype(np.complex64 if "f32" in text else np.complex128)
+        if text not in _COMPLEX:
+            raise TypeError(f"element type {text} has no numpy dtype")
+        return np.dtype(_COMPLEX[text])
     names = {"ui": "uint", "i": "int", "f": "float", "bf": "bfloat"}
     prefix = text.rstrip("0123456789")
     if prefix in names and text != prefix:
         name = names[prefix] + text[len(prefix) :]
+        if name == "float128":  # NumPy's of this name has 80 bits
+            raise TypeError(f"element type {text} has no numpy dtype")
         return np.dtype(name) if hasattr(np, name) else _dtype_beside_numpy(name)
     if text.startswith("f") and "E" in text:  # f8E4M3FN is float8_e4m3fn
         return _dtype_beside_numpy("float{}_e{}".format(*text[1:].lower().split("e", 1)))

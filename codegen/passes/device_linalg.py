@@ -180,4 +180,8 @@ def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: st
         specs.append((tuple(type_.shape), numpy_dtype(type_.element_type)))
     with enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
-        return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
+        try:
+            return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
+        except (TypeError, ValueError) as error:
+            what = ", ".join(str(value.type) for value in operation.operands)
+            raise PassError(f"device_linalg: no library takes {what} (at {operation.location}): {error}") from None

@@ -24,7 +24,7 @@ from .. import signature as signatures
 from ..builder.sizes import VALUE
 from ..dims import Dim
 from ..dims_text import parse
-from ..errors import PassError
+from ..errors import ArtifactError, PassError
 from ..ir import ops, transforms
 from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
@@ -186,7 +186,11 @@ def _substitute_texts(module: ir.Module, signature: Signature, sizes: Mapping[st
 
 
 def _with_refined_results(signature: Signature, function: ir.Operation) -> Signature:
-    """Takes result sizes from the refined types where the signature knew none (a module without our attributes)."""
+    """Takes result sizes from the refined types where the signature knew none (a module without our attributes).
+
+    Raises:
+        ArtifactError: a size is another one than the signature says: somebody has written what is not true.
+    """
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
     results = []
     for result, type_ in zip(signature.results, types, strict=False):
@@ -194,6 +198,11 @@ def _with_refined_results(signature: Signature, function: ir.Operation) -> Signa
         dims = tuple(
             dim if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis, dim in enumerate(result.dims)
         )
+        if any(type(said) is int and said != size for said, size in zip(result.dims, dims, strict=True)):
+            raise ArtifactError(
+                f"result {result.name!r} is said to be {signatures.describe(result.dtype, result.dims)} here, and is "
+                f"{signatures.describe(result.dtype, dims)}: its hlograph.dims are not true"
+            )
         results.append(replace(result, dims=dims))
     return replace(signature, results=tuple(results))
 
