@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
@@ -114,7 +114,8 @@ class Program:
         bindings: by argument index, what has the values of the arguments that callers do not give: containers of the
             graph's shared variables, for a program emitted in this process; and parameters, see `save`.
         source: what it was made from (its derivatives come from there); None for a program that was loaded.
-        pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`.
+        pullback: its derivative, for a program that was loaded from a file saved with `derivatives=1`; passes change it
+            as they change the program, and text and files hold it.
         host_calls: the Python functions that it calls, by name; only a program emitted in this process has some.
         optimized: the passes that `optimize_own` has run.
         check: of a program that was read from a file, what refuses a module of it once sizes are known that were open.
@@ -184,11 +185,18 @@ class Program:
         if elements is None and (whole := api.self_contained(self)) is not self:
             return whole.to_text(locations=locations, marks=marks)
         names = [argument.name for argument in self.signature.arguments]
-        with self._lock, with_attributes(self._module, marks or {}):
-            text = (
-                str(self._module.operation.get_asm(enable_debug_info=locations, large_elements_limit=elements)) + "\n"
-            )
-            return readable(text, self._module, names)
+        module = self.whole_module()
+        with self._lock, with_attributes(module, marks or {}):
+            text = str(module.operation.get_asm(enable_debug_info=locations, large_elements_limit=elements)) + "\n"
+            return readable(text, module, names)
+
+    def whole_module(self) -> ir.Module:
+        """The module, not to be changed; of a program that has its pullback a copy that holds it, as files do."""
+        if self.pullback is None:
+            return self._module
+        from ..runtime import api
+
+        return api.whole_module(self)
 
     def __str__(self) -> str:
         return self.text
@@ -202,7 +210,7 @@ class Program:
         return module_name(self._module)
 
     def to_bytecode(self) -> bytes:
-        """MLIR bytecode, for use by the same jaxlib; see `to_portable` for files."""
+        """MLIR bytecode of the module without pullback, for use by the same jaxlib; see `to_portable` for files."""
         with self._lock:
             return to_bytecode(self._module)
 
@@ -244,6 +252,14 @@ class Program:
 
         return api.with_pullback(self)
 
+    def without_pullback(self) -> Program:
+        """The program alone, for what a pullback cannot follow (`pad`), and for files without derivatives."""
+        if self.pullback is None:
+            return self
+        alone = self._with(self._module, None)
+        alone._lock = self._lock
+        return alone
+
     def save(
         self,
         path: str | os.PathLike[str],
@@ -251,7 +267,7 @@ class Program:
         target: str | None = None,
         target_version: str | None = None,
         locations: bool = False,
-        derivatives: int = 0,
+        derivatives: int | None = None,
         parameters: str | bool | None = None,
         parameter_limit: int = DEFAULT_LIMIT,
     ) -> Path:
@@ -264,7 +280,8 @@ class Program:
             target_version: for `.mlirbc`, see `to_portable`.
             locations: for `.mlir`, print each op's graph variable.
             derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
-                loaded; the file is then for hlograph alone.
+                loaded; the file is then for hlograph alone. 0 to write none. By default the file has what the program
+                has: a pullback that was loaded is written again.
             parameters: the name of a file for large constants (`"weights.safetensors"`), in the same folder; or True,
                 for one of the module's name. It must go wherever the module goes.
             parameter_limit: constants of so many bytes are large.
@@ -298,14 +315,14 @@ class Program:
         """A copy of the module in a context of its own, for a pass to change."""
         return clone_bytes(self.to_bytecode())
 
-    def _with(self, module: ir.Module) -> Program:
-        """Another module with all else that this program has."""
+    def _with(self, module: ir.Module, pullback: Pullback | None, *, derived: bool = True) -> Program:
+        """Another module and pullback with all else that this program has, but for the source where not `derived`."""
         return Program(
             module,
             filename=self.filename,
             bindings=self.bindings,
-            source=self.source,
-            pullback=self.pullback,
+            source=self.source if derived else None,
+            pullback=pullback,
             host_calls=self.host_calls,
             check=self.check,
         )
@@ -314,7 +331,7 @@ class Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
         with self._lock:
             module = clone_module(self._module)
-        twin = self._with(module)
+        twin = self._with(module, self.pullback)
         twin._lock = self._lock
         twin.optimized = self.optimized
         return twin
@@ -322,20 +339,28 @@ class Program:
     def run_passes(self, names: Sequence[str], *, reports: list[Report] | None = None) -> Program:
         """The program after the named passes, in order; a name may carry options: `specialize{n=3}`.
 
+        They change a loaded program's pullback too.
+
         Args:
             names: the passes.
             reports: takes each pass's account of what it did to which op, and what it left alone and why.
 
         Raises:
-            PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
+            PassError: for an unknown pass, wrong options, or a pass that fails, or that no pullback can follow (`pad`)
+                where there is one; this program is unchanged.
         """
         from .passes import run_all
+        from .passes.registry import for_pullback, keeps_function
 
+        pullback = self.pullback
+        if pullback is not None:
+            sizes = {root.name for root in pullback.program.signature.roots}
+            pullback = replace(pullback, program=pullback.program.run_passes(for_pullback(names, sizes)))
         module = self.copy_module()
         found = run_all(module, names, detailed=reports is not None)
         if reports is not None:
             reports.extend(found)
-        return self._with(module)
+        return self._with(module, pullback, derived=keeps_function(names))
 
     def optimize(
         self, passes: Optimize = "default", *, reassociate: bool = True, reports: list[Report] | None = None
@@ -386,11 +411,16 @@ class Program:
 
         if not sizes and self.signature.is_static:
             return self._twin()
+        pullback = self.pullback
+        if pullback is not None:
+            known = {root.name for root in pullback.program.signature.roots}
+            fixed = pullback.program.specialize({name: size for name, size in sizes.items() if name in known})
+            pullback = replace(pullback, program=fixed)
         module = self.copy_module()
         specialize(module, sizes)
         if self.check is not None:
             self.check(module)
-        return self._with(module)
+        return self._with(module, pullback)
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
@@ -403,11 +433,15 @@ class Program:
             bounds: root name to its greatest size; for a root that is an argument's value, its greatest magnitude.
 
         Raises:
-            PassError: an unknown root, or a root without a bound.
+            PassError: an unknown root, a root without a bound, or a program with a pullback, which cannot follow: see
+                `without_pullback`.
             PaddingError: an op that has no right padding rule; it is named.
         """
         from .passes.pad import pad
+        from .passes.registry import for_pullback
 
+        if self.pullback is not None:
+            for_pullback(["pad"], ())
         with self._lock, collector.paused():
             module, _ = pad(self._module, bounds)
         verify(module, "the padded module")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jax.export import Exported as Exported
 
     from ..codegen.artifact.targets import TargetCosts as TargetCosts
+    from ..codegen.ir.bindings import ir
     from ..codegen.program import Program
     from .executables.policy import PolicyArgument as PolicyArgument
     from .function import Function as Function
@@ -69,6 +70,14 @@ def target_costs(program: Program, target: str) -> TargetCosts:
     from ..codegen.artifact import targets
 
     return targets.costs(program, target)
+
+
+def whole_module(program: Program) -> ir.Module:
+    """See `Program.whole_module`."""
+    from ..codegen.artifact import pullbacks
+
+    assert program.pullback is not None
+    return pullbacks.attach(program.copy_module(), program.pullback)
 
 
 def with_pullback(program: Program) -> Program:

@@ -84,6 +84,12 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
 )
 @module_output_option
 @target_option
+@click.option(
+    "--without-derivatives",
+    "alone",
+    is_flag=True,
+    help="Leave out the pullback of a file that was saved with derivatives=1, which no pad or batch can follow.",
+)
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @trusted_option
@@ -94,10 +100,11 @@ def opt(
     explained: Sequence[str],
     output: str | None,
     target: str | None,
+    alone: bool,
     split_input_file: bool,
     trusted: bool,
 ) -> None:
-    """Run passes over a module.
+    """Run passes over a module, and over its pullback if it has one.
 
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
@@ -111,7 +118,7 @@ def opt(
     source = read_module(module)
     sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
     programs, failures, reports = _run_passes(
-        sections, passes, display_name(module), trusted=trusted, detailed=bool(explained)
+        sections, passes, display_name(module), trusted=trusted, detailed=bool(explained), alone=alone
     )
     _explain(reports, explained)
     if not failures:
@@ -180,7 +187,7 @@ def split_sections(source: str) -> list[Section]:
 
 
 def _run_passes(
-    sections: Sequence[Section], passes: Sequence[str], filename: str, *, trusted: bool, detailed: bool
+    sections: Sequence[Section], passes: Sequence[str], filename: str, *, trusted: bool, detailed: bool, alone: bool
 ) -> tuple[list[Program], list[Exception], list[Report]]:
     """Each section by itself: one that fails does not keep the others from being printed."""
     from .. import HlographError, Program
@@ -192,6 +199,7 @@ def _run_passes(
         for section in sections:
             try:
                 program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted, allow=["*"])
+                program = program.without_pullback() if alone else program
                 programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)

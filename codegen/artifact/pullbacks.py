@@ -15,19 +15,18 @@ the cotangents of the arguments `hlograph.of`. Arguments that are not listed hav
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from ..ir.modules import clone_bytes, to_bytecode
 from ..program import Program, Pullback
+from ..signature import Argument, Result
 
 _NAME, _OF, _FROM = "pullback", "hlograph.of", "hlograph.from"
 
 
-def attach(module: ir.Module, pullback: Pullback) -> ir.Module:
-    """A copy of a module that holds the pullback too."""
-    joined = clone_bytes(to_bytecode(module))
+def attach(joined: ir.Module, pullback: Pullback) -> ir.Module:
+    """Puts a pullback into a module; the module."""
     inner = ir.Module.parse(pullback.program.to_bytecode(), joined.context).operation
     with joined.context:
         inner.attributes["sym_name"] = ir.StringAttr.get(_NAME)
@@ -66,16 +65,21 @@ def check(pullback: Pullback, program: Program, filename: str) -> None:
     fits = fits and all(place < len(outer.arguments) for place in pullback.arguments)
     fits = fits and all(place < len(outer.results) for place in pullback.results)
     if fits:
-        taken = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
+        taken: list[Argument | Result] = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
         given = [outer.arguments[place] for place in pullback.arguments]
-        fits = [_kind(x) for x in taken] == [_kind(x) for x in inner.arguments]
-        fits = fits and [_kind(x) for x in given] == [_kind(x) for x in inner.results]
+        fits = _agree(taken, inner.arguments) and _agree(given, inner.results)
     if not fits:
         raise ArtifactError(f"{filename}: @{_NAME} is not the pullback of {program.signature}: {inner}")
 
 
-def _kind(item: object) -> tuple[object, int]:
-    return getattr(item, "dtype", None), len(getattr(item, "dims", ()))
+def _agree(items: Sequence[Argument | Result], others: Sequence[Argument | Result]) -> bool:
+    """Whether dtypes and ranks are the same, and sizes where both are known."""
+    return len(items) == len(others) and all(
+        x.dtype == y.dtype
+        and len(x.dims) == len(y.dims)
+        and all(a == b for a, b in zip(x.dims, y.dims, strict=True) if type(a) is int and type(b) is int)
+        for x, y in zip(items, others, strict=True)
+    )
 
 
 def _places(attribute: ir.Attribute) -> tuple[int, ...]:

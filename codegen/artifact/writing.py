@@ -20,7 +20,6 @@ from ..program import Program
 from . import digest
 from .files import write_atomically
 from .parameters import file_of, self_contained, split
-from .pullbacks import attach
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
@@ -31,7 +30,7 @@ def to_portable(program: Program, target_version: str | None) -> bytes:
     version = target_version or current_version()
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
-    module = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])._module
+    module = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"]).whole_module()
     with with_attributes(module, digest.marks()):
         return digest.seal(serialize_portable(module, version))
 
@@ -43,7 +42,7 @@ def save(
     target: str | None = None,
     target_version: str | None = None,
     locations: bool = False,
-    derivatives: int = 0,
+    derivatives: int | None = None,
     parameters: str | bool | None = None,
     parameter_limit: int = DEFAULT_LIMIT,
 ) -> Path:
@@ -51,7 +50,7 @@ def save(
     program.refuse_host_calls("a file has none of them")
     if target is not None and target_version is not None:
         raise OptionError("save takes target or target_version, not both: target_version is a target too")
-    if derivatives not in (0, 1):
+    if derivatives not in (None, 0, 1):
         raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
     file = Path(path)
     if file.suffix not in (TEXT_SUFFIX, PORTABLE_SUFFIX):
@@ -62,17 +61,18 @@ def save(
     beside = file_of(file, parameters) if parameters else None
     if beside is not None and target in ("iree", "pjrt"):
         raise OptionError(f"a file for {target} holds its constants: leave out parameters={parameters!r}")
-    whole = program.with_pullback() if derivatives else program._twin()
-    if not derivatives:
-        whole.pullback = None
+    whole = program if derivatives is None else program.without_pullback()
+    if derivatives:
+        whole = program.with_pullback()
     if beside is None:
         whole = self_contained(whole)
     else:
         whole, contents = split(whole, beside.name, parameter_limit)
-    if whole.pullback is not None:
-        whole = Program(attach(whole._module, whole.pullback), filename=program.filename)
     as_text = file.suffix == TEXT_SUFFIX
     if target is not None:
+        if whole.pullback is not None:
+            whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
+            whole = Program(whole.whole_module(), filename=program.filename)
         whole, target_version = _for_target(whole, target, as_text)
     if as_text:
         data = digest.seal(whole.to_text(locations=locations, marks=digest.marks()).encode())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -32,6 +32,7 @@ class Pass:
         pipeline: the passes of MLIR that it consists of; "" for a pass of ours.
         on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `driver.py`.
         default: whether `optimize="default"` runs it behind its own passes.
+        other_function: whether what it makes takes and returns something else, of which a pullback is not the pullback.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Pass:
     pipeline: str = ""
     on_loops: bool = False
     default: bool = False
+    other_function: bool = False
 
     @property
     def run(self) -> Callable[..., None]:
@@ -133,6 +135,10 @@ def _ours(name: str, line: str) -> Pass:
     return Pass(name=name, line=line)
 
 
+def _other(name: str, line: str) -> Pass:
+    return Pass(name=name, line=line, other_function=True)
+
+
 def _on_loops(name: str, line: str) -> Pass:
     return Pass(name=name, line=line, on_loops=True)
 
@@ -143,8 +149,8 @@ def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
 
 _TABLE = (
     _ours("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
-    _ours("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
-    _ours("batch", "a leading axis on all arguments and results, batch{size=64}"),
+    _other("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
+    _other("batch", "a leading axis on all arguments and results, batch{size=64}"),
     _ours("inline", "inline calls, drop functions without a use"),
     _ours("roll_loops", "straight-line code that repeats a block becomes a loop"),
     _ours("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
@@ -260,3 +266,33 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 def write_spec(name: str, options: Mapping[str, str]) -> str:
     """The inverse of `parse_spec`."""
     return f"{name}{{{','.join(f'{key}={value}' for key, value in options.items())}}}" if options else name
+
+
+def keeps_function(specs: Sequence[str]) -> bool:
+    """Whether a program after these passes takes and returns what it did, for the sizes that are left to it."""
+    return not any(find(parse_spec(spec)[0]).other_function for spec in specs)
+
+
+def for_pullback(specs: Sequence[str], sizes: Collection[str]) -> list[str]:
+    """The passes for a pullback of a program that goes through some.
+
+    Args:
+        specs: the program's passes.
+        sizes: those of the pullback, which need not have all of the program's.
+
+    Raises:
+        PassError: after one of them it would be no pullback of the program.
+    """
+    found = []
+    for spec in specs:
+        name, options = parse_spec(spec)
+        if find(name).other_function:
+            raise PassError(
+                f"{name}: the program has its pullback (it was saved with derivatives=1), which does not fit what "
+                f"{name} makes of the program; leave it out: program.without_pullback(), or hlograph opt "
+                "--without-derivatives"
+            )
+        if name == "specialize":
+            options = {size: value for size, value in options.items() if size in sizes}
+        found.append(write_spec(name, options))
+    return found

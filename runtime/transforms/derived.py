@@ -193,7 +193,7 @@ class Derived:
         source = self._program.source
         if source is None:
             raise DerivativeError(
-                f"{self._program.name} has no derivative: it was loaded from an artifact, without its graph; "
+                f"{self._program.name} has no derivative: it was loaded from an artifact or padded, without a graph; "
                 "save the program with derivatives=1, or save a program of the gradient"
             )
         return source

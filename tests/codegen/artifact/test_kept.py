@@ -1,0 +1,109 @@
+"""What a program has goes with it: through files, passes, and `hlograph opt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+import scipy.special
+
+import hlograph
+from hlograph import Program
+from hlograph.errors import DerivativeError, PassError
+from hlograph.tools.cli import main
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program of two sizes with its pullback: `sum(erf(x @ w))`, whose derivative has CHLO ops too."""
+    x, w = pt.dmatrix("x"), pt.dvector("w")
+    program = hlograph.emit_stablehlo(([x, w], pt.erf(x @ w).sum()), dims={"x": ("n", "k"), "w": ("k",)}, name="total")
+    return program.save(tmp_path_factory.mktemp("saved") / "total.mlir", derivatives=1)
+
+
+def data(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.linspace(-1, 1, 3 * rows).reshape(rows, 3), np.array([0.5, -1.0, 0.25])
+
+
+def assert_has_gradient(program: Program, rows: int = 4) -> None:
+    x, w = data(rows)
+    function = program.compile(optimize="none", cpu="plain")
+    np.testing.assert_allclose(function(x, w), scipy.special.erf(x @ w).sum())
+    slopes = 2 / np.sqrt(np.pi) * np.exp(-((x @ w) ** 2))
+    np.testing.assert_allclose(jax.grad(function, 1)(x, w), x.T @ slopes)
+    np.testing.assert_allclose(jax.grad(function, 0)(x, w), np.outer(slopes, w))
+
+
+def test_load_and_save_keep_the_pullback(saved: Path, tmp_path: Path) -> None:
+    program = hlograph.load(saved)
+    text = program.save(tmp_path / "again.mlir")
+    assert text.read_text() == saved.read_text()
+    portable = hlograph.load(program.save(tmp_path / "again.mlirbc"))
+    assert_has_gradient(portable)
+    assert_has_gradient(Program.parse(portable.text), 5)
+    alone = hlograph.load(program.save(tmp_path / "alone.mlir", derivatives=0))
+    assert alone.pullback is None
+    with pytest.raises(DerivativeError, match="derivatives=1"):
+        jax.grad(alone.compile(), 1)(*data(2))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "passes", [["specialize{n=4,k=3}"], ["specialize{n=4}"], ["chlo-legalize-to-stablehlo", "canonicalize"]]
+)
+def test_passes_change_the_pullback_too(saved: Path, passes: list[str]) -> None:
+    program = hlograph.load(saved)
+    sizes = {"n": 4, "k": 3} if "k" in passes[0] and "=" in passes[0] else {"n": 4}
+    found = [program.run_passes(passes), *([program.specialize(sizes)] if passes[0].startswith("spec") else [])]
+    for changed in found:
+        assert changed.pullback is not None
+        assert_has_gradient(Program.parse(changed.text))
+        if "k=3" in passes[0]:
+            assert "?" not in changed.text.replace("??", "")
+        if passes[0].startswith("chlo"):
+            assert "chlo." not in changed.text
+
+
+def test_what_a_pullback_cannot_follow_is_refused(saved: Path) -> None:
+    program = hlograph.load(saved)
+    for make in (
+        lambda: program.pad({"n": 8, "k": 4}),
+        lambda: program.run_passes(["pad{n=8,k=4}"]),
+        lambda: program.specialize({"n": 4, "k": 3}).run_passes(["batch{size=2}"]),
+    ):
+        with pytest.raises(PassError, match=r"pullback.*without_pullback"):
+            make()
+    padded = program.without_pullback().pad({"n": 8, "k": 4})
+    assert len(padded.signature.arguments) == 4
+    with pytest.raises(DerivativeError, match="padded"):
+        jax.grad(lambda *a: padded.compile()(*a)[()])(*padded_data(padded))
+
+
+def padded_data(program: Program) -> list[np.ndarray]:
+    return [np.ones([int(d) for d in a.dims], a.dtype) for a in program.signature.arguments]
+
+
+def test_a_padded_emitted_program_has_no_derivative_of_the_unpadded_one() -> None:
+    x = pt.dvector("x")
+    program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()), dims={"x": ("n",)})
+    assert program.run_passes(["canonicalize"]).source is not None
+    for padded in (program.pad({"n": 4}), program.run_passes(["pad{n=4}"])):
+        with pytest.raises(DerivativeError, match="padded"):
+            padded.with_pullback()
+
+
+def test_opt_keeps_the_pullback(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", str(saved)]) == 0
+    assert capsys.readouterr().out.strip() == saved.read_text().strip()
+    made = tmp_path / "made.mlirbc"
+    assert main(["opt", str(saved), "--pass", "specialize{n=4,k=3}", "-o", str(made)]) == 0
+    assert_has_gradient(hlograph.load(made))
+    padded = ["opt", str(saved), "--pass", "pad{n=8,k=3}", "-o", str(made)]
+    assert main(padded) == 1
+    assert "--without-derivatives" in capsys.readouterr().err
+    assert hlograph.load(made).pullback is not None
+    assert main([*padded, "--without-derivatives"]) == 0
+    assert hlograph.load(made).pullback is None
