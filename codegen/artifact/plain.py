@@ -32,7 +32,7 @@ from .parameters import self_contained
 Padding = Literal["any", "zero"]
 PADDING = "hlograph.padding"
 
-# A composite is its decomposition; older jaxlibs make none.
+# A composite is its decomposition.
 _COMPOSITES = "func.func(stablehlo-legalize-composite-to-call)"
 _LAST = (
     "inline",
@@ -74,7 +74,8 @@ def plain(
     demanded = conditions.conditions(program.signature, static.signature, given, limits)
     if demanded:
         module = conditions.report(module, program.signature, demanded)
-    run_pipeline(module, _COMPOSITES, name="plain")
+    if any(operation.name == "stablehlo.composite" for operation in walk(module)):
+        run_pipeline(module, _COMPOSITES, name="plain")
     run_all(module, _LAST)
     _refuse_others(module, program.name)
     _drop_attributes(module)

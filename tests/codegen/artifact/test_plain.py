@@ -13,18 +13,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import op_cases
 import plugin
 import pytensor
 import pytensor.tensor as pt
 import pytest
 import scipy.linalg
 from pytensor.raise_op import Assert
-from support import assert_same, reference
+from support import assert_same
 
 import hlograph
-from hlograph.codegen.errors import HlographError, OptionError, PaddingError, PassError, UnsupportedGraphError
-from hlograph.runtime.calls.arguments import find_sizes
+from hlograph.codegen.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
 
 needs_plugin = pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)
 Array = np.ndarray[Any, Any]
@@ -35,35 +33,6 @@ def program(inputs: list[Any], outputs: list[Any], **dims: Any) -> hlograph.Prog
 
 
 # ---- what they compute -------------------------------------------------------------------------------------------
-
-# What is Python, and decompositions without a form in StableHLO.
-REFUSED = {
-    *("Eig", "Schur", "QZ", "SolveBilinearDiscreteLyapunov", "SolveSylvester", "FromFunctionOp", "Print"),
-    *("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp"),
-}
-
-
-@needs_plugin
-@pytest.mark.sampled(48)
-@pytest.mark.parametrize("name", [name for name, case in op_cases.CASES.items() if not case.draws])
-def test_ops_in_a_plugin(name: str) -> None:
-    case = op_cases.CASES[name]
-    inputs, outputs, arrays = case.build()
-    emitted = hlograph.emit_stablehlo((inputs, outputs))
-    signature = emitted.signature
-    values = {root.name: int(np.ravel(arrays[root.argument])[root.element or 0]) for root in signature.value_roots}
-    sizes = dict(find_sizes(signature, [x.shape for x in arrays], values))
-    bounds = {name: abs(size) + 3 for name, size in sizes.items()} | {count.name: 60 for count in signature.counts}
-    if name in REFUSED:
-        with pytest.raises(HlographError):
-            emitted.plain(bounds=bounds)
-        return
-    run = plugin.Compiled(emitted.plain(bounds=bounds)).run(arrays, sizes)
-    wanted = [case.expected(*arrays)] if case.expected else reference(inputs, outputs, arrays)
-    assert not run.failed
-    for found, expected in zip(run.results, wanted, strict=True):
-        assert_same(found, np.asarray(expected), rtol=case.rtol, label=name)
-    assert not any(np.any(rest) for rest in run.beyond)
 
 
 def symmetric(rng: np.random.Generator, n: int) -> Array:
