@@ -254,8 +254,20 @@ def _live_entries(item: Argument | Result) -> dict[str, ir.Attribute]:
     return entries
 
 
+def _is_unknown(result: Result) -> bool:
+    """Whether an axis has the name that it gets where a module does not say what its size is."""
+    return any(str(dim) == f"{result.name}_{axis}" for axis, dim in enumerate(result.dims))
+
+
+def _joined(others: Mapping[str, ir.Attribute], own: ir.DictAttr) -> ir.DictAttr:
+    """Our attributes, and those of others that stood there."""
+    kept = {name: value for name, value in others.items() if not name.startswith(PREFIX)}
+    return ir.DictAttr.get(kept | attributes_of(own)) if kept else own
+
+
 def write(function: ir.Operation, signature: Signature) -> None:
-    """Puts the signature on a `func.func` operation, in place of what stood there."""
+    """Puts the signature on a `func.func` operation, in place of the one that stood there; others' attributes stay."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     with function.context:
         arguments = []
         for argument in signature.arguments:
@@ -278,7 +290,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
             arguments.append(ir.DictAttr.get(entry | _live_entries(argument)))
         results = [
             ir.DictAttr.get(
-                {"hlograph.name": ir.StringAttr.get(result.name), "hlograph.dims": _strings(map(str, result.dims))}
+                {"hlograph.name": ir.StringAttr.get(result.name)}
+                | ({} if _is_unknown(result) else {"hlograph.dims": _strings(map(str, result.dims))})
                 | _live_entries(result)
                 | ({"hlograph.weak": ir.BoolAttr.get(True)} if result.weak else {})
                 | ({"hlograph.sparse": _strings(result.sparse)} if result.sparse else {})
@@ -290,8 +303,11 @@ def write(function: ir.Operation, signature: Signature) -> None:
         attributes = function.attributes
         for name in [name for name in attributes_of(attributes) if name.startswith(PREFIX)]:
             del attributes[name]
-        attributes["arg_attrs"] = ir.ArrayAttr.get(arguments)
-        attributes["res_attrs"] = ir.ArrayAttr.get(results)
+        for name, own, types in (("arg_attrs", arguments, type_.inputs), ("res_attrs", results, type_.results)):
+            others = _entries(function, name, len(types))
+            if len(others) == len(own):  # else what they are about is not known
+                own = [_joined(*pair) for pair in zip(others, own, strict=True)]
+            attributes[name] = ir.ArrayAttr.get(own)
         if signature.constraints:
             pairs = [_strings([str(c), c.where, *([c.kind] if c.kind else [])]) for c in signature.constraints]
             attributes["hlograph.constraints"] = ir.ArrayAttr.get(pairs)

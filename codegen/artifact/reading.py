@@ -19,6 +19,7 @@ from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..ir.bindings import ir
 from ..program import Program
 from . import custom_calls, defaults, digest, foreign, hazards, limits, meaning, pullbacks, structure, vocabulary
+from .foreign_dims import ForeignDims, name_sizes
 from .parameters import bind
 from .parsing import check_printed
 from .parsing import parse as parse_module
@@ -29,6 +30,7 @@ def load(
     *,
     trusted: bool = False,
     allow: Collection[str] = (),
+    dims: ForeignDims | None = None,
     parameters: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Reads a program that `Program.save` wrote, or any StableHLO module in text or bytecode.
@@ -42,17 +44,21 @@ def load(
             of parameters are taken as they are, too: without it they are read and compared with their digests.
         allow: names of custom calls that are taken as they are, besides those that hlograph knows with their shapes;
             what they name is code that runs in this process. "*" for all.
+        dims: names for the sizes of a module that somebody else wrote, by the name or number of an argument: of its
+            axes, `{"arg0": ["n", 8], 1: "2*n"}`, or of its values where it is an integer or a vector of so many
+            integers, `{"arg2": "k"}`. The same name means the same size.
         parameters: the file of its parameters, see `Program.save`; by default the one in its folder that it names. It
             is mapped into memory: do not write to it, put another in its place.
 
     Raises:
         ArtifactNotFoundError: no such file, or none of its parameters.
         ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph; it
-            calls code that no file may call; what its attributes say cannot be true; or the file of parameters is not
-            the one that it was saved with, truncated or damaged.
+            calls code that no file may call; what its attributes say cannot be true; `dims` does not fit it; or the
+            file of parameters is not the one that it was saved with, truncated or damaged.
     """
     source = Path(path)
     program = _read(content(source), str(source), trusted, allow, level=3)
+    program = name_sizes(program, dims or {})
     bind(program, source, parameters, trusted=trusted)
     return program
 

@@ -68,6 +68,8 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     with module.context:
         types = ",".join(_type_text(argument) for argument in after.arguments)
     arguments = _ARGUMENTS.format(types=types)
+    entry = function.attributes["sym_name"]
+    function.attributes["sym_name"] = ir.StringAttr.get("main", module.context)
     if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
@@ -87,6 +89,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
             raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
     transforms.close(module)
     function = main_function(module)
+    function.attributes["sym_name"] = entry
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
     if any(call_target(op) == "shape_assertion" for op in walk(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.

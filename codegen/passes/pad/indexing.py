@@ -53,6 +53,7 @@ def dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live])
     sizes = integers(operation, "slice_sizes")
     if x.padded:
         for axis in x.padded:
+            padder.demand(x.dims[axis], sizes[axis], "the size of a slice")
             if sizes[axis] > x.shape[axis]:
                 x = padder.resize(x, axis, sizes[axis])
         starts = [
@@ -77,6 +78,8 @@ def dynamic_update_slice(padder: Padder, operation: ir.Operation, operands: list
     if x.dims == update.dims:
         return [padder.make(padder.fit(update, x.dims).tensor, x.dims, update.pads, update.whole)]
     changed = [axis for axis in range(x.ndim) if type(x.dims[axis]) is not int or type(update.dims[axis]) is not int]
+    for axis in changed:
+        padder.demand(x.dims[axis], update.dims[axis], "the size of an update")
     starts = [
         _clamped(padder, start, x.dims[axis] - update.dims[axis]) if axis in changed else hlo.convert(start, INT64)
         for axis, start in enumerate(starts)
@@ -124,6 +127,9 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     # An axis of which one element is taken, if there is any: one element of the static tensor.
     sizes = tuple(1 if axis in collapsed or axis in batching else padder.dim(size) for axis, size in enumerate(sizes))
     x, indices = _matched(padder, x, batching, indices, index_batching)
+    for axis, size in enumerate(sizes):
+        if size != 1:  # of one element in an array of none nothing is read where there are no indices
+            padder.demand(x.dims[axis], size, "the size of a slice")
     limits = [padder.dim(maximum(x.dims[axis] - sizes[axis], 0)) for axis in index_map]
     places = indices.tensor
     if any(type(x.dims[axis]) is not int or type(sizes[axis]) is not int for axis in index_map):

@@ -236,6 +236,24 @@ class Padder:
             self.refresh()
         return self.dim(a)
 
+    def demand(self, a: Dim, least: Dim, what: str) -> None:
+        """Records that a live size must be at least so large, where that is not known: no slice leaves its array.
+
+        What stands in a branch or a loop need not be run, and demands nothing; nor do sizes from data.
+        """
+        excess = self.dim(a - least)
+        low = self.interval(excess)[0]
+        roots = dimension.roots(excess)
+        parent = None if self._operation is None else self._operation.parent
+        inside = parent is not None and parent.operation.name != "func.func"
+        if (low is not None and low >= 0) or inside or not roots.isdisjoint(self.counts):
+            return
+        try:
+            self.builder.constraints.at_least(self.dim(a), self.dim(least), f"{what} at {self.where}")
+        except DimMismatch as error:
+            self.refuse(str(error), excess)
+        self.refresh()
+
     def refresh(self) -> None:
         """Takes over what the constraints say of the roots' intervals."""
         for table in (self._dims, self._sizes, self._written, self._shapes):

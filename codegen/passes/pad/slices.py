@@ -52,6 +52,9 @@ def _sliced(padder: Padder, x: Live, starts: Sequence[Dim], limits: Sequence[Dim
         start, limit = padder.dim(start), padder.dim(limit)
         if start == 0 and stride == 1 and limit == x.dims[axis]:
             continue
+        padder.demand(x.dims[axis], limit, "the end of a slice")
+        padder.demand(start, 0, "the start of a slice")
+        padder.demand(limit, start, "the length of a slice")
         if type(stride) is not int:
             x = _strided(padder, x, axis, start, limit, stride)
             continue

@@ -1,0 +1,219 @@
+"""The sizes of a function's results, as expressions of its arguments' sizes and values.
+
+    func @main(%x: tensor<?x4xf32>, %k: tensor<1xi64>)      (n, 4), values (k)
+      %0 = dynamic_broadcast_in_dim %x, [k, n, 4]           (k, n, 4)
+      %1 = reduce %0 across [1]                             (k, 4)
+
+In: a function without calls, and what its arguments are. Out: of each result the dimensions that are found. Decision to
+know: nothing is taken to be equal; a size that is not followed stays unknown, which is right too. Integers that sizes
+are computed from are taken not to wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from ..dims import Dim
+from ..ir.attributes import gather_numbers, integers
+from ..ir.axes import result_axes
+from ..ir.bindings import ir
+from ..ir.kinds import having
+from ..ir.values import constant, owner, shape_of
+from ..ir.walk import returned_by
+from .live_sizes import LiveSizes, elements_of
+
+Known: TypeAlias = "tuple[Dim | None, ...]"
+
+_ELEMENTWISE = having("elementwise")
+# The result's shape is the first operand's.
+_LIKE_FIRST = frozenset(
+    f"stablehlo.{name}"
+    for name in ("reverse", "sort", "scatter", "dynamic_update_slice", "batch_norm_inference", "triangular_solve")
+) | {"stablehlo.cholesky", "stablehlo.optimization_barrier"}
+_BY_OPERAND = frozenset({"stablehlo.dynamic_reshape", "stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_iota"})
+
+
+def result_sizes(function: ir.Operation, arguments: Mapping[int, Known], values: Mapping[int, Known]) -> list[Known]:
+    """The dimensions of a function's results.
+
+    Args:
+        function: a `func.func` in which calls are inlined.
+        arguments: of each argument the dimensions, by number.
+        values: of integer arguments the elements that are known.
+    """
+    block = function.regions[0].blocks[0]
+    sizes = _OpenSizes()
+    for place, known in arguments.items():
+        sizes.shapes[block.arguments[place]] = known
+    for place, known in values.items():
+        for element, dim in enumerate(known):
+            sizes.elements[block.arguments[place], element] = dim
+    return [sizes.shape(value) for value in returned_by(block)]
+
+
+class _OpenSizes(LiveSizes):
+    """Sizes by value, found when they are asked for.
+
+    Attributes:
+        shapes: those that are known or under way.
+        elements: elements of arguments that are known.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: dict[ir.Value, Known] = {}
+        self.elements: dict[tuple[ir.Value, int], Dim | None] = {}
+
+    def shape(self, value: ir.Value) -> Known:
+        """The dimensions of a value; None for those that are not known."""
+        if value not in self.shapes:
+            own = shape_of(value)
+            self.shapes[value] = own  # for a value that comes from itself
+            if None in own:
+                found = self._found(value)
+                if len(found) == len(own):
+                    self.shapes[value] = tuple(a if a is not None else b for a, b in zip(own, found, strict=True))
+        return self.shapes[value]
+
+    def _found(self, value: ir.Value) -> Known:
+        op = owner(value)
+        if op is None:
+            return ()
+        operands = list(op.operands)
+        place = [result == value for result in op.results].index(True)
+        if op.name in _BY_OPERAND:
+            return self._vector(operands[-1], len(shape_of(value)))
+        if op.name in _LIKE_FIRST:
+            return self.shape(operands[place if op.name == "stablehlo.sort" else 0])
+        if op.name == "stablehlo.while":
+            return self._carried(op, place)
+        if op.name in ("stablehlo.case", "stablehlo.if"):
+            ends = [self.shape(returned_by(region.blocks[0])[place]) for region in op.regions]
+            return tuple(dims[0] if all(d == dims[0] for d in dims) else None for dims in zip(*ends, strict=True))
+        if op.name == "stablehlo.concatenate":
+            return self._joined(op)
+        if op.name == "stablehlo.real_dynamic_slice":
+            return self._sliced(*operands)
+        if op.name in ("stablehlo.dynamic_pad", "stablehlo.pad"):
+            return self._padded(op)
+        if op.name in ("stablehlo.gather", "stablehlo.dynamic_gather"):
+            return self._gathered(op, len(shape_of(value)))
+        return self._by_axes(op, len(shape_of(value)))
+
+    def _by_axes(self, op: ir.Operation, rank: int) -> Known:
+        """Of an op that keeps axes apart, and none of them longer or shorter."""
+        if op.name == "stablehlo.slice":
+            return ()
+        found: list[Dim | None] = [None] * rank
+        for place, operand in enumerate(op.operands):
+            shape = self.shape(operand)
+            if op.name in _ELEMENTWISE and len(shape) != rank:
+                continue  # a scalar, which counts for all
+            try:
+                axes = result_axes(op, place)
+            except (KeyError, IndexError):
+                return ()
+            for dim, axis in zip(shape, axes, strict=True):
+                if axis is not None and found[axis] is None:
+                    found[axis] = dim
+            if op.name in ("stablehlo.reduce", "stablehlo.broadcast_in_dim"):
+                break
+        return tuple(found)
+
+    def _carried(self, loop: ir.Operation, place: int) -> Known:
+        """A loop's carry, as far as it leaves a step with the size with which it came."""
+        start = self.shape(loop.operands[place])
+        body = loop.regions[1].blocks[0]
+        steps = _OpenSizes()
+        steps.elements = self.elements
+        steps.shapes = dict(self.shapes)
+        for argument, operand in zip(body.arguments, loop.operands, strict=True):
+            steps.shapes[argument] = self.shape(operand)
+        for other, value in enumerate(returned_by(body)):
+            before = steps.shapes[body.arguments[other]]
+            if steps.shape(value) != before or None in before:
+                return shape_of(loop.results[place])  # a carry that changes may change others
+        return start
+
+    def _joined(self, op: ir.Operation) -> Known:
+        axis = ir.IntegerAttr(op.attributes["dimension"]).value
+        shapes = [self.shape(operand) for operand in op.operands]
+        found = [next((dim for dim in dims if dim is not None), None) for dims in zip(*shapes, strict=True)]
+        found[axis] = _sum([shape[axis] for shape in shapes])
+        return tuple(found)
+
+    def _sliced(self, operand: ir.Value, *bounds: ir.Value) -> Known:
+        rank = len(shape_of(operand))
+        starts, limits, strides = (self._vector(value, rank) for value in bounds)
+        return tuple(
+            None if low is None or high is None or not isinstance(step, int) else (high - low + step - 1) // step
+            for low, high, step in zip(starts, limits, strides, strict=True)
+        )
+
+    def _padded(self, op: ir.Operation) -> Known:
+        shape = self.shape(op.operands[0])
+        amounts: list[Sequence[Dim | None]] = [
+            integers(op, name) if op.name == "stablehlo.pad" else self._vector(value, len(shape))
+            for name, value in zip(
+                ("edge_padding_low", "edge_padding_high", "interior_padding"),
+                op.operands[2:] if op.name == "stablehlo.dynamic_pad" else [op.operands[0]] * 3,
+                strict=True,
+            )
+        ]
+        return tuple(
+            _sum([size, low, high]) if between == 0 else None
+            for size, low, high, between in zip(shape, *amounts, strict=True)
+        )
+
+    def _gathered(self, op: ir.Operation, rank: int) -> Known:
+        numbers = gather_numbers(op.attributes["dimension_numbers"])
+        indices = list(self.shape(op.operands[1]))
+        if numbers.index_vector_dim < len(indices):
+            del indices[numbers.index_vector_dim]
+        if op.name == "stablehlo.gather":
+            slices: Known = integers(op, "slice_sizes")
+        else:
+            slices = self._vector(op.operands[2], len(shape_of(op.operands[0])))
+        gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+        left = iter([size for axis, size in enumerate(slices) if axis not in gone])
+        behind = iter(indices)
+        return tuple(next(left if axis in numbers.offset_dims else behind) for axis in range(rank))
+
+    def _vector(self, value: ir.Value, count: int) -> Known:
+        return tuple(self.element(value, place) for place in range(count))
+
+    def _at(self, element: tuple[ir.Value, int], depth: int) -> Dim | None:
+        """As the parent, for integers that are taken not to wrap around."""
+        if element in self.elements:
+            return self.elements[element]
+        if element not in self._known:
+            self._known[element] = self._find(element, depth + 1) if depth <= 40 else None
+        return self._known[element]
+
+    def _find(self, element: tuple[ir.Value, int], depth: int) -> Dim | None:
+        value, place = element
+        op = owner(value)
+        if op is None:
+            return None
+        if op.name == "stablehlo.get_dimension_size":
+            return self.shape(op.operands[0])[ir.IntegerAttr(op.attributes["dimension"]).value]
+        if op.name == "stablehlo.constant":
+            found = constant(value)
+            if found is None or found.dtype.kind not in "iu":
+                return None
+            return int(found if not found.ndim else found.reshape(-1)[place])
+        sources = elements_of(op, place)
+        if sources is None:
+            return None
+        known = [dim for source in sources if (dim := self._at(source, depth)) is not None]
+        return self._combined(op.name, known) if len(known) == len(sources) else None
+
+
+def _sum(dims: Sequence[Dim | None]) -> Dim | None:
+    total: Dim = 0
+    for dim in dims:
+        if dim is None:
+            return None
+        total = total + dim
+    return total

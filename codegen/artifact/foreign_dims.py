@@ -1,0 +1,230 @@
+"""Names for the open sizes of modules that others wrote, which have none.
+
+In: a program whose `?` axes have positional names, and what `load(path, dims=...)` says of its arguments. Out: the same
+module under a signature with names, which is as good as one of ours: it is specialized, padded and called by them.
+
+    func.func @main(%arg0: tensor<?x8xf32>, %arg1: tensor<i32>, %arg2: tensor<2xi64>)
+    {"arg0": "n"}                 first axis: the others are static, or keep their positional names
+    {"arg0": ["n", 8]}            all axes; names, expressions (`2*n + 1`), sizes, None for what stays
+    {"arg1": "k"}                 the value of an integer is the size k
+    {"arg2": ["rows", "cols"]}    the elements of an integer vector of known length are sizes
+
+Decision to know: equal names are equal sizes. Where the value of an argument has the name of an axis, the value gets a
+name of its own, and a constraint says that they are equal, so that a call checks it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .. import dims as dimension
+from .. import signature as signatures
+from ..analysis.result_sizes import result_sizes
+from ..constraints import Constraint
+from ..dims import Dim
+from ..dims_text import parse
+from ..errors import ArtifactError
+from ..inputs import fresh, unfolded
+from ..ir.bindings import run_pipeline
+from ..ir.inline import inline_calls
+from ..ir.walk import main_function
+from ..program import Program
+from ..signature import Argument, Result, Signature, find_roots, known_constraints
+
+ForeignDims: TypeAlias = "Mapping[str | int, str | int | Sequence[str | int | None]]"
+
+
+def name_sizes(program: Program, dims: ForeignDims) -> Program:
+    """The program with names for sizes.
+
+    Args:
+        program: whose module says nothing of its sizes.
+        dims: by the name or number of an argument, what its axes are; of an integer scalar, or of an integer vector of
+            known length, what its values are. See above.
+
+    Raises:
+        ArtifactError: there is no such argument or axis; a name, expression or size does not fit the module; a name is
+            in expressions only.
+    """
+    if not dims:
+        return program
+    given = _by_place(program, dims)
+    entries = {place: _entries(program, place, value) for place, value in given.items()}
+    valued = {place: names for place, names in entries.items() if _gives_values(program.signature.arguments[place])}
+    signed = {name for names in valued.values() for name in names if name}
+    arguments = list(program.signature.arguments)
+    for place, said in entries.items():
+        if place not in valued:
+            arguments[place] = replace(arguments[place], dims=_axes(program, place, said, signed))
+    constraints = list(program.signature.constraints)
+    _name_values(program, arguments, valued, constraints)
+    signature = replace(program.signature, arguments=tuple(arguments), roots=find_roots(arguments))
+    _refuse_rootless(program, signature)
+    signature = replace(signature, constraints=tuple(constraints))
+    module = program.copy_module()
+    signatures.write(main_function(module), replace(signature, results=_results(program, signature)))
+    return program._with(module, program.pullback)
+
+
+def _results(program: Program, signature: Signature) -> tuple[Result, ...]:
+    """The results with the sizes that follow from the arguments'; others keep their positional names."""
+    module = program.copy_module()
+    run_pipeline(module, "inline", name="inline")
+    inline_calls(module)
+    dims = dict(enumerate(argument.dims for argument in signature.arguments))
+    values: dict[int, tuple[Dim | None, ...]] = {
+        place: tuple(dimension.symbol(name, signed=True) for name in argument.values)
+        for place, argument in enumerate(signature.arguments)
+        if any(argument.values)
+    }
+    known = known_constraints(signature)
+    found = result_sizes(main_function(module), dims, values)
+    return tuple(
+        replace(
+            result,
+            dims=tuple(
+                own if dim is None else known.canonical(dim) for own, dim in zip(result.dims, dims, strict=True)
+            ),
+        )
+        for result, dims in zip(signature.results, found, strict=True)
+    )
+
+
+def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
+    """What is said of which argument."""
+    names = [argument.name for argument in program.signature.arguments]
+    found: dict[int, Any] = {}
+    for key, value in dims.items():
+        place = key if isinstance(key, int) else names.index(key) if key in names else -1
+        if isinstance(key, bool) or not 0 <= place < len(names):
+            there = ", ".join(f"{number}: {name}" for number, name in enumerate(names)) or "none"
+            raise ArtifactError(f"{program.filename}: dims names the argument {key!r}; there are {there}")
+        if place in found:
+            raise ArtifactError(f"{program.filename}: dims names the argument {names[place]!r} twice")
+        found[place] = value
+    _refuse_named(program, found)
+    return found
+
+
+def _refuse_named(program: Program, places: Mapping[int, Any]) -> None:
+    for place in places:
+        argument = program.signature.arguments[place]
+        own = [
+            str(dim) for axis, dim in enumerate(argument.dims) if type(dim) is not int and not _is_free(argument, axis)
+        ]
+        own += [name for name in (*argument.values, argument.size) if name]
+        if own:
+            raise ArtifactError(
+                f"{program.filename}: the sizes of {argument.name!r} have names in the file ({', '.join(own)}); dims "
+                "is for modules that say nothing of theirs"
+            )
+
+
+def _is_free(argument: Argument, axis: int) -> bool:
+    """Whether an axis has the name that it gets where the module has none for it."""
+    return str(argument.dims[axis]) == f"{argument.name}_{axis}"
+
+
+def _gives_values(argument: Argument) -> bool:
+    """Whether names for an argument are those of its values: an integer, or a vector of so many integers."""
+    shape = argument.dims
+    return argument.dtype.kind in "iu" and (shape == () or (len(shape) == 1 and type(shape[0]) is int))
+
+
+def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
+    """What is said of each axis, or of each value."""
+    argument = program.signature.arguments[place]
+    if isinstance(value, str | int | np.integer):
+        value = (value, ...) if argument.dims and not _gives_values(argument) else (value,)
+    count = len(argument.dims)
+    if _gives_values(argument):
+        count = int(str(argument.dims[0])) if argument.dims else 1
+    what = f"{program.filename}: dims of {argument}"
+    try:
+        said = unfolded(tuple(value), count)
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"{what}: {error}") from None
+    if len(said) != count:
+        parts = "values" if _gives_values(argument) else "axes"
+        raise ArtifactError(f"{what}: {len(said)} entries for {count} {parts}")
+    for entry in said:
+        if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):
+            raise ArtifactError(f"{what}: expected a name, an expression, a size or None, got {entry!r}")
+    return said
+
+
+def _axes(program: Program, place: int, said: Sequence[Any], signed: set[str]) -> tuple[Dim, ...]:
+    argument = program.signature.arguments[place]
+    return tuple(
+        dim if entry is None else _axis(f"{program.filename}: dims of {argument}, axis {axis}", dim, entry, signed)
+        for axis, (dim, entry) in enumerate(zip(argument.dims, said, strict=True))
+    )
+
+
+def _axis(what: str, dim: Dim, entry: Any, signed: set[str]) -> Dim:
+    if not isinstance(entry, str):
+        if entry < 0 or (type(dim) is int and dim != entry):
+            raise ArtifactError(f"{what}: it cannot be {entry}")
+        return int(entry)
+    if type(dim) is int:
+        raise ArtifactError(f"{what}: it is always {dim} and takes no name, got {entry!r}")
+    return _parsed(what, entry, signed)
+
+
+def _parsed(what: str, text: str, signed: set[str]) -> Dim:
+    try:
+        return parse(text, signed=signed)
+    except (ValueError, ArithmeticError) as error:
+        raise ArtifactError(f"{what}: {error}") from None
+
+
+def _name_values(
+    program: Program,
+    arguments: list[Argument],
+    valued: Mapping[int, Sequence[Any]],
+    constraints: list[Constraint],
+) -> None:
+    """Gives values their names; they are sizes, so not negative."""
+    taken = {root for argument in arguments for dim in argument.dims for root in dimension.roots(dim)}
+    bare = {str(dim) for argument in arguments for dim in argument.dims if dimension.roots(dim) == {str(dim)}}
+    seen: Counter[str] = Counter(bare)
+    for place, names in valued.items():
+        own = []
+        for name in names:
+            if name is None:
+                own.append("")
+                continue
+            what = f"{program.filename}: dims of {arguments[place]}"
+            if not isinstance(name, str) or not dimension.roots(_parsed(what, name, {name})) == {name}:
+                raise ArtifactError(f"{what}: a value has a name, not {name!r}")
+            seen[name] += 1
+            value = fresh(f"{name}_value", taken) if seen[name] > 1 else name
+            own.append(value)
+            symbol = dimension.symbol(value, signed=True)
+            constraints.append(Constraint(symbol, ">=", 0, f"the size {name}, a value of {arguments[place].name}"))
+            if value != name:
+                same = dimension.symbol(name, signed=name not in bare)
+                constraints.append(Constraint(same, "==", symbol, f"dims call both {name}"))
+        if any(own) and not all(own):
+            raise ArtifactError(
+                f"{program.filename}: dims of {arguments[place]}: name all of the values that it gives, or none"
+            )
+        arguments[place] = replace(arguments[place], values=tuple(own) if any(own) else ())
+
+
+def _refuse_rootless(program: Program, signature: Signature) -> None:
+    """Refuses names that no call could find: those in expressions alone."""
+    known = {root.name for root in signature.roots}
+    for argument in signature.arguments:
+        for dim in argument.dims:
+            lost = dimension.roots(dim) - known
+            if lost:
+                raise ArtifactError(
+                    f"{program.filename}: dims of {argument}: {', '.join(sorted(lost))} is nowhere the size of an axis "
+                    f"or a value by itself, so a call cannot find it from {dim}"
+                )

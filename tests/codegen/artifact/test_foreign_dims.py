@@ -1,0 +1,181 @@
+"""Modules that others wrote, with names for their sizes, are programs like ours."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from foreign_modules import MODULES, Foreign, i32
+
+import hlograph
+from hlograph import Program
+from hlograph.codegen.artifact.foreign_dims import name_sizes
+from hlograph.errors import ArgumentShapeError, ArtifactError, HlographError
+from hlograph.runtime.executables.policy import PaddingRefusedWarning
+
+ADD = MODULES["two arguments of one size"].text
+SPREAD = MODULES["rows spread"]
+IOTA = MODULES["iota of a scalar"].text
+
+
+def named(module: Foreign) -> Program:
+    return name_sizes(Program.parse(module.text), module.dims)
+
+
+def assert_runs(function: Any, module: Foreign, which: int) -> None:
+    arguments = module.arguments(which)
+    found, wanted = function(*arguments), module.expected(*arguments)
+    for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, wanted)), strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", MODULES)
+def test_a_named_module_runs_for_all_sizes(name: str, tmp_path: Path) -> None:
+    module = MODULES[name]
+    path = tmp_path / "foreign.mlir"
+    path.write_text(module.text)
+    program = hlograph.load(path, dims=module.dims)
+    if module.results:
+        assert [[str(dim) for dim in result.dims] for result in program.signature.results] == list(module.results)
+    exact = program.compile(policy="exact", cpu="plain", optimize="none")
+    for which in (0, 1):
+        assert_runs(exact, module, which)
+    saved = hlograph.load(program.save(tmp_path / "named.mlirbc"))
+    assert saved.signature == program.signature
+    padded = saved.compile(policy="padded", cpu="plain", optimize="none")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", PaddingRefusedWarning)
+        for which in (1, 0):
+            assert_runs(padded, module, which)
+    assert bool(said) != module.padded, [str(each.message) for each in said]
+
+
+def test_named_sizes_are_specialized_padded_and_interpreted() -> None:
+    program = named(SPREAD)
+    x = np.array([1.0, 2.0], np.float32)
+    expected = np.broadcast_to(x, (3, 2))
+    np.testing.assert_array_equal(program.interpret(x, np.int64(3))[0], expected)
+    static = program.specialize({"n": 2, "rows": 3})
+    assert static.signature.results[0].dims == (3, 2)
+    np.testing.assert_array_equal(static.compile()(x, np.int64(3)), expected)
+    assert program.pad({"n": 4, "rows": 5}).signature.results[0].dims == (5, 4)
+    function = named(MODULES["one axis"]).compile()
+    np.testing.assert_allclose(jax.jit(lambda x: function(x) + 1)(x), np.exp(x) + 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_sizes_that_contradict_their_names_are_errors_of_the_call(policy: Any) -> None:
+    add = name_sizes(Program.parse(ADD), {"arg0": "n", "arg1": "n"}).compile(policy=policy)
+    with pytest.raises(ArgumentShapeError, match="arg1"):
+        add(np.ones(3, np.float32), np.ones(4, np.float32))
+    half = named(MODULES["an expression"]).compile(policy=policy)
+    with pytest.raises(ArgumentShapeError, match=r"2\*n"):
+        half(np.ones(3, np.float32), np.ones(5, np.float32))
+    sizes = named(MODULES["jax: sizes as arguments"]).compile(policy=policy)
+    with pytest.raises(ArgumentShapeError, match="both n"):
+        sizes(np.int32(4), np.ones(5, np.float32))
+    iota = name_sizes(Program.parse(IOTA), {0: "k"}).compile(policy=policy)
+    with pytest.raises(ArgumentShapeError, match="size k"):
+        iota(np.int32(-1))
+    assert iota(np.int32(0)).shape == (0,)
+
+
+FIVE = """func.func @main(%arg0: tensor<?xf32>) -> tensor<5xf32> {
+  %0 = stablehlo.slice %arg0 [0:5] : (tensor<?xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32> }"""
+FIVE_SOMEWHERE = """func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<i32>) -> tensor<5xf32> {
+  %0 = stablehlo.dynamic_slice %arg0, %arg1, sizes = [5] : (tensor<?xf32>, tensor<i32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32> }"""
+FIVE_WRITTEN = """func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<i32>) -> tensor<?xf32> {
+  %v = stablehlo.constant dense<1.0> : tensor<5xf32>
+  %0 = stablehlo.dynamic_update_slice %arg0, %v, %arg1 : (tensor<?xf32>, tensor<5xf32>, tensor<i32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32> }"""
+ROWS_OF_FIVE = """func.func @main(%arg0: tensor<4x?xf32>, %arg1: tensor<2xi64>) -> tensor<2x5xf32> {
+  %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}>
+    : (tensor<4x?xf32>, tensor<2xi64>) -> tensor<2x5xf32>
+  return %0 : tensor<2x5xf32> }"""
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize(
+    ("text", "shape", "more"),
+    [
+        (FIVE, (7,), []),
+        (FIVE_SOMEWHERE, (7,), [np.int32(1)]),
+        (FIVE_WRITTEN, (7,), [np.int32(1)]),
+        (ROWS_OF_FIVE, (4, 7), [np.array([1, 2])]),
+        (MODULES["the first k"].text, (7,), [np.array([5])]),
+    ],
+)
+def test_a_slice_does_not_leave_its_array(policy: Any, text: str, shape: tuple[int, ...], more: list[Any]) -> None:
+    dims = {0: [None, "n"] if len(shape) > 1 else "n", **({1: "k"} if "tensor<1xi64>" in text else {})}
+    function = name_sizes(Program.parse(text), dims).compile(policy=policy, cpu="plain")
+    assert 5 in np.shape(function(np.ones(shape, np.float32), *more)) or text is FIVE_WRITTEN
+    with pytest.raises(HlographError):
+        function(np.ones((*shape[:-1], 3), np.float32), *more)
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_sizes_without_names_are_not_taken_to_be_equal(policy: Any) -> None:
+    with pytest.raises(HlographError):
+        Program.parse(ADD).compile(policy=policy)(np.ones(3, np.float32), np.ones(4, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("text", "dims", "message"),
+    [
+        (ADD, {"x": "n"}, "the argument 'x'; there are 0: arg0, 1: arg1"),
+        (ADD, {2: "n"}, "the argument 2"),
+        (ADD, {-1: "n"}, "the argument -1"),
+        (ADD, {0: "n", "arg0": "m"}, "'arg0' twice"),
+        (ADD, {0: ["n", "m"]}, "2 entries for 1 axes"),
+        (ADD, {0: "2*n"}, "n is nowhere the size"),
+        (ADD, {0: "n", 1: "n +"}, "expected"),
+        (ADD, {0: "n", 1: "n//0"}, "arg1"),
+        (ADD, {0: 1.5}, "arg0"),
+        (ADD, {0: [1.5]}, r"got 1\.5"),
+        (ADD, {0: -3}, "cannot be -3"),
+        (ADD, {0: [..., "n", ...]}, "may stand once"),
+        (MODULES["by number"].text, {0: ["n", "m"]}, "always 4 and takes no name"),
+        (MODULES["by number"].text, {0: ["n", 5]}, "cannot be 5"),
+        (IOTA, {0: "2*k"}, "a value has a name"),
+        (IOTA, {0: 3}, "a value has a name"),
+        (IOTA, {0: ["a", "b"]}, "2 entries for 1 values"),
+        (MODULES["iota of a shape"].text, {0: ["a", None]}, "all of the values"),
+        (named(SPREAD).text, {0: "m"}, r"names in the file \(n\)"),
+        (named(SPREAD).text, {1: "m"}, r"names in the file \(rows\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused(text: str, dims: Any, message: str) -> None:
+    with pytest.raises(ArtifactError, match=message):
+        name_sizes(Program.parse(text), dims)
+
+
+def test_attributes_of_others_stay() -> None:
+    text = """func.func @main(%arg0: tensor<?xf32> {mhlo.layout_mode = "default", tf.aliasing_output = 0 : i32})
+      -> (tensor<?xf32> {jax.result_info = "y"}) { return %arg0 : tensor<?xf32> }"""
+    program = name_sizes(Program.parse(text), {0: "n"})
+    for changed in (program, program.specialize({"n": 3}), program.run_passes(["canonicalize"])):
+        for kept in ('mhlo.layout_mode = "default"', "tf.aliasing_output = 0 : i32", 'jax.result_info = "y"'):
+            assert kept in changed.text
+    np.testing.assert_array_equal(program.compile()(np.ones(3, np.float32)), np.ones(3))
+
+
+def test_the_same_value_twice_is_one_size() -> None:
+    text = """func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<?x?xi32> {
+  %0 = stablehlo.reshape %a : (tensor<i32>) -> tensor<1xi32>
+  %1 = stablehlo.reshape %b : (tensor<i32>) -> tensor<1xi32>
+  %s = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %2 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<2xi32>) -> tensor<?x?xi32>
+  return %2 : tensor<?x?xi32> }"""
+    function = name_sizes(Program.parse(text), {0: "k", 1: "k"}).compile()
+    np.testing.assert_array_equal(function(i32(2), i32(2)), [[0, 0], [1, 1]])
+    with pytest.raises(ArgumentShapeError, match="both k"):
+        function(i32(2), i32(3))
