@@ -6,6 +6,10 @@ import re
 
 from ..errors import ArtifactError, PassError
 from .bindings import diagnostics, ir, stablehlo
+from .walk import walk
+
+_KEPT = "hlograph.kept"  # names and texts of the attributes of an op that VHLO cannot express
+_OTHERS = "sdy."
 
 
 def current_version() -> str:
@@ -21,9 +25,14 @@ def minimum_version() -> str:
 def serialize_portable(module: ir.Module, version: str) -> bytes:
     """StableHLO's portable (VHLO) bytecode for the given target version.
 
+    Args:
+        module: its caller's own: attributes of ops that VHLO has no form for become text.
+        version: of StableHLO.
+
     Raises:
         PassError: when the module holds what that version cannot express.
     """
+    _write_kept(module)
     with diagnostics(module.context) as messages:
         try:
             return stablehlo.serialize_portable_artifact(module, version)
@@ -40,7 +49,7 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
     """
     with diagnostics(context) as messages:
         try:
-            return stablehlo.deserialize_portable_artifact(context, data)
+            module = stablehlo.deserialize_portable_artifact(context, data)
         except (ValueError, RuntimeError) as error:
             written = producer(data)
             hint = f" (written for {written}; this jaxlib reads up to StableHLO {current_version()})" if written else ""
@@ -49,6 +58,39 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
                 f"{filename} cannot be read as portable StableHLO bytecode{hint}: {reason}. It is truncated, damaged "
                 "or written by a newer StableHLO; save it again with an older target_version, or upgrade jaxlib."
             ) from None
+    _read_kept(module, filename)
+    return module
+
+
+def _write_kept(module: ir.Module) -> None:
+    """Puts what another dialect than StableHLO says of ops (how a library's call is sharded) into text."""
+    for operation in walk(module):
+        attributes = operation.attributes
+        names = [name for item in attributes if (name := item if isinstance(item, str) else item.name)[:4] == _OTHERS]
+        kept = {name: str(attributes[name]) for name in names}
+        if kept:
+            for name in kept:
+                del operation.attributes[name]
+            texts = [ir.StringAttr.get(text, module.context) for pair in kept.items() for text in pair]
+            operation.attributes[_KEPT] = ir.ArrayAttr.get(texts, module.context)
+
+
+def _read_kept(module: ir.Module, filename: str) -> None:
+    """The inverse of `_write_kept`."""
+    for operation in walk(module):
+        if _KEPT not in operation.attributes:
+            continue
+        try:
+            texts = [ir.StringAttr(text).value for text in ir.ArrayAttr(operation.attributes[_KEPT])]
+            kept = dict(zip(texts[::2], texts[1::2], strict=True))
+            if not all(name.startswith(_OTHERS) and text.startswith(f"#{_OTHERS}") for name, text in kept.items()):
+                raise ValueError("they are of no dialect that is kept")
+            parsed = {name: ir.Attribute.parse(text, module.context) for name, text in kept.items()}
+        except (ValueError, ir.MLIRError) as error:
+            raise ArtifactError(f"{filename}: the attributes in {_KEPT} cannot be read: {error}") from None
+        del operation.attributes[_KEPT]
+        for name, attribute in parsed.items():
+            operation.attributes[name] = attribute
 
 
 def is_portable(data: bytes) -> bool:
