@@ -105,6 +105,13 @@ class Pullback:
     arguments: tuple[int, ...]
     results: tuple[int, ...]
 
+    def after(self, passes: Sequence[str]) -> Pullback:
+        """That of the program after passes; raises `PassError` where it would be none, see `for_pullback`."""
+        from .passes.registry import for_pullback
+
+        sizes = {root.name for root in self.program.signature.roots}
+        return replace(self, program=self.program.run_passes(for_pullback(passes, sizes)))
+
 
 class Program:
     """A StableHLO module with one entry, `@main`, and its signature.
@@ -192,11 +199,9 @@ class Program:
 
     def whole_module(self) -> ir.Module:
         """The module, not to be changed; of a program that has its pullback a copy that holds it, as files do."""
-        if self.pullback is None:
-            return self._module
         from ..runtime import api
 
-        return api.whole_module(self)
+        return self._module if self.pullback is None else api.whole_module(self)
 
     def __str__(self) -> str:
         return self.text
@@ -254,9 +259,7 @@ class Program:
 
     def without_pullback(self) -> Program:
         """The program alone, for what a pullback cannot follow (`pad`), and for files without derivatives."""
-        if self.pullback is None:
-            return self
-        alone = self._with(self._module, None)
+        alone = self if self.pullback is None else self._with(self._module, None)
         alone._lock = self._lock
         return alone
 
@@ -346,16 +349,12 @@ class Program:
             reports: takes each pass's account of what it did to which op, and what it left alone and why.
 
         Raises:
-            PassError: for an unknown pass, wrong options, or a pass that fails, or that no pullback can follow (`pad`)
-                where there is one; this program is unchanged.
+            PassError: an unknown pass, wrong options, a pass that fails, or that the pullback cannot follow (`pad`).
         """
         from .passes import run_all
-        from .passes.registry import for_pullback, keeps_function
+        from .passes.registry import keeps_function
 
-        pullback = self.pullback
-        if pullback is not None:
-            sizes = {root.name for root in pullback.program.signature.roots}
-            pullback = replace(pullback, program=pullback.program.run_passes(for_pullback(names, sizes)))
+        pullback = None if self.pullback is None else self.pullback.after(names)
         module = self.copy_module()
         found = run_all(module, names, detailed=reports is not None)
         if reports is not None:
@@ -407,15 +406,13 @@ class Program:
         Raises:
             PassError: for an unknown root or a size that violates a constraint.
         """
+        from .passes.registry import write_spec
         from .passes.specialize import specialize
 
         if not sizes and self.signature.is_static:
             return self._twin()
-        pullback = self.pullback
-        if pullback is not None:
-            known = {root.name for root in pullback.program.signature.roots}
-            fixed = pullback.program.specialize({name: size for name, size in sizes.items() if name in known})
-            pullback = replace(pullback, program=fixed)
+        spec = write_spec("specialize", {name: str(size) for name, size in sizes.items()})
+        pullback = None if self.pullback is None else self.pullback.after([spec])
         module = self.copy_module()
         specialize(module, sizes)
         if self.check is not None:
@@ -438,10 +435,9 @@ class Program:
             PaddingError: an op that has no right padding rule; it is named.
         """
         from .passes.pad import pad
-        from .passes.registry import for_pullback
 
         if self.pullback is not None:
-            for_pullback(["pad"], ())
+            self.pullback.after(["pad"])
         with self._lock, collector.paused():
             module, _ = pad(self._module, bounds)
         verify(module, "the padded module")

@@ -8,7 +8,7 @@ import click
 
 from .console import count
 from .files import for_target, module_output_option, target_option
-from .graphs import DIMS, Dims, GraphPath, emit_program
+from .graphs import DIMS, SPEC, Dims, GraphPath, Spec, emit_program
 from .settings import traceback_option
 
 __all__ = ["emit"]
@@ -21,15 +21,25 @@ __all__ = ["emit"]
 @click.option(
     "--dims", type=DIMS, multiple=True, help="Dimensions of an input: 'x=n,8'. The same name means the same size."
 )
+@click.option(
+    "--arg",
+    "specs",
+    type=SPEC,
+    multiple=True,
+    help="For a function that JAX traces: dtype and shape of an argument: 'x=float32[n,8]'.",
+)
 @click.option("--name", default="main", show_default=True, help="The name of the module.")
 @traceback_option()
-def emit(graph: str, output: str | None, target: str | None, dims: Sequence[Dims], name: str) -> None:
+def emit(
+    graph: str, output: str | None, target: str | None, dims: Sequence[Dims], specs: Sequence[Spec], name: str
+) -> None:
     """Emit the graph NAME of FILE.py as StableHLO.
 
     NAME is a PyTensor output variable, an (inputs, outputs) pair, a FunctionGraph, a compiled function, or a function
-    without arguments that returns one of these.
+    without arguments that returns one of these; or, with --arg for each argument, a function of JAX arrays, or what
+    hlograph.jit made of one.
     """
-    program = emit_program(GraphPath.parse(graph), dims=dims, name=name)
+    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, specs=specs)
     program = for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))

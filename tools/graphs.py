@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import functools
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -25,9 +26,10 @@ from .console import progress
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["DIMS", "Dims", "GraphPath", "dims_by_name", "emit_program"]
+__all__ = ["DIMS", "SPEC", "Dims", "GraphPath", "Spec", "dims_by_name", "emit_program"]
 
 Dims = tuple[str, tuple[str | int, ...]]
+Spec = tuple[str, str, tuple[str | int, ...]]
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,25 @@ class DimsType(click.ParamType):
 DIMS = DimsType()
 
 
+class SpecType(click.ParamType):
+    """`x=float32[n,8]`: dtype and shape of a function's argument; sizes as in `DimsType`."""
+
+    name = "NAME=DTYPE[DIM,...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Spec:
+        """The name, the dtype and the dimensions in `value`."""
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\w+)\s*(?:\[(.*)\])?\s*", str(value))
+        dims = [] if match is None else _split_outside_parentheses(match[3] or "")
+        if match is None or (dims != [""] and not all(dims)):
+            self.fail(
+                f"{value}: write an argument, its dtype and shape, as in 'x=float32[n,8]' or 'k=int32'", param, ctx
+            )
+        return match[1], match[2], tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)
+
+
+SPEC = SpecType()
+
+
 def dims_by_name(dims: Sequence[Dims]) -> dict[str, tuple[str | int, ...]]:
     """The dimensions of each named input, none named twice."""
     names = [name for name, _ in dims]
@@ -91,25 +112,67 @@ def dims_by_name(dims: Sequence[Dims]) -> dict[str, tuple[str | int, ...]]:
     return dict(dims)
 
 
-def emit_program(path: GraphPath, *, dims: Sequence[Dims], name: str = "main") -> Program:
-    """Run the Python file and emit the graph that it holds under the name."""
+def emit_program(path: GraphPath, *, dims: Sequence[Dims], name: str = "main", specs: Sequence[Spec] = ()) -> Program:
+    """Run the Python file and emit the graph that it holds under the name; with specs, a function, by JAX."""
     sizes = dims_by_name(dims)
-    graph = load_graph(path)
+    graph = load_graph(path, call=not specs)
     with progress(f"emitting {path.name}"):
         import hlograph
 
-        return hlograph.emit_stablehlo(graph, dims=sizes or None, name=name)
+        if not specs:
+            return hlograph.emit_stablehlo(graph, dims=sizes or None, name=name)
+        function = _python_function(graph, path)
+        given = _positional(function, specs, path)
+        return hlograph.emit_stablehlo(function, *given, dims=sizes or None, name=name)
 
 
-def load_graph(path: GraphPath) -> Any:
-    """The object that `path` names, or what it returns when it is a function without arguments."""
+def _python_function(found: Any, path: GraphPath) -> Any:
+    """The function that is meant: of what `hlograph.jit` made, the one that was given to it."""
+    from ..runtime.jit import Jit
+
+    if isinstance(found, Jit):
+        return found.__dict__["__wrapped__"]
+    if not callable(found):
+        raise click.ClickException(f"{path}: --arg is for functions, and this is a {type(found).__name__}")
+    return found
+
+
+def _positional(function: Any, specs: Sequence[Spec], path: GraphPath) -> list[Any]:
+    """A spec for each positional argument of a function, up to those that keep their default."""
+    import jax
+
+    parameters = inspect.signature(function).parameters.values()
+    places = [x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    given = {name: (dtype, dims) for name, dtype, dims in specs}
+    takes = f"it takes {', '.join(x.name for x in places) or 'none by place'}"
+    unknown = [name for name, _, _ in specs if name not in {x.name for x in places}]
+    if unknown:
+        raise click.ClickException(f"{path}: has no argument {', '.join(unknown)} for --arg; {takes}")
+    if len(given) < len(specs):
+        raise click.ClickException(f"{path}: --arg names an argument twice")
+    count = max(number for number, x in enumerate(places, 1) if x.name in given)
+    missing = [x.name for n, x in enumerate(places, 1) if x.name not in given and (n < count or x.default is x.empty)]
+    if missing:
+        raise click.ClickException(f"{path}: --arg is missing for {', '.join(missing)}; {takes}")
+    found = []
+    for x in places[:count]:
+        dtype, dims = given[x.name]
+        try:
+            found.append(jax.ShapeDtypeStruct(dims, jax.numpy.dtype(dtype)))
+        except TypeError as error:
+            raise click.ClickException(f"{path}: --arg {x.name}: {error}") from error
+    return found
+
+
+def load_graph(path: GraphPath, *, call: bool = True) -> Any:
+    """The object that `path` names, or what it returns when it is a function without arguments that is to be called."""
     if not path.file.is_file():
         raise click.ClickException(f"{path.file}: no such file")
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
         with progress(f"running {path.file}"):
             found = _find(run_file(path.file), path)
-        if not _makes_graphs(found):
+        if not call or not _makes_graphs(found):
             return found
         _refuse_arguments(found, path)
         with progress(f"calling {path.name}()"):
@@ -178,7 +241,8 @@ def _refuse_arguments(function: Any, path: GraphPath) -> None:
     ]
     if needed:
         raise click.ClickException(
-            f"{path}: is a function that takes {', '.join(needed)}; give a graph, or a function without arguments"
+            f"{path}: is a function that takes {', '.join(needed)}; give a graph, a function without "
+            "arguments, or --arg for each argument of a function that JAX traces"
         )
 
 

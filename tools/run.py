@@ -171,17 +171,29 @@ def _timed(program: Program, function: Callable[..., Any], arguments: Sequence[A
 
 
 def _as_dtype(array: Any, dtype: Any) -> Any:
-    """NumPy's files forget the dtypes that NumPy does not have itself (bfloat16 comes back as |V2): name it again."""
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize == dtype.itemsize:
-        return array.view(dtype)
-    return array
+    """NumPy's files forget the dtypes that NumPy does not have itself (bfloat16 comes back as |V2): name it again.
+
+    Files that `_write_arrays` wrote say which it was.
+    """
+    if array.dtype.kind != "V" or array.dtype.itemsize != dtype.itemsize:
+        return array
+    return array.view(dtype) if array.dtype.names in (None, (dtype.name,)) else array
+
+
+def _named(array: Any) -> Any:
+    """An array for NumPy's files: of a dtype that NumPy does not have itself, its bits in a field of that name."""
+    import numpy as np
+
+    if array.dtype.isbuiltin == 1:
+        return array
+    return array.view(np.dtype([(array.dtype.name, f"u{array.dtype.itemsize}")]))
 
 
 def _write_arrays(file: str, arrays: Arrays) -> None:
     import numpy as np
 
     with write_atomically(file) as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
+        np.savez(stream, **{name: _named(array) for name, array in arrays.items()})
 
 
 def _row(name: str, result: Any) -> tuple[str, str, str, str]:

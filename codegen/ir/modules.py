@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..errors import ArtifactError, PassError
+from ..errors import ArtifactError, PassError, UnsupportedGraphError
 from .attributes import dense_attr
 from .bindings import RELEASE, forget_operations, ir, new_context, refine_polymorphic_shapes, stablehlo
 
@@ -121,4 +121,14 @@ def reference_eval(module: ir.Module, arrays: Sequence[np.ndarray[Any, Any]]) ->
     context = module.context
     with context:
         attrs = [dense_attr(np.asarray(array), context) for array in arrays]
-        return [np.array(result) for result in stablehlo.eval_module(module, attrs)]
+        return [_array(result) for result in stablehlo.eval_module(module, attrs)]
+
+
+def _array(result: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.array(result)
+    except TypeError:
+        raise UnsupportedGraphError(
+            f"the reference interpreter's results of type {result.type} cannot be read; compile the program, or "
+            "convert the result to a wider type in it"
+        ) from None

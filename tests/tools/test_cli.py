@@ -188,6 +188,55 @@ def test_a_plain_stablehlo_module_runs_with_positional_names(folder: Path) -> No
     np.testing.assert_array_equal(results[results.files[0]], (a + b) ** 2)
 
 
+FUNCTIONS = """
+import hlograph
+import jax.numpy as jnp
+
+def loss(x, w, scale=2.0):
+    return jnp.tanh(x @ w).sum() * scale
+
+jitted = hlograph.jit(loss, dims={"x": ("n", ...)})
+number = 3
+"""
+
+
+def test_functions_of_jax_are_emitted(folder: Path) -> None:
+    (folder / "functions.py").write_text(FUNCTIONS)
+    arguments = ["--arg", "x=float32[n,8]", "--arg", "w=float32[8]"]
+    np.savez(folder / "narrow.npz", x=X.astype(np.float32), w=W.astype(np.float32))
+    for name in ("loss", "jitted"):
+        succeed("emit", f"functions.py:{name}", *arguments, "-o", "loss.mlir")
+        assert 'hlograph.dims = ["n", "8"]' in (folder / "loss.mlir").read_text()
+        succeed("run", "loss.mlir", "--inputs", "narrow.npz", "--output", "out.npz")
+        np.testing.assert_allclose(np.load("out.npz")["out"], 2 * np.tanh(X @ W).sum(), rtol=1e-5)
+    for words, message in (
+        (["functions.py:loss", *arguments[:2]], "missing for w"),
+        (["functions.py:loss", *arguments, "--arg", "y=int32"], "no argument y"),
+        (["functions.py:loss", *arguments, "--arg", "w=int32"], "twice"),
+        (["functions.py:loss", *arguments[:2], "--arg", "w=float33[8]"], "float33"),
+        (["functions.py:number", *arguments], "is for functions"),
+        (["functions.py:loss"], "--arg for each argument"),
+        (["functions.py:loss", "--arg", "x=float32[n,]"], "float32"),
+    ):
+        assert message in hlograph("emit", *words).error
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "float8_e4m3fn", "int4"])
+def test_narrow_types_go_through_npz_files_under_their_names(folder: Path, dtype: str) -> None:
+    name = {"float8_e5m2": "f8E5M2", "float8_e4m3fn": "f8E4M3FN", "int4": "i4"}[dtype]
+    same = f"func.func @main(%arg0: tensor<?x{name}>) -> tensor<?x{name}> {{ return %arg0 : tensor<?x{name}> }}"
+    (folder / "same.mlir").write_text(same)
+    wanted = np.array([1, 2, -3], dtype)
+    np.savez("in.npz", arg0=wanted.view(np.dtype([(dtype, "u1")])))
+    succeed("run", "same.mlir", "--inputs", "in.npz", "--output", "out.npz")
+    found = np.load("out.npz")["result0"]
+    assert found.dtype.names == (dtype,)
+    np.testing.assert_array_equal(found.view(dtype), wanted)
+    (folder / "other.mlir").write_text(same.replace(name, "ui4"))
+    assert "expected dtype uint4" in hlograph("run", "other.mlir", "--inputs", "in.npz").error
+
+
 def test_bfloat16_goes_through_npz_files(folder: Path) -> None:
     import ml_dtypes
 

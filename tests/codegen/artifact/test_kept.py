@@ -13,7 +13,7 @@ import scipy.special
 
 import hlograph
 from hlograph import Program
-from hlograph.errors import ArtifactError, DerivativeError, PassError
+from hlograph.errors import ArtifactError, DerivativeError, PassError, UnsupportedGraphError
 from hlograph.tools.cli import main
 
 
@@ -151,3 +151,11 @@ def test_kept_attributes_of_other_dialects_are_refused() -> None:
     broken = data.replace(b"#sdy.op_sharding_rule", b"#sdy.op_sharding_rulf")
     with pytest.raises(ArtifactError):
         Program.parse(broken)
+
+
+@pytest.mark.parametrize("name", ["bf16", "f8E5M2", "i4"])
+def test_results_that_the_interpreter_cannot_give_are_refused(name: str) -> None:
+    type_ = f"tensor<2x{name}>"
+    program = Program.parse(f"func.func @main(%x: {type_}) -> {type_} {{ return %x : {type_} }}")
+    with pytest.raises(UnsupportedGraphError, match=f"{name}.* cannot be read; compile"):
+        program.interpret(np.ones(2, program.signature.arguments[0].dtype))
