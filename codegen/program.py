@@ -12,12 +12,14 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from . import collector, forks
 from . import signature as signatures
+from .derivations import Made as Made
+from .derivations import Source as Source
 from .errors import UnsupportedGraphError
 from .ir import contents
 from .ir.bindings import ir
@@ -34,61 +36,6 @@ if TYPE_CHECKING:
     from .passes.report import Report, Watch
 
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Made:
-    """A program made from another.
-
-    Attributes:
-        program: it.
-        places: for each of its results, which result (pushforward, batched) or argument (pullback, gradient) of the
-            other it belongs to.
-        same: for a batched program, whether each result has no batch axis.
-    """
-
-    program: Program
-    places: tuple[int, ...]
-    same: tuple[bool, ...] = ()
-
-
-class Source(Protocol):
-    """Makes programs from one that was made from this; None stands for one without results.
-
-    All methods raise `UnsupportedGraphError`, or a kind of it, where there is no such program.
-    """
-
-    @property
-    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:
-        """The program as a function for JAX to trace and transform itself; None where it is no such function."""
-
-    @property
-    def shares(self) -> bool:
-        """Whether JAX's own derivatives are better inside `jax.jit`, where its reverse mode need not compute again."""
-
-    @property
-    def repeats(self) -> bool:
-        """Whether a derivative that computes it again has the same results: eigenvectors may come with other signs."""
-
-    @property
-    def scales(self) -> bool:
-        """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it, and
-        nothing underflows that would not if the number were scaled."""
-
-    def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
-        """From the arguments, and tangents of the active ones, to tangents of the results that are no integers."""
-
-    def pullback(self, program: Program, active: tuple[int, ...], seeded: tuple[int, ...]) -> Made | None:
-        """From the arguments, and cotangents of the seeded results, to cotangents of the active arguments."""
-
-    def gradient(self, program: Program, active: tuple[int, ...], of: int) -> Made | None:
-        """From the arguments to the results, and then the gradients of one of them, a real number.
-
-        Only the gradients have places.
-        """
-
-    def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
-        """With a leading batch axis on the mapped arguments, and on the results that depend on them."""
 
 
 @dataclass(frozen=True)
@@ -443,9 +390,7 @@ class Program:
         verify(module, "the padded module")
         if self.check is not None:
             self.check(module)
-        made = self._with(module)
-        made.source = made.pullback = None
-        return made
+        return self._with(module, None, derived=False)
 
     def plain(
         self,

@@ -21,7 +21,14 @@ FOLDERS = ("codegen", "dialects", "runtime", "tools", "hlograph")
 
 # From the ground up. A module imports from its own floor and from those below.
 FLOORS = (
-    ("codegen.errors", "codegen.interrupts", "codegen.collector", "codegen.dtypes", "codegen.versions"),
+    (
+        "codegen.errors",
+        "codegen.interrupts",
+        "codegen.collector",
+        "codegen.derivations",
+        "codegen.dtypes",
+        "codegen.versions",
+    ),
     ("codegen.ir", "codegen.forks"),
     ("codegen.dims", "codegen.constraints"),
     ("codegen.signature",),
