@@ -73,6 +73,9 @@ def _called(operations: list[ir.Operation]) -> Iterator[str]:
 
 def _check_calls(calls: Mapping[str, set[str]], filename: str) -> None:
     """Functions are taken away that call none of the others, until none is left or they call in a circle."""
+    missing = set().union(*calls.values()) - calls.keys()
+    if missing:
+        raise ArtifactError(f"{filename} calls the function @{cut(min(missing), 100)}, which it does not hold")
     left = dict(calls)
     while left:
         ends = [name for name, called in left.items() if not called & left.keys()]

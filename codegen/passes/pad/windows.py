@@ -79,6 +79,8 @@ def dynamic_reduce_window(padder: Padder, operation: ir.Operation, operands: lis
     rank = len(arrays[0].dims)
     if {len(part) for part in sizes} != {rank} or len(amounts) != 2 * rank:
         padder.refuse(f"the window, its strides, dilations or padding are not those of {rank} axes")
+    if any(type(size) is int and size < 1 for part in sizes[1:] for size in part):
+        padder.refuse("a stride or a dilation is less than 1")
     callee = ir.FlatSymbolRefAttr(ir.ArrayAttr(operation.attributes["called_computations"])[0]).value
     return _windowed(
         padder,

@@ -214,6 +214,9 @@ STRUCTURES = {
                          "{ %0 = call @main(%x) : (tensor<f32>) -> tensor<f32> return %0 : tensor<f32> }",
                          "calls itself, or one that does"),
     "no body": (f"func.func private @g(tensor<f32>) {PLAIN}", "@g has no body"),
+    "what is not there": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.custom_call "
+                          "@stablehlo.dynamic_reduce_window(%x) {called_computations = [@add]} : (tensor<f32>) -> "
+                          "tensor<f32> return %0 : tensor<f32> }", "calls the function @add, which it does not hold"),
     "another dialect": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { cf.br ^a ^a: return %x : tensor<f32> }",
                         r"cf\.br, which is not StableHLO"),
     "an encoding": (PLAIN.replace("3xf32", "3xf32, 1 : i32"), "whose encoding is not StableHLO's"),
