@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import jax
-import numpy as np
 
 from ..codegen import forks
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
@@ -55,13 +54,13 @@ from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
 from .executables.stored import Shelf, StoredExecutable
 from .host import is_from_python
-from .lowered.ahead import AheadFunction, all_sizes, known_sizes
+from .lowered.ahead import AheadFunction
 from .lowered.stages import Lowered
 from .options import CompileOptions
 from .transforms.derived import Derived
 from .transforms.function_call import FunctionCall
 from .transforms.primitive import call, report
-from .warming import Sizes, compile_all, sets_of
+from .warming import Sizes, compile_all, completed, sets_of
 
 
 class Function:
@@ -475,7 +474,7 @@ class Function:
             CompileError: the device's compiler refuses the program.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
-        found = [self._all_sizes(given) for given in sets_of(sizes)]
+        found = [completed(self.program, self.options.policy, given) for given in sets_of(sizes)]
         executables = {self._planned(roots, exact=False).key for roots in found}
         if len(executables) > self.options.cache_size:
             raise ArgumentError(
@@ -488,15 +487,6 @@ class Function:
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes that decide on a call's executable."""
         return tuple(root.name for root in self._signature.roots)
-
-    def _all_sizes(self, given: Mapping[str, int]) -> dict[str, int]:
-        """The size of every root, with those of shared variables."""
-        signature, known = self._signature, dict(given)
-        shapes = {i: np.shape(self.program.bindings[i].get_value(borrow=True)) for i in self.program.bindings}
-        for root in signature.roots:
-            if root.axis is not None and root.argument in shapes:
-                known.setdefault(root.name, shapes[root.argument][root.axis])
-        return all_sizes(signature, known_sizes(signature, known), self.options.policy)
 
     def _warmed(self, sizes: dict[str, int]) -> Executable:
         """What calls with these sizes run on, prepared and known to them."""

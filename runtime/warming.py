@@ -16,8 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..codegen.errors import ArgumentError
+from ..codegen.program import Program
 from .executables.executable import Executable
+from .executables.policy import PolicyArgument
+from .lowered.ahead import all_sizes, known_sizes
 
 SHOWN_AFTER = 2.0  # seconds
 Sizes: TypeAlias = "Mapping[str, int] | Sequence[Mapping[str, int]]"
@@ -34,6 +39,21 @@ def sets_of(sizes: Sizes) -> list[Mapping[str, int]]:
         if not isinstance(entry, Mapping):
             raise ArgumentError(f"sizes: expected dictionaries of size names, such as {{'n': 1000}}, got {entry!r}")
     return found
+
+
+def completed(program: Program, policy: PolicyArgument, given: Mapping[str, int]) -> dict[str, int]:
+    """The size of every root, with those of shared variables and those that a policy or a constraint gives.
+
+    Raises:
+        ArgumentError: a size is missing or unknown.
+        ArgumentShapeError: the sizes contradict the program's constraints.
+    """
+    signature, known = program.signature, dict(given)
+    shapes = {i: np.shape(shared.get_value(borrow=True)) for i, shared in program.bindings.items()}
+    for root in signature.roots:
+        if root.axis is not None and root.argument in shapes:
+            known.setdefault(root.name, shapes[root.argument][root.axis])
+    return all_sizes(signature, known_sizes(signature, known), policy)
 
 
 def compile_all(
