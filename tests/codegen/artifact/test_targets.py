@@ -108,7 +108,7 @@ def test_costs_leave_the_program_as_it_is():
         (ACCURATE, "1.3.0", PassError, "stablehlo.exponential cannot be expressed"),
         (OPEN, "pjrt", UnsupportedGraphError, "open sizes"),
         (LIBRARY, "pjrt", UnsupportedGraphError, "lapack_spotrf_ffi"),
-        (LIBRARY, "iree", UnsupportedGraphError, "lapack_spotrf_ffi"),
+        (LIBRARY, "iree", PassError, "spotrf"),
         (TAN, "jax 0.4", OptionError, "not known"),
         (TAN, "jax 99.1", OptionError, "not known"),
         (TAN, "99.0.0", OptionError, "upgrade jaxlib"),
