@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
+from ..ir.walk import main_function
 from .report import Report
 
 
@@ -47,6 +48,9 @@ class Pass:
         """What changes a module in place: `run(module, report, **options)`."""
 
         def pipeline(module: ir.Module, _report: Report) -> None:
+            if any(op.operation.name == "cf.assert" for op in main_function(module).regions[0].blocks[0].operations):
+                # MLIR's passes would end the process.
+                raise PassError("a module with assertions for IREE is text for IREE alone, and goes through no pass")
             run_pipeline(module, self.pipeline, name=self.name)
 
         found: Callable[..., None] = pipeline if self.pipeline else self._file.run

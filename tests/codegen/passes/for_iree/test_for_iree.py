@@ -182,6 +182,8 @@ def test_constraints_are_flags() -> None:
     asserted = before.run_passes(["for_iree{asserts=true}"])
     assert asserted.text.count("cf.assert") == 2
     assert not asserted.signature.checks
+    with pytest.raises(errors.PassError, match="is text"):
+        asserted.to_portable()
 
 
 def _without_names(text: str) -> str:
