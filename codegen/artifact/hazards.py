@@ -7,13 +7,14 @@ that XLA:CPU survives. Decision to know: numbers are far above those of programs
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ..errors import ArtifactError
 from ..ir.attributes import flag_of, names_of
 from ..ir.bindings import ir
 from ..ir.types import static_bytes
 from ..ir.walk import main_function, symbol_of, walk
+from .custom_calls import EVERY
 
 DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by recursion
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
@@ -21,8 +22,13 @@ _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _FRONTEND = "mhlo.frontend_attributes"
 
 
-def check(module: ir.Module, filename: str) -> None:
+def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None:
     """Refuses a module that XLA does not survive.
+
+    Args:
+        module: one that verifies.
+        filename: for messages.
+        allow: names of instructions to XLA's compiler that are taken as they are, or `EVERY`.
 
     Raises:
         ArtifactError: with what it is.
@@ -36,7 +42,7 @@ def check(module: ir.Module, filename: str) -> None:
             counts[name] = len(operations)
             calls[name] = [_callee(op) for op in operations if op.name in _CALLS]
             for operation in operations:
-                _check_frontend(operation, filename)
+                _check_frontend(operation, filename, allow)
     _check_calls(calls, counts, filename)
     _check_memory(module, filename)
 
@@ -45,15 +51,15 @@ def _callee(operation: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(operation.attributes[_CALLS[operation.name]]).value
 
 
-def _check_frontend(operation: ir.Operation, filename: str) -> None:
+def _check_frontend(operation: ir.Operation, filename: str, allow: Collection[str]) -> None:
     """Instructions to XLA's compiler are for whoever knows what it makes of them."""
     if _FRONTEND not in operation.attributes:
         return
     for name in names_of(ir.DictAttr(operation.attributes[_FRONTEND])):
-        if name.startswith("xla_cpu_"):
+        if name.startswith("xla_cpu_") and name not in allow and EVERY not in allow:
             raise ArtifactError(
                 f"{filename} tells XLA's compiler {name[:100]!r} on {operation.name}, which can end the process; take "
-                "the attribute out of the file"
+                f"the attribute out of the file, or trust it: hlograph.load(path, allow=[{name[:100]!r}])"
             )
 
 

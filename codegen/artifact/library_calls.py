@@ -194,8 +194,14 @@ def _lines() -> dict[str, list[tuple[str, str]]]:
         head, _, rest = line.partition(" | ")
         target, letters = head.split()
         for letter in letters:
-            found.setdefault(target.replace("?", letter), []).append((letter, rest))
+            for name in _on_amd(target.replace("?", letter)):
+                found.setdefault(name, []).append((letter, rest))
     return found
+
+
+def _on_amd(target: str) -> tuple[str, ...]:
+    """A target, and what it is called where the GPU is AMD's."""
+    return (target, f"hip{target.removeprefix('cu')}") if target.startswith("cu") else (target,)
 
 
 _LINES = _lines()

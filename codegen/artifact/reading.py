@@ -82,7 +82,7 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
     origin = digest.origin(data, filename)
     if origin is not digest.Origin.OURS and not trusted:
         data = foreign.parse(data, filename)
-    program = _program(data, filename, allow, ours=origin is digest.Origin.OURS)
+    program = _program(data, filename, allow, ours=origin is digest.Origin.OURS, trusted=trusted)
     if origin is digest.Origin.EDITED:
         warnings.warn(
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
@@ -93,17 +93,21 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
     return program
 
 
-def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) -> Program:
+def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool, trusted: bool) -> Program:
     module = parse_module(data, filename)
     if not ours:
         check_printed(module, filename)
     digest.unmark(module)
     vocabulary.check(module, filename)
-    pullback = pullbacks.detach(module, filename, lambda text, name: _program(text.encode(), name, allow, ours=ours))
+    pullback = pullbacks.detach(
+        module,
+        filename,
+        lambda text, name: _program(text.encode(), name, allow, ours=ours, trusted=trusted),
+    )
     check = partial(_check, filename=filename, allow=allow)
     check(module)
     if not ours:
-        structure.check(module, filename)
+        structure.check(module, filename, trusted=trusted)
         defaults.write(module)
     program = Program(module, filename=filename, pullback=pullback, check=check)
     meaning.check(module, program.signature, filename)
@@ -115,7 +119,7 @@ def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool) 
 def _check(module: ir.Module, filename: str, allow: Collection[str]) -> None:
     """What is looked at again once sizes are known that were open."""
     custom_calls.check(module, filename, allow)
-    hazards.check(module, filename)
+    hazards.check(module, filename, allow)
 
 
 def content(source: Path) -> bytes:

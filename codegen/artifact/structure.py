@@ -15,31 +15,31 @@ from ..ir.walk import symbol_of, walk
 from .limits import cut
 
 _DIALECTS = ("func.", "stablehlo.", "chlo.", "sdy.")
+_IMPLEMENTS = "hlograph.implements"
 _BOUNDS = "#stablehlo.bounds<"
 _WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 # Ops that call functions, and the attributes that name these.
 _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stablehlo.custom_call": "called_computations"}
 
 
-def check(module: ir.Module, filename: str) -> None:
-    """Raises `ArtifactError` for a module that nothing but the parser takes."""
+def check(module: ir.Module, filename: str, *, trusted: bool) -> None:
+    """Raises `ArtifactError` for a module that nothing but the parser takes.
+
+    Functions without a body may stand in what is trusted, if nothing calls them or a pass knows what they are for.
+    """
     bodies = {}
     for view in module.body.operations:
-        if view.operation.name == "func.func":
-            bodies[_symbol(view.operation, filename)] = walk(view.operation)
-        else:
-            _check_operation(view.operation, filename)
+        function = view.operation
+        if function.name != "func.func":
+            _check_operation(function, filename)
+        elif list(function.regions[0].blocks) or (trusted and _IMPLEMENTS in function.attributes):
+            bodies[symbol_of(function)] = walk(function)
+        elif not trusted:
+            raise ArtifactError(f"{filename}: the function @{cut(symbol_of(function), 100)} has no body")
     for operations in bodies.values():
         for operation in operations:
             _check_operation(operation, filename)
     _check_calls({name: set(_called(operations)) for name, operations in bodies.items()}, filename)
-
-
-def _symbol(function: ir.Operation, filename: str) -> str:
-    name = symbol_of(function)
-    if not list(function.regions[0].blocks):
-        raise ArtifactError(f"{filename}: the function @{cut(name, 100)} has no body")
-    return name
 
 
 def _check_operation(operation: ir.Operation, filename: str) -> None:

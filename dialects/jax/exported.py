@@ -76,6 +76,9 @@ def take_over(
         if attribute.startswith(("jax.", "mhlo.")):
             del attributes[attribute]
     attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+    main = main_function(module)
+    for attribute in {"arg_attrs", "res_attrs"} & attributes_of(main.attributes).keys():
+        del main.attributes[attribute]  # JAX's notes
     _sign(module, arguments, _results(tree, exported.out_avals), constraints)
     return module
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.codegen.ir.jax_compat import enable_x64, serialized_executable
 from hlograph.runtime.direct import step_table, verdict
-from hlograph.runtime.direct.call import DirectCall, _serialized
+from hlograph.runtime.direct.call import DirectCall
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.image import Image
 from hlograph.runtime.direct.native_code import FOLDER
@@ -54,7 +54,7 @@ def compiled(function: Any, arguments: Any, **options: Any) -> Any:
 
 
 def read(executable: Any) -> CpuExecutable:
-    return CpuExecutable.read(_serialized(executable.runtime_executable()))
+    return CpuExecutable.read(serialized_executable(executable.runtime_executable()))
 
 
 def factor(x: Any) -> Any:

@@ -239,14 +239,15 @@ class Padder:
     def demand(self, a: Dim, least: Dim, what: str) -> None:
         """Records that a live size must be at least so large, where that is not known: no slice leaves its array.
 
-        What stands in a branch or a loop need not be run, and demands nothing; nor do sizes from data.
+        What stands in a branch or a loop need not be run, and demands nothing; nor do sizes from data, and sizes that
+        are known, which are not padded.
         """
         excess = self.dim(a - least)
         low = self.interval(excess)[0]
         roots = dimension.roots(excess)
         parent = None if self._operation is None else self._operation.parent
         inside = parent is not None and parent.operation.name != "func.func"
-        if (low is not None and low >= 0) or inside or not roots.isdisjoint(self.counts):
+        if not roots or (low is not None and low >= 0) or inside or not roots.isdisjoint(self.counts):
             return
         try:
             self.builder.constraints.at_least(self.dim(a), self.dim(least), f"{what} at {self.where}")

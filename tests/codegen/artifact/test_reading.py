@@ -230,7 +230,18 @@ STRUCTURES = {
 def test_what_only_the_parser_takes_is_refused_by_name(name: str) -> None:
     content, message = STRUCTURES[name]
     with pytest.raises(ArtifactError, match=message):
-        Program.parse(content)
+        Program.parse(content, trusted=name != "no body")
+
+
+def test_functions_without_a_body_in_trusted_text() -> None:
+    """They stay where nothing calls them, or where a pass has a body for them."""
+    text, _ = STRUCTURES["no body"]
+    assert "@g" in Program.parse(text).text
+    called = PLAIN.replace("return %x", "%0 = call @g(%x) : (tensor<3xf32>) -> tensor<3xf32> return %0")
+    outside = "func.func private @g(tensor<3xf32>) -> tensor<3xf32>"
+    with pytest.raises(ArtifactError, match="calls the function @g, which it does not hold"):
+        Program.parse(outside + called)
+    assert "@g" in Program.parse(f'{outside} attributes {{hlograph.implements = "lu"}} {called}').text
 
 
 def test_a_call_of_a_function_that_calls_another_is_no_circle() -> None:
