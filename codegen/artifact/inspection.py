@@ -9,18 +9,21 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis.platforms import PLATFORMS, platforms_of_call, possible
 from ..errors import ArtifactError, HandEditWarning
 from ..ir import contents
 from ..ir.attributes import call_target
+from ..ir.bindings import ir
 from ..ir.portable import producer
 from ..ir.walk import walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
 from . import digest, foreign, limits, parameters, pullbacks, reading, tensors
+from .custom_calls import KNOWN
 from .parsing import parse
 from .targets import promise
 
@@ -33,8 +36,6 @@ _STATES = {
     digest.Origin.EDITED: "differs: changed since hlograph wrote it",
     digest.Origin.FOREIGN: "none: not written by hlograph",
 }
-# How the names of library calls begin -> JAX's name of the platform that has them.
-_PLATFORMS = {"lapack_": "cpu", "cu": "cuda", "hip": "rocm", "tpu_": "tpu", "Sharding": "any"}
 
 
 def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
@@ -125,7 +126,7 @@ def _program(program: Program) -> Facts:
         "sizes": [{"name": name, "from": origin} for name, origin in _sizes(signature)],
         "constraints": [{"constraint": str(each), "where": each.where} for each in signature.constraints],
         "checks": [{"exception": each.exception, "message": each.message} for each in signature.checks],
-        "platforms": _platforms(calls),
+        "platforms": _platforms(module, calls),
         "custom calls": dict(calls.most_common()),
         "operations": dict(contents.op_counts(module).most_common()),
         "constants": {"number": len(found), "bytes": sum(size for _, size, _ in found)},
@@ -160,14 +161,11 @@ def _sizes(signature: Signature) -> list[tuple[str, str]]:
     return found
 
 
-def _platforms(calls: Mapping[str, int]) -> list[str]:
-    """The platforms whose libraries a module calls; any where it calls none."""
-    known = {
-        next((platform for start, platform in _PLATFORMS.items() if name.startswith(start)), "unknown")
-        for name in calls
-        if not name.startswith(("hlograph.", "stablehlo.", "shape_assertion"))
-    }
-    return sorted(known - {"any"}) or ["any"]
+def _platforms(module: ir.Module, calls: Collection[str]) -> list[str]:
+    """The platforms that a module can run on, as far as its calls are known."""
+    found = possible(module)
+    unknown = [target for target in calls if target not in KNOWN and platforms_of_call(target) == PLATFORMS]
+    return [*(["any"] if found == PLATFORMS and not unknown else found), *(["unknown"] if unknown else [])] or ["none"]
 
 
 def _parameters(program: Program, file: Path) -> Facts:

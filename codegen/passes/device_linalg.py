@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from ..analysis.platforms import LIBRARIES
 from ..builder.spectral import WITHOUT_FORM
 from ..errors import PassError
 from ..ir.adopt import adopt_text
@@ -30,13 +31,6 @@ from .report import Report
 # The types that XLA:TPU's factorizations take, all but the two ops of StableHLO.
 _TPU_TYPES = ("float32", "complex64")
 _OPS_OF_STABLEHLO = ("cholesky", "triangular_solve")
-
-# Where JAX has a library for what it has none for everywhere.
-_PLATFORMS: Mapping[str, tuple[str, ...]] = {
-    "pivoted_qr": ("cpu", "cuda", "rocm"),
-    "eig": ("cpu", "cuda", "rocm"),
-    "schur": ("cpu",),
-}
 
 # A module without any of these is left as it is; callers may then save themselves a copy.
 OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"})
@@ -92,11 +86,11 @@ def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bo
     dtype = numpy_dtype(type_.element_type).name
     if 0 in type_.shape and kind.endswith("qr"):  # LAPACK's divides by it, or prints that it has no such matrix
         return False
-    found = platform in _PLATFORMS.get(kind, (platform,))
+    found = platform in LIBRARIES.get(kind, (platform,))
     found = found and (platform != "tpu" or kind in _OPS_OF_STABLEHLO or dtype in _TPU_TYPES)
     if not found and kind in WITHOUT_FORM:
         raise PassError(
-            f"{kind} of {dtype} matrices has a library on {' and '.join(_PLATFORMS[kind])} only, and no portable form; "
+            f"{kind} of {dtype} matrices has a library on {' and '.join(LIBRARIES[kind])} only, and no portable form; "
             f"it cannot run on {platform}"
         )
     return found

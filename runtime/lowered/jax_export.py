@@ -13,6 +13,7 @@ import jax
 from jax import export
 
 from ...codegen import dims as dimension
+from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
@@ -52,7 +53,35 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
 
     exported.__name__ = exported.__qualname__ = program.name
     with enable_x64(True):
-        return export.export(jax.jit(exported), platforms=platforms)(*_specs(program))
+        return export.export(jax.jit(exported), platforms=_platforms(program, platforms))(*_specs(program))
+
+
+def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, ...]:
+    """The platforms to export for: those asked for, or JAX's own, or those that the program can run on.
+
+    Raises:
+        OptionError: a name is none of a platform's.
+        UnsupportedGraphError: the program calls what some of them do not have.
+    """
+    module = program._module
+    here = possible(module)
+    if platforms is None:
+        own = export.default_export_platform()
+        wanted = here if own in PLATFORMS and own not in here and here else (own,)
+    else:
+        wanted = known_platforms(platforms)
+    calls = in_the_way(module, wanted)
+    if calls:
+        raise UnsupportedGraphError(
+            f"{program.name} calls {', '.join(calls)} and cannot be exported for {', '.join(wanted)}; "
+            + (f"it can for {', '.join(here)}" if here else "no platform has them all")
+        )
+    if has_no_form(module) and (len(wanted) > 1 or not program.signature.is_static):
+        raise UnsupportedGraphError(
+            f"{program.name} has matrix functions that are a library's alone: specialize it, and export it for one "
+            f"platform at a time ({', '.join(here)})"
+        )
+    return wanted
 
 
 def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:

@@ -95,6 +95,27 @@ def test_linear_algebra_for_several_platforms(size: int | None) -> None:
     np.testing.assert_allclose(found[1], [1.0, 0.0], atol=1e-14)
 
 
+def test_a_module_is_exported_for_the_platforms_that_have_its_calls() -> None:
+    A = pt.dmatrix("A")
+    factored = hlograph.emit_stablehlo(([A], pt.linalg.cholesky(A)), dims={"A": (3, 3)}).run_passes(["device_linalg"])
+    assert factored.to_jax_export().platforms == ("cpu",)
+    eigenvalues = hlograph.emit_stablehlo(([A], list(pt.linalg.eig(A))), dims={"A": ("n", "n")})
+    static = eigenvalues.specialize({"n": 3})
+    assert static.to_jax_export().platforms == ("cpu",)
+    for program, platforms, call in (
+        (factored, ["cuda"], r"lapack_dpotrf_ffi \(cpu\)"),
+        (factored, ["cpu", "tpu"], r"lapack_dpotrf_ffi \(cpu\)"),
+        (static, ["tpu"], r"eig \(cpu and cuda and rocm\)"),
+        (static, ["cpu", "cuda"], "one platform at a time"),
+        (eigenvalues, None, "specialize"),
+    ):
+        with pytest.raises(hlograph.errors.UnsupportedGraphError, match=call):
+            program.to_jax_export(platforms)
+    for names in (["gpu"], []):
+        with pytest.raises(hlograph.errors.OptionError, match="platforms"):
+            factored.to_jax_export(names)
+
+
 def test_checks_are_returned_or_dropped_on_request_only() -> None:
     x = pt.fvector("x")
     program = hlograph.emit_stablehlo(([x], Assert("x is negative")(x.sum(), pt.all(x >= 0))))

@@ -1,0 +1,97 @@
+"""On which platforms a module can run: what it was made for, and the libraries that it calls.
+
+In: a module. Out: the platforms, by JAX's names, and the calls that each of the others does not have. Decision to know:
+a call that nobody here knows restricts nothing; whoever let it in answers for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ..errors import OptionError
+from ..ir.attributes import attributes_of, call_target
+from ..ir.bindings import ir
+from ..ir.walk import walk
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+# Where JAX has a library for what it has none for everywhere.
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "pivoted_qr": ("cpu", "cuda", "rocm"),
+    "eig": ("cpu", "cuda", "rocm"),
+    "schur": ("cpu",),
+}
+# How the names of library calls begin -> JAX's name of the platform that has them.
+_STARTS: Mapping[str, str] = {
+    "lapack_": "cpu",
+    "__onednn$": "cpu",
+    "xla_ffi_python_cpu": "cpu",
+    "cu": "cuda",
+    "__cu": "cuda",
+    "xla_ffi_python_gpu": "cuda",
+    "hip": "rocm",
+    "tpu_": "tpu",
+}
+_TPU = frozenset({"Qr", "Eigh", "LuDecomposition", "ProductOfElementaryHouseholderReflectors"})
+_WITHOUT_FORM = "hlograph.library"
+
+
+def known_platforms(names: Sequence[str]) -> tuple[str, ...]:
+    """Platforms by JAX's names, each once.
+
+    Raises:
+        OptionError: there are none, or one is none of `PLATFORMS`.
+    """
+    found = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    strange = [name for name in found if name not in PLATFORMS]
+    if strange or not found:
+        raise OptionError(f"platforms are some of {', '.join(PLATFORMS)}; got {strange[:1] or list(found)}")
+    return found
+
+
+def platforms_of_call(target: str, name: str = "") -> tuple[str, ...]:
+    """The platforms that have a custom call; all where it is not known to be for some only.
+
+    Args:
+        target: its target.
+        name: of a matrix function without a portable form its name, "eig".
+    """
+    if target == _WITHOUT_FORM:
+        return LIBRARIES.get(name, PLATFORMS)
+    if target in _TPU:
+        return ("tpu",)
+    return next(((platform,) for start, platform in _STARTS.items() if target.startswith(start)), PLATFORMS)
+
+
+def possible(module: ir.Module) -> tuple[str, ...]:
+    """The platforms that have all calls of a module."""
+    found = list(_restricted(module))
+    return tuple(platform for platform in PLATFORMS if all(platform in having for _, having in found))
+
+
+def in_the_way(module: ir.Module, platforms: Collection[str]) -> list[str]:
+    """The calls that some of the platforms do not have, each as `call (platforms that have it)`."""
+    return sorted(
+        {f"{call} ({' and '.join(having)})" for call, having in _restricted(module) if not set(platforms) <= {*having}}
+    )
+
+
+def has_no_form(module: ir.Module) -> bool:
+    """Whether a module has matrix functions without a portable form: a library's call is put there for a platform."""
+    return any(call_target(operation) == _WITHOUT_FORM for operation in walk(module))
+
+
+def _restricted(module: ir.Module) -> Iterator[tuple[str, Sequence[str]]]:
+    for operation in walk(module):
+        target = call_target(operation)
+        if target:
+            name = _function_name(operation) if target == _WITHOUT_FORM else ""
+            having = platforms_of_call(target, name)
+            if having != PLATFORMS:
+                yield name or target, having
+
+
+def _function_name(operation: ir.Operation) -> str:
+    config = attributes_of(operation.attributes).get("backend_config")
+    if not isinstance(config, ir.DictAttr) or "name" not in config:
+        return ""
+    return str(config["name"]).strip('"')
