@@ -37,6 +37,7 @@ if how == "exit":
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(RUNS))
 @pytest.mark.parametrize(("outputs", "how", "code"), [("jax", "exit", 3), ("numpy", "end", 0), ("jax", "term", -15)])
 def test_exit_code(outputs: str, how: str, code: int, number: int) -> None:
