@@ -67,6 +67,7 @@ JAX: Mapping[str, str] = {
     "0.12": "1.22.0",
 }
 IREE_VERSION = "1.20.0"  # IREE 3.13 knows all ops of this version
+PJRT_VERSION = "1.9.0"  # plugins in wheels of 2025 and 2026 know 1.13.3 to 1.20.0
 _IREE_PASS = "for_iree"
 _STABLE_SINCE = "1.0.0"  # from here on five years backward and two forward
 _BACKWARD_YEARS = 5
@@ -84,6 +85,7 @@ class Target:
         static: whether it takes plain programs only, see `plain`.
         library_calls: whether it has jaxlib's custom calls.
         text: whether text will do for it.
+        pullbacks: whether it takes a program with its pullback in one module.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Target:
     static: bool = False
     library_calls: bool = True
     text: bool = False
+    pullbacks: bool = True
 
 
 @dataclass(frozen=True)
@@ -149,9 +152,11 @@ def find_target(name: str) -> Target:
         return _writable(Target(name, _version_of_jax(rest[0])))
     if word == "iree" and not rest:
         passes = (_IREE_PASS,) if _IREE_PASS in available() else ()
-        return Target(name, _smaller(IREE_VERSION, current_version()), passes, library_calls=False, text=True)
+        return Target(
+            name, _smaller(IREE_VERSION, current_version()), passes, library_calls=False, text=True, pullbacks=False
+        )
     if word == "pjrt" and not rest:
-        return Target(name, current_version(), static=True, text=True)
+        return Target(name, _smaller(PJRT_VERSION, current_version()), static=True, text=True, pullbacks=False)
     close = difflib.get_close_matches(text.lower(), _WORDS, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise OptionError(
@@ -167,6 +172,11 @@ def for_target(program: Program, target: Target) -> Program:
         UnsupportedGraphError: the target has no way to take it; what is in the way is named.
         PassError: a pass fails.
     """
+    if program.pullback is not None and not target.pullbacks:
+        raise UnsupportedGraphError(
+            f"{program.name} holds its pullback, and {target.name} takes one program a file: save it with "
+            "derivatives=0 (program.without_pullback()), and its derivatives as a program of their own"
+        )
     if target.static:
         if not program.signature.is_static:
             sizes = ", ".join(root.name for root in program.signature.roots) or "sizes from data"

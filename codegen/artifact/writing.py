@@ -70,7 +70,9 @@ def save(
         whole, contents = split(whole, beside.name, parameter_limit)
     as_text = file.suffix == TEXT_SUFFIX
     if target is not None:
-        if whole.pullback is not None:
+        from .targets import find_target
+
+        if whole.pullback is not None and find_target(target).pullbacks:
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
             whole = Program(whole.whole_module(), filename=program.filename)
         whole, target_version = _for_target(whole, target, as_text)

@@ -26,7 +26,7 @@ from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
-from ...codegen.errors import UnsupportedGraphError
+from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.inputs import named_parameters
 from ...codegen.ir.jax_compat import closed_over
 from ...codegen.program import Program
@@ -292,7 +292,7 @@ class _Attempt:
         except (NotWanted, ClosesOverTracers):
             raise
         except Exception as error:
-            if roots or result_tree is None or self.wanted is None:
+            if roots or result_tree is None or isinstance(error, HlographError):
                 raise
             # The function could be traced: it is the export that refuses.
             raise UnsupportedGraphError(f"JAX cannot export {self.name!r}: {first_lines(error)}") from error

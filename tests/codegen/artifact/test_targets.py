@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+import jax
 import numpy as np
 import pytest
 
@@ -143,3 +144,22 @@ def test_plain_programs_are_for_pjrt_as_they_are(tmp_path):
     plain = hlograph.Program.parse(OPEN).plain(bounds={"n": 8})
     loaded = hlograph.load(plain.save(tmp_path / "x.mlir", target="pjrt"))
     assert loaded.signature == plain.signature
+
+
+def test_a_consumer_of_one_program_a_file_is_not_given_a_pullback(tmp_path):
+    function = hlograph.emit_stablehlo(lambda x: (x * x).sum(), jax.ShapeDtypeStruct((3,), "float32"))
+    program = function.with_pullback()
+    for target in ("iree", "pjrt"):
+        with pytest.raises(UnsupportedGraphError, match=r"pullback.*derivatives=0"):
+            program.save(tmp_path / "x.mlir", target=target)
+        with pytest.raises(UnsupportedGraphError, match="pullback"):
+            program.target_costs(target)
+        program.save(tmp_path / "x.mlir", target=target, derivatives=0)
+
+
+def test_a_file_for_pjrt_is_of_a_version_that_plugins_read(tmp_path):
+    program = hlograph.emit_stablehlo(lambda x: jax.numpy.tan(x), jax.ShapeDtypeStruct((3,), "float32"))
+    costs = program.target_costs("pjrt")
+    assert costs.target.version == "1.9.0"
+    assert "StableHLO 1.9.0" in str(costs)
+    assert _written_for(program.save(tmp_path / "x.mlirbc", target="pjrt").read_bytes()) == "1.9.0"

@@ -421,3 +421,9 @@ def test_calls_in_loops_specialize() -> None:
     assert "?" not in static.text
     for found, want in zip(static.interpret(random(4, 2), random(2)), function(random(4, 2), random(2)), strict=True):
         np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_a_function_that_jax_traces_and_cannot_export_is_refused() -> None:
+    spec = jax.ShapeDtypeStruct((3,), "float32")
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="host_callbacks"):
+        hlograph.emit_stablehlo(lambda x: jax.pure_callback(np.asarray, spec, x), spec)
