@@ -22,6 +22,7 @@ FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
+    "--mlir-disable-threading",
     "--iree-llvmcpu-link-embedded=false",  # float64's sin, cos, tanh, ... are libm's
 )
 

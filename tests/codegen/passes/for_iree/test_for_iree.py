@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from op_cases import CASES
 from support import assert_same
 
 import hlograph
@@ -230,3 +231,22 @@ def test_refused(name: str) -> None:
     body, message = REFUSED[name]
     with pytest.raises(errors.PassError, match=message):
         program(VECTOR, body).run_passes(["for_iree"])
+
+
+def factored(type_: str) -> str:
+    return f"func.func @main(%x: {type_}) -> {type_} {{ %r = stablehlo.cholesky %x : {type_} return %r : {type_} }}"
+
+
+@pytest.mark.parametrize("type_", ["tensor<?x3x3xf64>", "tensor<?x5x5xf64>"])
+def test_open_stacks_of_static_matrices(type_: str) -> None:
+    """IREE gives NaN for their Cholesky factors."""
+    with pytest.raises(errors.PassError, match="carries 2; give the sizes"):
+        hlograph.Program.parse(factored(type_)).run_passes(["for_iree"])
+
+
+@pytest.mark.parametrize("name", ["LU", "LUFactor", "Det", "SLogDet", "Solve", "MatrixInverse"])
+def test_pivoted_factors_are_refused(name: str) -> None:
+    """Their loops carry several arrays of unknown sizes."""
+    program = hlograph.emit_stablehlo(CASES[name].build()[:2])
+    with pytest.raises(errors.PassError, match=r"loops wrong.*give the sizes"):
+        program.run_passes(["for_iree"])
