@@ -4,8 +4,8 @@
             %z = multiply(broadcast %v along 0,             %w = reverse (reverse %v)
                           broadcast %v along 1)             %z = multiply(broadcast %w along 0, broadcast %w along 1)
 
-IREE 3.13 puts a reduction and what is computed of it into one kernel, and its tiles too, although element (i, j) of the
-product above needs rows i and j: what is missing reads as zero. Two reverses stand between the two kernels. Rounding:
+IREE 3.13 gives zeros for some elements of the product above, where element (i, j) needs rows i and j. With two reverses
+between the reduction and the product it is right. Rounding:
 none.
 """
 

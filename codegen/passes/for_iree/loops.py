@@ -3,10 +3,10 @@
     before  while(%x : ?x?, %fixed, %y : ?x?, %i)  cond { reduce(compare LT ...) }  do { ... }
     after   while(%go, %i, %m, %n, ..., %x : ?, %y : ?)  cond { return %go }        do { ... }
 
-IREE 3.13 takes other carries' results for those of a loop that carries arrays with two open axes, or whose condition
-reads arrays. So arrays travel flat, beside their sizes, and a flag is computed at the body's end. Of carries that are
-passed on as they are, and of results whose size is known without the carry, it makes modules that its own verifier
-refuses. Rounding: none; the same ops run in the same order.
+IREE 3.13 gives wrong results of loops that carry arrays with two open axes, or whose condition reads arrays. So arrays
+travel flat, beside their sizes, and a flag is computed at the body's end. Where carries are passed on as they are, and
+where a result's size is known without the carry, its compiler refuses the module.
+Rounding: none; the same ops run in the same order.
 """
 
 from __future__ import annotations
