@@ -36,12 +36,14 @@ _PLAIN = frozenset(
 _REFINED = frozenset(
     f"stablehlo.dynamic_{name}" for name in ("approx_top_k", "reduce_window", "rng_bit_generator", "top_k")
 )
+_RANDOM = "stablehlo.dynamic_rng_bit_generator"
 _SAME = frozenset({"Sharding", "annotate_device_placement"})  # give what they take
 _MARKS: Mapping[str, Collection[str]] = {
     "hlograph.size": ("hlograph.dim", "hlograph.bound"),
     "hlograph.fft": (),
     "hlograph.library": (),
 }
+_WORDS = {**_MARKS, "shape_assertion": ("error_message",), _RANDOM: ("rng_algorithm",)}
 _TRANSFORMS = ("FFT", "IFFT", "RFFT", "IRFFT")
 KNOWN = frozenset({*TARGETS, *_REFINED, *_SAME, *_MARKS, "shape_assertion"})
 
@@ -99,7 +101,7 @@ def _place(operation: ir.Operation) -> str:
 
 def _check(operation: ir.Operation, target: str) -> None:
     attributes = attributes_of(operation.attributes)
-    known = {*_PLAIN, *_MARKS.get(target, ()), *(("error_message",) if target == "shape_assertion" else ())}
+    known = {*_PLAIN, *_WORDS.get(target, ())}
     strange = sorted(name for name in attributes if name not in known and not name.startswith("jax."))
     if strange:
         raise Misfit(f"it has an attribute {strange[0]!r}")

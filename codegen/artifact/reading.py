@@ -97,6 +97,7 @@ def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool, 
     module = parse_module(data, filename)
     if not ours:
         check_printed(module, filename)
+        structure.check_attributes(module, filename)
     digest.unmark(module)
     vocabulary.check(module, filename)
     pullback = pullbacks.detach(

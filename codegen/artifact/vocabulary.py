@@ -171,11 +171,7 @@ def _has_form(form: str, attribute: ir.Attribute) -> bool:
     if not isinstance(attribute, ir.ArrayAttr) or len(ir.ArrayAttr(attribute)) > LONGEST_LIST:
         return False
     inner = "text" if form == "texts" else "texts"
-    try:
-        items = list(ir.ArrayAttr(attribute))
-    except TypeError:  # the bindings have no class for a location
-        return False
-    return all(_has_form(inner, item) for item in items)
+    return all(_has_form(inner, item) for item in ir.ArrayAttr(attribute))
 
 
 def _texts(attribute: ir.Attribute) -> Iterator[str]:

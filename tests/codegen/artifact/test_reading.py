@@ -217,6 +217,13 @@ STRUCTURES = {
     "what is not there": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.custom_call "
                           "@stablehlo.dynamic_reduce_window(%x) {called_computations = [@add]} : (tensor<f32>) -> "
                           "tensor<f32> return %0 : tensor<f32> }", "calls the function @add, which it does not hold"),
+    "a location": (PLAIN.replace("{", 'attributes {hlograph.checks = loc("x")} {', 1), "hlograph.checks on func.func"),
+    "a location in a list": (PLAIN.replace("{", 'attributes {hlograph.checks = [[loc("x")]]} {', 1),
+                             "holds a location"),
+    "a location of an argument": (PLAIN.replace("%x: tensor<3xf32>", '%x: tensor<3xf32> {jax.other = loc("x")}', 1),
+                                  "arg_attrs on func.func"),
+    "a location of an op": ('func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.sine %x {a = {b = '
+                            'loc("x")}} : tensor<f32> return %0 : tensor<f32> }', "a on stablehlo.sine"),
     "another dialect": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { cf.br ^a ^a: return %x : tensor<f32> }",
                         r"cf\.br, which is not StableHLO"),
     "an encoding": (PLAIN.replace("3xf32", "3xf32, 1 : i32"), "whose encoding is not StableHLO's"),
