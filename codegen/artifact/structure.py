@@ -25,7 +25,7 @@ _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stable
 
 
 def check_attributes(module: ir.Module, filename: str) -> None:
-    """Raises `ArtifactError` for an attribute that MLIR takes, and its Python bindings have no class for: a location."""
+    """Raises `ArtifactError` for an attribute that the Python bindings have no class for: a location."""
     for operation in walk(module):
         for name in names_of(operation.attributes):
             if operation.name == "stablehlo.constant" and name == "value":

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
-from ...codegen.builder import Builder, Tensor, matrices
+from ...codegen.builder import Builder, Tensor, matrices, order
 from ...codegen.builder.core import SizeSource
 from ...codegen.dims import Dim
 from ...codegen.errors import UnsupportedGraphError
@@ -40,6 +41,7 @@ def rules(*, within: bool = False) -> tuple[tuple[Any, Any], ...]:
         (linalg.cholesky_p, _rule("cholesky", _cholesky)),
         (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
         *([(linalg.eigh_p, _rule("eigh", _eigh))] if within else []),
+        (jax.lax.approx_top_k_p, _rule("approx_top_k", _approximate_top_k)),
         (size_primitive(), lower_size),
     )
 
@@ -54,6 +56,30 @@ def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> t
     if subset_by_index not in (None, (0, a.dims[-1])):
         raise UnsupportedGraphError("eigh of some of the eigenvalues (subset_by_index); take all of them, and slice")
     return hlo.eigh(a if lower else matrices.adjoint(a))
+
+
+def _approximate_top_k(
+    a: Tensor, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool, **options: Any
+) -> list[Tensor]:
+    """All of the largest or smallest, whatever share is asked for; NaN after numbers."""
+    axis = reduction_dimension % a.ndim
+    count = k if aggregate_to_topk else _approximate_count(a.dims[axis], k, is_max_k, options)
+
+    def precedes(x: Tensor, y: Tensor, *_: Tensor) -> Tensor:
+        wanted = order.ordered("GT" if is_max_k else "LT", x, y)
+        return hlo.or_(wanted, hlo.and_(order.is_number(x), order.is_nan(y)))
+
+    ordered = hlo.sort([a, hlo.iota(a.builder, a.dims, axis, np.dtype("int32"))], axis, precedes)
+    return [hlo.slice_axis(x, axis, 0, count) for x in ordered]
+
+
+def _approximate_count(size: Dim, k: int, is_max_k: bool, options: dict[str, Any]) -> int:
+    """How many JAX wants that are not brought together to k; it takes known sizes alone."""
+    assert isinstance(size, int)
+    function = jax.lax.approx_max_k if is_max_k else jax.lax.approx_min_k
+    told = {name: options[name] for name in ("recall_target", "reduction_input_size_override")}
+    shape = jax.ShapeDtypeStruct((size,), "float32")
+    return int(jax.eval_shape(lambda x: function(x, k, aggregate_to_topk=False, **told), shape)[0].shape[0])
 
 
 def _triangular_solve(
