@@ -105,10 +105,18 @@ def _check_calls(calls: Mapping[str, set[str]], filename: str) -> None:
     missing = set().union(*calls.values()) - calls.keys()
     if missing:
         raise ArtifactError(f"{filename} calls the function @{cut(min(missing), 100)}, which it does not hold")
-    left = dict(calls)
-    while left:
-        ends = [name for name, called in left.items() if not called & left.keys()]
-        if not ends:
-            raise ArtifactError(f"{filename}: the function @{cut(min(left), 100)} calls itself, or one that does")
-        for name in ends:
-            del left[name]
+    callers: dict[str, list[str]] = {name: [] for name in calls}
+    for name, called in calls.items():
+        for each in called:
+            callers[each].append(name)
+    left = {name: len(called) for name, called in calls.items()}
+    ends = [name for name, count in left.items() if not count]
+    while ends:
+        name = ends.pop()
+        del left[name]
+        for caller in callers[name]:
+            left[caller] -= 1
+            if not left[caller]:
+                ends.append(caller)
+    if left:
+        raise ArtifactError(f"{filename}: the function @{cut(min(left), 100)} calls itself, or one that does")

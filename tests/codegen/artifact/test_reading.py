@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -257,6 +258,18 @@ def test_a_call_of_a_function_that_calls_another_is_no_circle() -> None:
     text = PLAIN.replace("main", "h") + PLAIN.replace("main", "g").replace(end, call.format("h"))
     text = text.replace("func.func", "func.func private") + PLAIN.replace(end, call.format("g"))
     assert Program.parse(text).op_counts() == {"func.call": 2}
+
+
+def test_calls_are_followed_however_many_functions_are_on_the_way() -> None:
+    call = "%0 = call @{}(%x) : (tensor<3xf32>) -> tensor<3xf32> return %0 : tensor<3xf32>"
+    end = "return %x : tensor<3xf32>"
+    names = ["main", *(f"f{i}" for i in range(300))]
+    bodies = [PLAIN.replace("main", name).replace(end, call.format(next_)) for name, next_ in pairwise(names)]
+    line = bodies[0] + "".join(body.replace("func.func", "func.func private") for body in bodies[1:])
+    last = PLAIN.replace("main", names[-1]).replace("func.func", "func.func private")
+    assert Program.parse(line + last).op_counts() == {"func.call": 300}
+    with pytest.raises(ArtifactError, match="calls itself"):
+        Program.parse(line + last.replace(end, call.format("f7")))
 
 
 def test_bytes_go_through_a_child_and_text_does_not(here: list[str]) -> None:
