@@ -20,6 +20,7 @@ def test_harnesses_of_jax(policy, part):
     assert sum(v.kind == "right" for v in verdicts) > len(verdicts) / 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.parametrize("under", ["vmap", "grad", "rows"])
 def test_harnesses_of_jax_under_a_transformation(under, part):

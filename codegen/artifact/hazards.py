@@ -20,6 +20,7 @@ DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by r
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
 _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _FRONTEND = "mhlo.frontend_attributes"
+_WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 
 
 def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None:
@@ -42,6 +43,10 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
             counts[name] = len(operations)
             calls[name] = [_callee(op) for op in operations if op.name in _CALLS]
             for operation in operations:
+                if operation.name in _WAITING:
+                    raise ArtifactError(
+                        f"{filename} has the op {operation.name}, which would wait for another program for ever"
+                    )
                 _check_frontend(operation, filename, allow)
     _check_calls(calls, counts, filename)
     _check_memory(module, filename)

@@ -19,10 +19,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...codegen.artifact import limits
 from ...codegen.artifact.outline import read_outline
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.optimize import resolve
 from ...codegen.passes.pack_results import PackedResult
+from ...codegen.signature import Signature
 from ..executables.policy import Bucket, Plan, PolicyArgument
 from ..executables.stored import Machine, Stored
 from ..options import CompileOptions, CpuOptions, Numpy
@@ -193,7 +195,7 @@ class Manifest:
             raise self._error(f"the manifest has no machine {machine}")
         sizes = self._field(fields, "sizes", dict)
         exact, bounds = (self._sizes(self._field(sizes, name, dict)) for name in ("exact", "bounds"))
-        name, signature = read_outline(self._field(fields, "outline", str), f"{self._filename}, {part}")
+        name, signature = self._outline(self._field(fields, "outline", str), part, refusal)
         places = fields.get("places")
         outputs = []
         for dtype, shape in self._field(fields, "outputs", list):
@@ -216,6 +218,14 @@ class Manifest:
         )
         self._check(stored, part)
         return stored
+
+    def _outline(self, text: str, part: str, refusal: str) -> tuple[str, Signature]:
+        """An executable's name and signature; of one that is not to be loaded nothing is parsed, nor needed."""
+        if refusal:
+            return "", Signature((), (), ())
+        filename = f"{self._filename}, {part}"
+        limits.check_text(text.encode(), filename)
+        return read_outline(text, filename)
 
     def _check(self, stored: Stored, part: str) -> None:
         """What would otherwise come to light when an executable runs, on memory that is not its own."""

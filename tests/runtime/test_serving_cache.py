@@ -30,7 +30,7 @@ def f(x, a):
 nightly = "HLOGRAPH_NIGHTLY" in os.environ
 
 def show(name, work):
-    if not nightly and name not in ("jax-exact", "numpy-padded", "grad", "warm", "host"):
+    if not nightly and name not in ("jax-exact", "numpy-padded", "grad"):
         return
     counts.update(cache_hits=0, cache_misses=0)
     value = float(np.sum(work()))
