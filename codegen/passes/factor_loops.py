@@ -104,6 +104,11 @@ def _cholesky(operation: ir.Operation, a: Tensor) -> Tensor:
 
 def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
     """Substitution, one row of the unknowns a step."""
+    return solve_from_left(operation, a, b, _substitute)
+
+
+def solve_from_left(operation: ir.Operation, a: Tensor, b: Tensor, substitute: Callable[..., Tensor]) -> Tensor:
+    """A `stablehlo.triangular_solve` by a function that solves `a x = b`; `lower` and `unit` are told to it."""
     lower = flag_of(operation, "lower", False)
     unit = flag_of(operation, "unit_diagonal", False)
     a = hlo.triangle(a, lower=lower)
@@ -112,8 +117,8 @@ def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
         a, lower = adjoint(a) if "ADJOINT" in kind else swap(a), not lower
     if not flag_of(operation, "left_side", True):
         # x a = b is a^T x^T = b^T.
-        return swap(_substitute(swap(a), swap(b), lower=not lower, unit=unit))
-    return _substitute(a, b, lower=lower, unit=unit)
+        return swap(substitute(swap(a), swap(b), lower=not lower, unit=unit))
+    return substitute(a, b, lower=lower, unit=unit)
 
 
 def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:

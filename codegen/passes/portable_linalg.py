@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import builder as hlo
 from ..builder import Builder, Tensor
-from ..builder.matrices import adjoint, conjugate, matmul, on_diagonal, places, real_part, steps, swap
+from ..builder.matrices import adjoint, conjugate, matmul, on_diagonal, places, real_part, steps
 from ..builder.types import INT32, DType
 from ..dims import Dim
 from ..errors import PassError
@@ -30,6 +30,7 @@ from ..ir.bindings import ir
 from ..ir.functions import replace_by_call
 from ..ir.types import REAL_FLOATS, numpy_dtype
 from ..ir.walk import walk
+from .factor_loops import solve_from_left
 from .report import Report
 
 ROWS = 4  # at a time; their own factor is written out
@@ -260,16 +261,7 @@ def _panel(matrix: Tensor) -> Tensor:
 
 
 def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> list[Tensor]:
-    lower = flag_of(operation, "lower", False)
-    unit = flag_of(operation, "unit_diagonal", False)
-    a = hlo.triangle(a, lower=lower)
-    kind = str(operation.attributes["transpose_a"])
-    if "NO_TRANSPOSE" not in kind:
-        a, lower = adjoint(a) if "ADJOINT" in kind else swap(a), not lower
-    if flag_of(operation, "left_side", True):
-        return [_substituted(a, b, lower=lower, unit=unit)]
-    # x a = b is a^T x^T = b^T.
-    return [swap(_substituted(swap(a), swap(b), lower=not lower, unit=unit))]
+    return [solve_from_left(operation, a, b, _substituted)]
 
 
 def _substituted(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
