@@ -19,6 +19,9 @@ import os, signal, sys, threading, time
 import numpy as np
 import hlograph
 
+# A process that was started in the background ignores Ctrl-C, and so do those that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def work():
     fn = hlograph.load(sys.argv[1], trusted=True).compile(outputs=sys.argv[2])
     return float(fn(np.ones((5, 8), np.float32)))
