@@ -17,13 +17,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from . import signature as signatures
+from .errors import GraphError
 from .inputs import fresh
 from .ir.attributes import attributes_of, constant_attribute, constant_value
 from .ir.bindings import ir
@@ -38,33 +39,73 @@ DEFAULT_LIMIT = 1 << 20  # bytes
 _BRANCHES = frozenset(["stablehlo.case", "stablehlo.if"])
 
 
-@dataclass(frozen=True, eq=False)
 class Parameter:
     """The value of a parameter, read as a shared variable's is.
 
+    What others may write to is not copied until it is first read, but known by its digest: saving needs no copy.
+
+    Args:
+        array: it; its bytes are those of now.
+        name: for messages.
+        frozen: whether nobody writes to it, whatever its flags say.
+
     Attributes:
-        array: it; nobody writes to it.
+        array: it, as it was given or as it is kept.
+        digest: SHA-256 of its bytes, where others may write to it; else "".
     """
 
-    array: Array
+    def __init__(self, array: Array, name: str = "", *, frozen: bool = False) -> None:
+        self.array, self.name = array, name
+        self.digest = "" if frozen or _is_frozen(array) else digest_of(array)
+        self._kept = False
 
     def get_value(self, borrow: bool = True) -> Array:
-        """The array itself."""
+        """The array, where XLA takes it in place; nobody writes to it.
+
+        Raises:
+            GraphError: its bytes are others than when the parameter was made.
+        """
+        if not self._kept:
+            self._keep()
         return self.array
 
+    def refuse_other(self, digest: str) -> None:
+        """Raises `GraphError` unless the array has this digest still."""
+        if self.digest and digest != self.digest:
+            raise GraphError(
+                f"the array of the constant {self.name!r} was written to since the program was emitted; emit it again, "
+                "or give a copy of the array to the graph"
+            )
 
-def parameter_of(value: Any) -> Parameter:
-    """A constant's array as a parameter: aligned, so that XLA takes it in place; copied where it is not."""
-    array = np.asarray(value)
-    if array.ctypes.data % 64 or not array.flags.c_contiguous:
-        room = np.empty(array.nbytes + 64, np.uint8)
-        start = -room.ctypes.data % 64
-        aligned = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-        aligned[...] = array
-        array = aligned
-    array = array.view()
-    array.flags.writeable = False
-    return Parameter(array)
+    def _keep(self) -> None:
+        array = self.array
+        if self.digest or array.ctypes.data % 64 or not array.flags.c_contiguous:
+            room = np.empty(array.nbytes + 64, np.uint8)
+            start = -room.ctypes.data % 64
+            array = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+            array[...] = self.array
+            if self.digest:
+                self.refuse_other(digest_of(array))
+        array = array.view()
+        array.flags.writeable = False
+        self.array, self.digest, self._kept = array, "", True
+
+
+def digest_of(array: Array) -> str:
+    """SHA-256 of an array's bytes in C order, in hexadecimal digits."""
+    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).hexdigest()
+
+
+def _is_frozen(array: Any) -> bool:
+    """Whether nothing writes to an array's memory, as far as flags say."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    try:
+        return array is None or memoryview(array).readonly
+    except TypeError:
+        return False
 
 
 # ---- out of a module ----------------------------------------------------------------------------------------------
@@ -86,15 +127,15 @@ def take_out(
     Returns:
         The constants by their parameters' names.
     """
-    table: dict[bytes, tuple[str, Array]] = {}
+    table: dict[str, tuple[str, Array]] = {}
     taken = {argument.name for module in modules for argument in signatures.read(module).arguments}
     found = []
     for module in modules:
-        constants: dict[str, list[tuple[ir.Operation, bytes]]] = {}
+        constants: dict[str, list[tuple[ir.Operation, str]]] = {}
         for symbol, operation in _large_constants(module, limit):
             array = constant_value(operation)
             if array is not None and fits(array.dtype):
-                key = _digest(array)
+                key = _key(array)
                 if key not in table:
                     table[key] = (fresh(_name(operation, len(table)), taken), array)
                 constants.setdefault(symbol, []).append((operation, key))
@@ -116,8 +157,8 @@ class _Threading:
     def __init__(
         self,
         module: ir.Module,
-        constants: Mapping[str, list[tuple[ir.Operation, bytes]]],
-        table: Mapping[bytes, tuple[str, Array]],
+        constants: Mapping[str, list[tuple[ir.Operation, str]]],
+        table: Mapping[str, tuple[str, Array]],
     ) -> None:
         self.module, self.constants, self.table = module, constants, table
         self.main = main_function(module)
@@ -149,7 +190,7 @@ class _Threading:
     def _change(self, symbol: str, function: ir.Operation) -> None:
         """Adds the arguments that a function needs at the end, and uses them."""
         block = function.regions[0].blocks[0]
-        values: dict[bytes, ir.Value] = {}
+        values: dict[str, ir.Value] = {}
         with self.module.context, ir.Location.unknown():
             for key in self.needed[symbol]:
                 array = self.table[key][1]
@@ -255,9 +296,8 @@ def _reorder(function: ir.Operation, order: Sequence[int]) -> None:
         _retype(function)
 
 
-def _digest(array: Array) -> bytes:
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return f"{array.dtype} {array.shape} ".encode() + hashlib.sha256(flat).digest()
+def _key(array: Array) -> str:
+    return f"{array.dtype} {array.shape} {digest_of(array)}"
 
 
 def _name(operation: ir.Operation, number: int) -> str:

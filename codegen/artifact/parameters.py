@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import ArtifactError, OptionError
 from ..ir.bindings import ir
-from ..parameters import Array, Parameter, put_in, take_out
+from ..parameters import Parameter, put_in, take_out
 from ..program import Program, Pullback
 from . import tensors
 
@@ -45,14 +45,14 @@ def file_of(path: Path, parameters: str | bool) -> Path:
     return path.with_name(parameters)
 
 
-def bound(program: Program) -> dict[int, Array]:
-    """The values of a program's parameters, by the arguments' places."""
-    return {i: x.array for i, x in program.bindings.items() if isinstance(x, Parameter)}
+def bound(program: Program) -> dict[int, Parameter]:
+    """A program's parameters, by the arguments' places."""
+    return {i: x for i, x in program.bindings.items() if isinstance(x, Parameter)}
 
 
 def self_contained(program: Program) -> Program:
     """The program with its parameters as constants; itself where it has none."""
-    arrays = bound(program)
+    arrays = {place: parameter.get_value() for place, parameter in bound(program).items()}
     if not arrays:
         return program
     module = program.copy_module()
@@ -93,7 +93,11 @@ def split(program: Program, name: str, limit: int) -> tuple[Program, tensors.Con
     arguments = program.signature.arguments
     modules = [module] if inner is None else [module, inner]
     found = take_out(modules, len(arguments), limit, fits=tensors.fits)
-    contents = tensors.contents({arguments[i].parameter: array for i, array in bound(program).items()} | found)
+    own = {arguments[i].parameter: parameter for i, parameter in bound(program).items()}
+    contents = tensors.contents(
+        {name: parameter.array for name, parameter in own.items()} | found,
+        {name: (parameter.digest, parameter.refuse_other) for name, parameter in own.items() if parameter.digest},
+    )
     with module.context:
         texts = [ir.StringAttr.get(text) for text in (name, contents.digest)]
         module.operation.attributes[ATTRIBUTE] = ir.ArrayAttr.get(texts)
@@ -136,7 +140,7 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, 
         array = tensors.of_dtype(found.arrays[argument.parameter], argument.dtype)
         if array.dtype != argument.dtype or array.shape != argument.dims:
             raise ArtifactError(f"{file} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}")
-        values[i] = Parameter(array)
+        values[i] = Parameter(array, argument.parameter, frozen=True)
     if not trusted:
         found.check(file)
     program.bindings.update(values)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,9 +24,11 @@ import ml_dtypes
 import numpy as np
 
 from ..errors import ArtifactError, ArtifactNotFoundError
+from ..parameters import Array, digest_of
 
-Array = np.ndarray[Any, Any]
+Check = Callable[[str], object]
 _ALIGNMENT = 64
+_CHUNK = 1 << 20  # bytes that are hashed and written at once
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _GAP = "hlograph.gap."
 _DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -68,7 +70,7 @@ class Tensors:
     def check(self, path: Path) -> None:
         """Raises `ArtifactError` unless each array's bytes are those that were written."""
         for name, array in self.arrays.items():
-            if _digest(array) != self.digests.get(name):
+            if digest_of(array) != self.digests.get(name):
                 raise ArtifactError(f"{path}: the values of {name!r} are not those that were written: it is damaged")
 
 
@@ -84,10 +86,12 @@ class Contents:
     Attributes:
         header: as text, with what pads it.
         parts: the arrays' bytes, and what lies between them.
+        checks: by the number of a part, what is given its digest when it is written, and may refuse it.
     """
 
     header: bytes
     parts: Sequence[Array]
+    checks: Mapping[int, Check]
 
     @property
     def digest(self) -> str:
@@ -97,17 +101,35 @@ class Contents:
     def write(self, stream: BinaryIO) -> None:
         """Writes the file."""
         stream.write(len(self.header).to_bytes(8, "little") + self.header)
-        for part in self.parts:
-            stream.write(part.data)
+        for number, part in enumerate(self.parts):
+            if number not in self.checks:
+                stream.write(part.data)
+                continue
+            written = hashlib.sha256()
+            for start in range(0, part.size, _CHUNK):
+                chunk = part[start : start + _CHUNK].data
+                written.update(chunk)
+                stream.write(chunk)
+            self.checks[number](written.hexdigest())
 
 
-def contents(arrays: Mapping[str, Array]) -> Contents:
-    """What a file of arrays holds; the arrays are not copied."""
-    header: dict[str, Any] = {"__metadata__": {name: _digest(array) for name, array in arrays.items()}}
+def contents(arrays: Mapping[str, Array], known: Mapping[str, tuple[str, Check]] | None = None) -> Contents:
+    """What a file of arrays holds; the arrays are not copied.
+
+    Args:
+        arrays: by name.
+        known: of some arrays the SHA-256 that they had, and what is given the one that they have when they are written.
+    """
+    known = known or {}
+    digests = {name: known[name][0] if name in known else digest_of(array) for name, array in arrays.items()}
+    header: dict[str, Any] = {"__metadata__": digests}
     parts: list[Array] = []
+    checks: dict[int, Check] = {}
     place = 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array).reshape(-1)
+        if name in known:
+            checks[len(parts)] = known[name][1]
         shape, dtype = list(array.shape), array.dtype
         if dtype in _PAIRS:
             shape, dtype = [*shape, 2], _PAIRS[dtype]
@@ -116,7 +138,7 @@ def contents(arrays: Mapping[str, Array]) -> Contents:
         if gap:
             place = _add(header, parts, f"{_GAP}{len(parts)}", "U8", [gap], np.zeros(gap, np.uint8), place)
     text = json.dumps(header, separators=(",", ":")).encode()
-    return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts)
+    return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
 
 
 def _add(
@@ -182,7 +204,3 @@ def of_dtype(array: Array, dtype: np.dtype[Any]) -> Array:
     if _PAIRS.get(dtype) == array.dtype and array.shape[-1:] == (2,):
         return array.reshape(-1).view(dtype).reshape(array.shape[:-1])
     return array
-
-
-def _digest(array: Array) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).hexdigest()

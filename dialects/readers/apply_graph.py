@@ -15,7 +15,7 @@ import numpy as np
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
 from ...codegen.graph import Graph
 from ...codegen.inputs import Input
-from ...codegen.parameters import Parameter, parameter_of
+from ...codegen.parameters import Parameter
 from .. import registry
 from ..library import Library
 from ..random import keys
@@ -25,6 +25,8 @@ from ..sparse import lower as sparse
 from ..transforms import static_shapes
 from ..transforms.derivatives import Transforms
 from . import xtensors
+
+_LOOKED_AT = 1 << 20  # bytes at once
 
 
 def read(
@@ -236,11 +238,21 @@ def _large_constants(library: Library, outputs: list[Any], limit: int | None) ->
     values: dict[Any, Parameter] = {}
     for constant in _leaves(outputs, set()):
         data = constant.data if isinstance(constant, library.constant) else None
-        if isinstance(data, np.ndarray) and data.nbytes >= limit and data.dtype.kind in "fc" and np.ptp(data) != 0:
+        if not isinstance(data, np.ndarray) or data.dtype.kind not in "fc":
+            continue
+        if data.nbytes >= limit and not _is_one_number(data):
             variable = found[constant] = constant.type()
             variable.name = constant.name or f"parameter_{len(values)}"
-            values[variable] = parameter_of(data)
+            values[variable] = Parameter(data, variable.name)
     return (library.clone_replace(outputs, found) if found else outputs), values
+
+
+def _is_one_number(data: Any) -> bool:
+    """Whether all elements of an array are equal; looks no further than to the first that differs."""
+    if not data.size:
+        return True
+    parts = np.array_split(data.reshape(-1), 1 + data.nbytes // _LOOKED_AT) if data.flags.c_contiguous else [data]
+    return all(bool((part == data.flat[0]).all()) for part in parts)
 
 
 def _input(

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 import hlograph
 from hlograph.codegen.artifact import tensors
-from hlograph.errors import ArtifactError, ArtifactNotFoundError, OptionError
+from hlograph.codegen.parameters import Parameter
+from hlograph.errors import ArtifactError, ArtifactNotFoundError, GraphError, OptionError
 from hlograph.tools.app import app
 
 LIMIT = 256
@@ -30,6 +31,13 @@ def _program(weights: np.ndarray) -> hlograph.Program:
     w = pt.as_tensor(weights, name="W")
     y = pt.tanh(x @ w)
     return hlograph.emit_stablehlo(([x], [y.sum(0), (y**2).sum()]), dims={"x": ("n", 8)})
+
+
+def _emitted(weights: np.ndarray) -> hlograph.Program:
+    """With the weights as a parameter."""
+    x = pt.matrix("x")
+    y = pt.tanh(x @ pt.as_tensor(weights, name="W"))
+    return hlograph.emit_stablehlo(([x], [y.sum(0)]), dims={"x": ("n", 8)}, parameter_limit=LIMIT)
 
 
 def _saved(folder: Path, weights: np.ndarray, **options) -> Path:
@@ -98,6 +106,62 @@ def test_emission_leaves_large_constants_out(rewrite, tmp_path):
             gradient = jax.grad(lambda x: fn(x)[1])(x)  # noqa: B023
             np.testing.assert_allclose(gradient, (2 * z * (1 - z**2)) @ weights.T, rtol=1e-10)
     assert [bool(hlograph.load(file).bindings) for file in files] == [False, True]
+
+
+def test_an_array_is_copied_when_it_is_first_used_and_not_taken_when_it_was_changed(tmp_path):
+    weights = _weights()
+    programs = [_emitted(weights) for _ in range(3)]
+    assert all(np.shares_memory(program.bindings[1].array, weights) for program in programs)
+    path = programs[0].save(tmp_path / "m.mlir", parameters=True)
+    before = (tmp_path / "m.safetensors").read_bytes()
+    used = programs[1].compile()
+    expected = used(np.ones((3, 8)))
+    weights[[0, 1]] = weights[[1, 0]]
+    for refused in (
+        lambda: programs[0].save(path, parameters=True),
+        lambda: programs[0].save(path),
+        lambda: programs[2].compile()(np.ones((3, 8))),
+        lambda: programs[2].text,
+    ):
+        with pytest.raises(GraphError, match="'W' was written to since"):
+            refused()
+    assert (tmp_path / "m.safetensors").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 2
+    for fn in (used, hlograph.load(path).compile()):
+        np.testing.assert_array_equal(fn(np.ones((3, 8))), expected)
+
+
+FROZEN = {
+    "no flag": (lambda a, _: a, False),
+    "a flag": (lambda a, _: _read_only(a), True),
+    "a flag of a view": (lambda a, _: _read_only(a[:]), False),
+    "a mapped file": (lambda a, folder: np.save(folder / "a", a) or np.load(folder / "a.npy", mmap_mode="r"), True),
+    "a mapped file to write to": (
+        lambda a, folder: np.save(folder / "a", a) or np.load(folder / "a.npy", mmap_mode="r+"),
+        False,
+    ),
+    "an array of JAX": (lambda a, _: np.asarray(jax.device_put(a.astype(np.float32))), True),
+    "bytes": (lambda a, _: np.frombuffer(a.tobytes()), True),
+    "a bytearray, by a flag": (lambda a, _: _read_only(np.frombuffer(bytearray(a.tobytes()))), False),
+}
+
+
+@pytest.mark.parametrize("kind", FROZEN)
+def test_what_nobody_writes_to_is_known_as_such(kind, tmp_path):
+    make, frozen = FROZEN[kind]
+    array = make(_weights(), tmp_path)
+    parameter = Parameter(array)
+    assert (parameter.digest == "") == frozen
+    value = parameter.get_value()
+    np.testing.assert_array_equal(value, array)
+    assert value.ctypes.data % 64 == 0
+    assert not value.flags.writeable
+    assert frozen or not np.shares_memory(value, array)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
 
 
 def test_a_plain_program_holds_its_constants(tmp_path):
