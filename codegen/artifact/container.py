@@ -14,7 +14,7 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Protocol
 
 from ..errors import ArtifactError, ArtifactNotFoundError
 from .files import write_atomically
@@ -31,7 +31,22 @@ _WRITTEN = (OSError, zipfile.LargeZipFile)
 _READ = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, struct.error, UnicodeError)
 
 
-def write(path: str | os.PathLike[str], parts: Mapping[str, bytes | memoryview]) -> Path:
+class Streamed(Protocol):
+    """A part that is not in one piece of memory.
+
+    Attributes:
+        size: in bytes.
+    """
+
+    @property
+    def size(self) -> int:
+        """See above."""
+
+    def write(self, stream: IO[bytes]) -> None:
+        """Writes it."""
+
+
+def write(path: str | os.PathLike[str], parts: Mapping[str, bytes | Streamed]) -> Path:
     """Writes a file of parts, whole or not at all.
 
     Args:
@@ -52,16 +67,19 @@ def write(path: str | os.PathLike[str], parts: Mapping[str, bytes | memoryview])
     return target
 
 
-def _add(archive: zipfile.ZipFile, stream: BinaryIO, name: str, data: bytes | memoryview) -> None:
+def _add(archive: zipfile.ZipFile, stream: IO[bytes], name: str, data: bytes | Streamed) -> None:
     info = zipfile.ZipInfo(name, _WHEN)
     info.external_attr = 0o644 << 16
-    info.file_size = len(data)
-    large = len(data) * 1.05 > zipfile.ZIP64_LIMIT
+    info.file_size = len(data) if isinstance(data, bytes) else data.size
+    large = info.file_size * 1.05 > zipfile.ZIP64_LIMIT
     sizes = 20 if large else 0  # bytes that zipfile adds for sizes of 64 bits
     start = stream.tell() + _HEADER.size + len(name.encode()) + sizes + 4
     info.extra = struct.pack("<HH", _PADDING, -start % ALIGNMENT).ljust(4 + -start % ALIGNMENT, b"\0")
     with archive.open(info, "w", force_zip64=large) as part:
-        part.write(data)
+        if isinstance(data, bytes):
+            part.write(data)
+        else:
+            data.write(part)
 
 
 def is_container(path: str | os.PathLike[str]) -> bool:
@@ -135,7 +153,7 @@ class Container:
             raise self._error(f"its part {name!r} is damaged, or is not the one that was written with the others")
         return data
 
-    def _read(self, stream: BinaryIO) -> dict[str, tuple[int, int]]:
+    def _read(self, stream: IO[bytes]) -> dict[str, tuple[int, int]]:
         size = os.fstat(stream.fileno()).st_size
         places: dict[str, tuple[int, int]] = {}
         with zipfile.ZipFile(stream) as archive:
@@ -169,7 +187,7 @@ class Container:
         return ArtifactError(f"{self.path} cannot be read as a bundle: {what}")
 
 
-def _start(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
+def _start(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
     """The first byte of a part, behind its header.
 
     Raises:

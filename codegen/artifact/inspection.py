@@ -50,11 +50,22 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
         ArtifactError: it is nothing that can be read at all.
     """
     file = Path(path)
-    data = reading.content(file)
     for magic, describe in KINDS.items():
-        if data.startswith(magic):
-            return {"file": str(file), "bytes": len(data), **describe(file)}
+        if _begins(file, magic):
+            return {"file": str(file), "bytes": file.stat().st_size, **describe(file)}
+    data = reading.content(file)
     return {"file": str(file), "bytes": len(data), **_module(file, data, trusted)}
+
+
+def _begins(file: Path, magic: bytes) -> bool:
+    """Whether a file begins so; a pipe does not, and is not read."""
+    if not file.is_file():
+        return False
+    try:
+        with file.open("rb") as stream:
+            return stream.read(len(magic)) == magic
+    except OSError:
+        return False
 
 
 def _module(file: Path, data: bytes, trusted: bool) -> Facts:

@@ -119,22 +119,35 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, 
         ArtifactNotFoundError: there is no such file.
         ArtifactError: it is another one, truncated or damaged, or the module's word for it is none.
     """
+    if any(argument.parameter for argument in program.signature.arguments):
+        file = named_file(program, path)[0] if given is None else Path(given)
+        _fill(program, path, tensors.read(file), file, trusted)
+    elif given is not None:
+        raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
+
+
+def bind_part(program: Program, path: Path, place: tuple[int, int] | None, *, trusted: bool) -> None:
+    """The same for a program in a file that has its parameters too: a part of it with this first byte and size.
+
+    Raises:
+        ArtifactError: as for `bind`; or there is no such part.
+    """
+    if any(argument.parameter for argument in program.signature.arguments):
+        if place is None:
+            raise ArtifactError(f"{path} does not hold the parameters of its program")
+        _fill(program, path, tensors.read(path, *place), path, trusted)
+
+
+def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path, trusted: bool) -> None:
+    """Binds the parameters of a program that was read from a path to what was found in a file."""
     arguments = program.signature.arguments
-    places = [i for i, argument in enumerate(arguments) if argument.parameter]
-    if not places:
-        if given is not None:
-            raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
-        return
-    if places != list(range(places[0], len(arguments))):
+    first = next(i for i, argument in enumerate(arguments) if argument.parameter)
+    if not all(argument.parameter for argument in arguments[first:]):
         raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
-    file, digest = named_file(program, path)
-    file = file if given is None else Path(given)
-    found = tensors.read(file)
-    if found.digest != digest:
+    if found.digest != named_file(program, path)[1]:
         raise ArtifactError(f"{file} is not the file that {path} was saved with: its header is another")
     values = {}
-    for i in places:
-        argument = arguments[i]
+    for i, argument in enumerate(arguments[first:], first):
         if argument.parameter not in found.arrays:
             raise ArtifactError(f"{file} has no {argument.parameter!r}, which is a parameter of {path}")
         array = tensors.of_dtype(found.arrays[argument.parameter], argument.dtype)

@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import ml_dtypes
 import numpy as np
@@ -98,7 +98,12 @@ class Contents:
         """See `Tensors`."""
         return hashlib.sha256(self.header).hexdigest()
 
-    def write(self, stream: BinaryIO) -> None:
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return 8 + len(self.header) + sum(part.nbytes for part in self.parts)
+
+    def write(self, stream: IO[bytes]) -> None:
         """Writes the file."""
         stream.write(len(self.header).to_bytes(8, "little") + self.header)
         for number, part in enumerate(self.parts):
@@ -149,8 +154,12 @@ def _add(
     return place + data.nbytes
 
 
-def read(path: Path) -> Tensors:
+def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
     """Maps a file into memory.
+
+    Args:
+        path: it, or the file of which it is a part.
+        start, size: the part; to the end of the file where no size is given.
 
     Raises:
         ArtifactNotFoundError: there is no such file.
@@ -161,11 +170,13 @@ def read(path: Path) -> Tensors:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ArtifactError(f"{path} is no regular file")
+            size = status.st_size - start if size is None else size
+            stream.seek(start)
             length = int.from_bytes(stream.read(8), "little")
-            if status.st_size < 8 or length > min(status.st_size - 8, _LONGEST_HEADER):
+            if start + size > status.st_size or size < 8 or length > min(size - 8, _LONGEST_HEADER):
                 raise ArtifactError(f"{path} is not a safetensors file, or truncated")
             text = stream.read(length)
-            data = np.memmap(stream, np.uint8, "r", offset=0) if status.st_size else np.empty(0, np.uint8)
+            data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))
     except FileNotFoundError:
         raise ArtifactNotFoundError(f"no such file: {path}") from None
     except OSError as error:

@@ -17,7 +17,7 @@ from ..ir.modules import with_attributes
 from ..ir.portable import current_version, serialize_portable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program
-from . import digest
+from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, split
 
@@ -61,9 +61,7 @@ def save(
     beside = file_of(file, parameters) if parameters else None
     if beside is not None and target in ("iree", "pjrt"):
         raise OptionError(f"a file for {target} holds its constants: leave out parameters={parameters!r}")
-    whole = program if derivatives is None else program.without_pullback()
-    if derivatives:
-        whole = program.with_pullback()
+    whole = _with_derivatives(program, derivatives)
     if beside is None:
         whole = self_contained(whole)
     else:
@@ -84,6 +82,27 @@ def save(
         _write(beside, contents.write)
     _write(file, lambda stream: stream.write(data))
     return file
+
+
+def parted(program: Program, name: str, limit: int, derivatives: int | None) -> tuple[bytes, tensors.Contents]:
+    """Portable bytecode of a program, and the file that its parameters and large constants go to.
+
+    Args:
+        program: it.
+        name: of that file.
+        limit: bytes of a large constant.
+        derivatives: as for `save`.
+    """
+    program.refuse_host_calls("a file has none of them")
+    whole = _with_derivatives(program, derivatives)
+    parted, contents = split(whole, name, limit)
+    return to_portable(parted if contents.parts else whole, None), contents
+
+
+def _with_derivatives(program: Program, derivatives: int | None) -> Program:
+    if derivatives is None:
+        return program
+    return program.with_pullback() if derivatives else program.without_pullback()
 
 
 def _write(file: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +19,10 @@ import numpy as np
 
 from ...codegen.artifact import container
 from ...codegen.artifact.outline import outline
+from ...codegen.artifact.writing import parted
 from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
 from ...codegen.ir.jax_compat import serialized_executable
+from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ..executables import cpu_plan
@@ -34,7 +35,7 @@ from ..executables.sync_client import is_synchronous
 from ..function import Function
 from ..lowered.ahead import all_sizes, known_sizes
 from ..options import CompileOptions
-from .manifest import MANIFEST, PROGRAM, dumped
+from .manifest import MANIFEST, PARAMETERS, PROGRAM, dumped
 
 Sizes = Mapping[str, int]
 
@@ -46,13 +47,15 @@ def bundle(
     sizes: Sequence[Sizes] | None = None,
     platforms: Sequence[str] = ("cpu",),
     derivatives: int = 0,
+    parameter_limit: int = DEFAULT_LIMIT,
     **options: Any,
 ) -> Path:
     """Writes a program with executables for sets of sizes, which `hlograph.load_bundle` loads in place of compiling.
 
-    The file is an uncompressed zip: `manifest.json`, the program as portable bytecode, and each executable as XLA
-    serializes it. Those are machine code, for this kind of processor and these releases of jaxlib and hlograph;
-    anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/aot.md.
+    The file is an uncompressed zip: `manifest.json`, the program as portable bytecode, its parameters and large
+    constants, which are mapped into memory where it is loaded, and each executable as XLA serializes it. Those are
+    machine code, for this kind of processor and these releases of jaxlib and hlograph; anywhere else the program is
+    compiled, as it is for sizes that are not in the file. See docs/aot.md.
 
     Args:
         source: a program; or a function, whose options count.
@@ -62,6 +65,7 @@ def bundle(
             executable serves all sizes of its bucket. None is one executable, where no size need be given; () is none.
         platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here.
         derivatives: 1 to write the pullback too, see `Program.save`.
+        parameter_limit: constants of so many bytes are large, see `Program.save`.
         options: of `Program.compile`, for a program.
 
     Returns:
@@ -85,25 +89,22 @@ def bundle(
         program, chosen = source.program, source.options
     else:
         program, chosen = source, CompileOptions.of(**options)
-    saved = _saved(program, derivatives)
+    saved, constants = parted(program, PARAMETERS, parameter_limit, derivatives)
     read = Program.parse(saved, filename=f"{program.name} in {path}")
-    parts: dict[str, bytes] = {PROGRAM: saved}
+    executables: dict[str, bytes] = {}
     described: list[tuple[str, str, Stored]] = []
     for platform in dict.fromkeys(platforms):
         device = find_device(platform)
         for plan in _plans(read, chosen, sizes):
             stored, data = _compiled(read, plan, chosen, device)
             name = f"executables/{len(described)}"
-            parts[name] = data
+            executables[name] = data
             described.append((name, *stored))
+    parts = {PROGRAM: saved, **executables}
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
-    return container.write(path, {MANIFEST: dumped(chosen, digests, described), **parts})
-
-
-def _saved(program: Program, derivatives: int) -> bytes:
-    """The program as a file holds it."""
-    with tempfile.TemporaryDirectory(prefix="hlograph-") as folder:
-        return program.save(Path(folder, PROGRAM), derivatives=derivatives).read_bytes()
+    beside = {PARAMETERS: constants} if constants.parts else {}
+    manifest = dumped(chosen, digests, described, PARAMETERS if beside else None)
+    return container.write(path, {MANIFEST: manifest, **parts, **beside})
 
 
 def _plans(program: Program, options: CompileOptions, sizes: Sequence[Sizes] | None) -> list[Plan]:

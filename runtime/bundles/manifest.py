@@ -3,6 +3,7 @@
 In: what was compiled, and how; or the JSON's bytes. Out: these bytes, or the same again, every field checked. It reads
 
     {"format": 1, "hlograph": "0.1.0", "program": "program.mlirbc", "options": {...},
+     "parameters": "parameters.safetensors",
      "digests": {"program.mlirbc": "<SHA-256>", "executables/0": ...}, "machines": [{...}],
      "executables": [{"part": "executables/0", "machine": 0, "sizes": {"exact": {"n": 100}, "bounds": {}}, ...}]}
 """
@@ -32,6 +33,7 @@ from ..options import CompileOptions, CpuOptions, Numpy
 FORMAT = 1
 PROGRAM = "program.mlirbc"
 MANIFEST = "manifest.json"
+PARAMETERS = "parameters.safetensors"
 LARGEST = 1 << 24  # bytes of a manifest
 
 Made = TypeVar("Made")
@@ -41,19 +43,26 @@ Fields = dict[str, Any]
 # ---- to JSON ---------------------------------------------------------------------------------------------------------
 
 
-def dumped(options: CompileOptions, digests: Mapping[str, str], executables: list[tuple[str, str, Stored]]) -> bytes:
+def dumped(
+    options: CompileOptions,
+    digests: Mapping[str, str],
+    executables: list[tuple[str, str, Stored]],
+    parameters: str | None = None,
+) -> bytes:
     """The manifest.
 
     Args:
         options: of the function.
         digests: SHA-256 of each part, by name.
         executables: part, outline and description of each.
+        parameters: the part with the program's parameters, which has digests of its own.
     """
     machines = list(dict.fromkeys(stored.machine for _, _, stored in executables))
     fields = {
         "format": FORMAT,
         "hlograph": version("hlograph"),
         "program": PROGRAM,
+        "parameters": parameters,
         "options": _options(options),
         "digests": dict(digests),
         "machines": [asdict(machine) for machine in machines],
@@ -111,6 +120,7 @@ class Manifest:
 
     Attributes:
         program: the part that holds the program.
+        parameters: the part that holds its parameters; None where it has none.
         writer: the release of hlograph that wrote it.
         digests: SHA-256 of each part, by name.
         options: of the function.
@@ -129,6 +139,8 @@ class Manifest:
                 f"its format is {found}, and this hlograph reads {FORMAT}; hlograph {made!s:.40} wrote it"
             )
         self.program: str = self._field(fields, "program", str)
+        parameters = fields.get("parameters")
+        self.parameters = None if parameters is None else str(self._is(parameters, str, "'parameters'"))
         self.writer: str = self._field(fields, "hlograph", str)
         digests = self._field(fields, "digests", dict)
         self.digests = {name: self._is(digest, str, "a digest") for name, digest in digests.items()}

@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 from ...codegen.artifact.container import Container
+from ...codegen.artifact.parameters import bind_part
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.program import Program
 from ..executables.stored import Shelf, Stored
@@ -83,9 +84,9 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
     """
     file = Container(path)
     manifest = Manifest(file.read(MANIFEST), str(file.path))
-    program = _program(file, manifest)
+    program = _program(file, manifest, trusted=bool(trusted))
     stored = manifest.stored(file.read, "" if trusted else NOT_TRUSTED)
-    unknown = set(file.names) - manifest.digests.keys() - {MANIFEST}
+    unknown = set(file.names) - manifest.digests.keys() - {MANIFEST, manifest.parameters}
     if unknown:
         raise ArtifactError(f"{file.path} cannot be read as a bundle: nobody knows its part {min(unknown)!r}")
     if stored and trusted is None:
@@ -101,6 +102,9 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         raise ArtifactError(f"{file.path} cannot be read as a bundle: {error}") from None
 
 
-def _program(file: Container, manifest: Manifest) -> Program:
+def _program(file: Container, manifest: Manifest, *, trusted: bool = False) -> Program:
     data = file.read(manifest.program, manifest.digest(manifest.program))
-    return Program.parse(data, filename=str(file.path))
+    program = Program.parse(data, filename=str(file.path))
+    place = None if manifest.parameters is None else file.place(manifest.parameters)
+    bind_part(program, file.path, place, trusted=trusted)
+    return program

@@ -142,6 +142,59 @@ def test_checks_and_sizes_from_data(tmp_path: Path) -> None:
     assert fn.stats.loaded == len(fn.stats.bundle)
 
 
+def _weighted(parameter_limit: int | None) -> tuple[hlograph.Program, np.ndarray]:
+    """`tanh(x W)` and its sum, for `n` rows of x."""
+    weights = np.random.default_rng(1).normal(size=(40, 50))
+    x = pt.dmatrix("x")
+    y = pt.tanh(x @ pt.as_tensor(weights, name="W"))
+    dims = {"x": ("n", 40)}
+    return hlograph.emit_stablehlo(([x], [y, y.sum()]), dims=dims, parameter_limit=parameter_limit), weights
+
+
+@loads
+@pytest.mark.parametrize(("outputs", "limit"), [("jax", None), ("numpy", 256)])
+def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, tmp_path: Path) -> None:
+    program, weights = _weighted(limit)
+    sizes = [{"n": n} for n in (2, 3, 4)]
+    path = tmp_path / "a.bundle"
+    hlograph.bundle(program, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
+    assert path.read_bytes().count(weights.tobytes()) == 1
+    file = container.Container(path)
+    assert path.stat().st_size <= 1.2 * sum(file.place(name)[1] for name in file.names)
+    fn = hlograph.load_bundle(path, trusted=True)
+    (parameter,) = fn.program.bindings.values()
+    assert not parameter.get_value().flags.owndata
+    for n in (3, 2, 4, 3):
+        x = np.random.default_rng(n).normal(size=(n, 40))
+        for found, wanted in zip(fn(x), (np.tanh(x @ weights), np.tanh(x @ weights).sum()), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert (fn.stats.compiles, fn.stats.loaded) == (0, 3)
+    x = np.ones((5, 40)) / 40
+    np.testing.assert_allclose(fn(x)[1], np.tanh(x @ weights).sum(), rtol=1e-12)
+    with jax_compat.enable_x64(True):
+        gradient = jax.grad(lambda x: fn(x)[1])(x)
+    np.testing.assert_allclose(gradient, (1 - np.tanh(x @ weights) ** 2) @ weights.T, rtol=1e-10)
+    again = hlograph.bundle(fn, tmp_path / "b.bundle", sizes=sizes[:1], parameter_limit=256)
+    np.testing.assert_allclose(hlograph.load_bundle(again, trusted=True)(x[:2])[0], np.tanh(x[:2] @ weights))
+    assert "parameters.safetensors" in opening.facts(path)["parts"]
+
+
+def test_damaged_parameters_of_a_bundle_are_refused(tmp_path: Path) -> None:
+    program, weights = _weighted(256)
+    path = hlograph.bundle(program, tmp_path / "a.bundle", sizes=[])
+    data = bytearray(path.read_bytes())
+    data[data.index(weights.tobytes()) + 77] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ArtifactError, match="damaged"):
+        hlograph.load_bundle(path, trusted=False)
+
+    def without(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        del manifest["parameters"], parts["parameters.safetensors"]
+
+    with pytest.raises(ArtifactError, match="does not hold the parameters"):
+        hlograph.load_bundle(rewritten(path, tmp_path / "b.bundle", without), trusted=True)
+
+
 def test_executables_are_loaded_for_who_trusts_the_file(small: Path) -> None:
     with pytest.warns(UntrustedBundleWarning, match=r"trusted=True"):
         unsaid = hlograph.load_bundle(small)
