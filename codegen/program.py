@@ -26,8 +26,8 @@ from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify, with_attributes
 from .ir.reading import readable
-from .ir.walk import module_name
-from .parameters import DEFAULT_LIMIT
+from .ir.walk import main_function, module_name
+from .parameters import DEFAULT_LIMIT, Parameter
 from .signature import Signature
 
 if TYPE_CHECKING:
@@ -276,6 +276,17 @@ class Program:
             host_calls=self.host_calls,
             check=self.check,
         )
+
+    def with_parameters(self, values: Mapping[str, Parameter]) -> Program:
+        """The program with values for its last arguments, by their names: parameters, which callers do not give."""
+        arguments = [replace(a, parameter=a.name) if a.name in values else a for a in self.signature.arguments]
+        module = self._module
+        with self._lock:
+            signatures.write(main_function(module), replace(self.signature, arguments=tuple(arguments)))
+        made = self._with(module, self.pullback)
+        made._lock = self._lock
+        made.bindings = {i: values[a.name] for i, a in enumerate(arguments) if a.name in values}
+        return made
 
     def _twin(self) -> Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""

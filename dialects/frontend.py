@@ -57,9 +57,9 @@ def emit_stablehlo(
         open_sizes: for a graph, integer arguments that are sizes of a new shape (`x.reshape((k, 2))`) may be -1, which
             is inferred. Otherwise they are demanded not to be negative, and programs are simpler. A -1 that is
             computed from data, or in a vector of unknown length, is always inferred.
-        parameter_limit: for a graph, constants of floating-point numbers of so many bytes are parameters: arguments
-            that callers do not give, so that no module or executable holds a copy (docs/files.md). By default all
-            constants are in the module.
+        parameter_limit: constants of so many bytes are parameters: arguments that callers do not give, so that no
+            module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
+            function what it closes over. By default all constants are in the module.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -72,9 +72,11 @@ def emit_stablehlo(
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
     """
     if registry.is_function(graph):
-        if rewrite or parameter_limit is not None:
-            raise GraphError("rewrite and parameter_limit are for graphs: a function is lowered as JAX traces it")
-        return registry.trace(graph, specs, dims=dims, name=name, constraints=constraints)
+        if rewrite:
+            raise GraphError("rewrite is for graphs: a function is lowered as JAX traces it")
+        return registry.trace(
+            graph, specs, dims=dims, name=name, constraints=constraints, parameter_limit=parameter_limit
+        )
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
     options: dict[str, Any] = {"rng_inputs": True} if rng_inputs else {}

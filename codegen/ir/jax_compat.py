@@ -93,6 +93,18 @@ def closed_over(traced: Any) -> Sequence[Any]:
     return [*traced.jaxpr.consts, *getattr(traced, "_consts", ())]
 
 
+def evaluate_equation(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    """The results of a jaxpr's equation; of traced operands it becomes an equation of theirs."""
+    primitive = equation.primitive
+    params = primitive.get_bind_params(equation.params)
+    functions: Sequence[Any] = ()
+    if not isinstance(params, dict):  # functions apart from the other parameters, until JAX 0.11
+        functions, params = params
+    with equation.ctx.manager:
+        results = primitive.bind(*functions, *operands, **params)
+    return results if primitive.multiple_results else [results]
+
+
 def geqrf() -> Callable[..., Any]:
     """JAX's QR factorization as LAPACK packs it: from a matrix, the factors and `tau`."""
     from jax._src.lax import linalg

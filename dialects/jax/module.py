@@ -15,10 +15,14 @@ import jax
 from jax import tree_util
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # type: ignore[attr-defined]  # another name of Jaxpr's
 
+from ...codegen.artifact import tensors
 from ...codegen.errors import GraphError
+from ...codegen.inputs import fresh
+from ...codegen.parameters import Array, Parameter
 from ...codegen.program import Program
+from . import large_constants
 from .axes import dim_of, name_axes
-from .trace import trace
+from .trace import NotWanted, trace
 
 
 def emit(
@@ -28,6 +32,7 @@ def emit(
     dims: Mapping[str, Any] | None = None,
     name: str | None = None,
     constraints: Sequence[str] = (),
+    parameter_limit: int | None = None,
 ) -> Program:
     """Traces and lowers a function of arrays; see `emit_stablehlo`.
 
@@ -36,7 +41,7 @@ def emit(
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
     """
     if isinstance(function, ClosedJaxpr):
-        return _emit_jaxpr(function, specs, dims or {}, name or "main", constraints)
+        return _emit_jaxpr(function, specs, dims or {}, name or "main", constraints, parameter_limit)
     try:
         arguments = bind(signature_of(function), specs, {})
     except TypeError as error:
@@ -49,11 +54,41 @@ def emit(
     def call(leaves: Sequence[Any]) -> Any:
         return function(*tree_util.tree_unflatten(tree, leaves))
 
-    return trace(call, named, name=wanted, constraints=constraints).program
+    return _traced(call, named, parameter_limit, name=wanted, constraints=constraints)
+
+
+def _traced(
+    call: Callable[[Sequence[Any]], Any], arguments: Mapping[str, Any], limit: int | None, **options: Any
+) -> Program:
+    """The program of a function; large arrays that it closes over are parameters."""
+    if limit is None:
+        return trace(call, arguments, **options).program
+    found: list[Array] = []
+
+    def wanted(closed: ClosedJaxpr) -> bool:
+        found[:] = large_constants.find(closed, limit, tensors.fits)
+        return not found
+
+    try:
+        return trace(call, arguments, wanted=wanted, **options).program
+    except NotWanted:
+        pass
+    taken = set(arguments)
+    values = {fresh(f"parameter_{number}", taken): array for number, array in enumerate(found)}
+    specs = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in values.items()}
+    if options.get("kept") is not None:
+        options["kept"] = [*options["kept"], *[jax.core.ShapedArray(x.shape, x.dtype) for x in found]]
+    program = trace(large_constants.taking(call, found), {**arguments, **specs}, **options).program
+    return program.with_parameters({name: Parameter(array, name) for name, array in values.items()})
 
 
 def _emit_jaxpr(
-    jaxpr: ClosedJaxpr, specs: Sequence[Any], dims: Mapping[str, Any], name: str, constraints: Sequence[str]
+    jaxpr: ClosedJaxpr,
+    specs: Sequence[Any],
+    dims: Mapping[str, Any],
+    name: str,
+    constraints: Sequence[str],
+    limit: int | None,
 ) -> Program:
     """A jaxpr holds the sizes that it was traced for, in its constants too (`mean` divides by one): they stay."""
     if constraints:
@@ -73,7 +108,7 @@ def _emit_jaxpr(
                 "trace the function again (jax.make_jaxpr) with jax.export.symbolic_shape, or give the function itself"
             )
     function = jaxpr_as_fun(jaxpr)
-    return trace(lambda leaves: function(*leaves), own, name=name, kept=jaxpr.in_avals).program
+    return _traced(lambda leaves: function(*leaves), own, limit, name=name, kept=jaxpr.in_avals)
 
 
 def _text(shape: Sequence[Any]) -> str:

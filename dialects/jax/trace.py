@@ -137,7 +137,7 @@ def trace(
         constraints: what else may be taken for granted of the sizes, such as `"n >= 2"`.
         platform: the platform to lower for ("cpu", "cuda", ...), JAX's default when None.
         kept: JAX's own avals of the arguments, where they are not to be made anew.
-        wanted: asked, for static sizes, whether the closed jaxpr is to be lowered at all.
+        wanted: asked whether the closed jaxpr is to be lowered at all.
         sizes: those of the call, by name; without a call what they decide is refused.
 
     Raises:
@@ -171,7 +171,7 @@ def trace(
         except UnsupportedGraphError as failure:
             error = failure
         except Exception as failure:
-            if not roots or isinstance(failure, ClosesOverTracers):
+            if not roots or isinstance(failure, ClosesOverTracers | NotWanted):
                 raise
             error = failure
         guards = tuple(scope.guards.values())
