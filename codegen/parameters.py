@@ -9,7 +9,7 @@ constants again.
     -->
     func.func @main(..., %W: tensor<1000x500xf32> {hlograph.parameter = "W", ...})
 
-Constants in loops stay: an argument there would be one more value that goes around.
+Loops and branches use the argument as they use whatever is computed before them; what is in other regions stays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from . import signature as signatures
 from .errors import GraphError
 from .inputs import fresh
-from .ir.attributes import attributes_of, constant_attribute, constant_value
+from .ir.attributes import attributes_of, constant_attribute, large_value
 from .ir.bindings import ir
 from .ir.ops import constant, tensor_type
 from .ir.types import static_bytes
@@ -36,7 +36,8 @@ from .signature import Argument
 
 Array = np.ndarray[Any, Any]
 DEFAULT_LIMIT = 1 << 20  # bytes
-_BRANCHES = frozenset(["stablehlo.case", "stablehlo.if"])
+# Ops whose regions use values from outside.
+_CAPTURING = frozenset(["stablehlo.case", "stablehlo.if", "stablehlo.while"])
 
 
 class Parameter:
@@ -133,7 +134,7 @@ def take_out(
     for module in modules:
         constants: dict[str, list[tuple[ir.Operation, str]]] = {}
         for symbol, operation in _large_constants(module, limit):
-            array = constant_value(operation)
+            array = large_value(operation)
             if array is not None and fits(array.dtype):
                 key = _key(array)
                 if key not in table:
@@ -214,7 +215,7 @@ def _large_constants(module: ir.Module, limit: int) -> list[tuple[str, ir.Operat
             if operation.name == "stablehlo.constant" and (static_bytes(operation.results[0].type) or 0) >= limit:
                 attribute = constant_attribute(operation)
                 inside = takewhile(lambda op: op.name != "func.func", ancestors(operation))
-                if attribute is not None and not attribute.is_splat and {op.name for op in inside} <= _BRANCHES:
+                if (attribute is None or not attribute.is_splat) and {op.name for op in inside} <= _CAPTURING:
                     found.append((symbol, operation))
     return found
 
@@ -237,7 +238,7 @@ def _called_otherwise(module: ir.Module) -> set[str]:
     found = {
         symbol
         for operation in walk(module)
-        if operation.name not in ("func.call", "func.func")
+        if operation.name not in ("func.call", "func.func", "stablehlo.constant")
         for attribute in attributes_of(operation.attributes).values()
         for symbol in re.findall(r"@([\w.$-]+)", str(attribute) if _may_name(attribute) else "")
         if symbol in functions

@@ -31,7 +31,7 @@ _ALIGNMENT = 64
 _CHUNK = 1 << 20  # bytes that are hashed and written at once
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _GAP = "hlograph.gap."
-_DTYPES: Mapping[str, np.dtype[Any]] = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(bool),
     "U8": np.dtype(np.uint8),
     "I8": np.dtype(np.int8),
@@ -48,6 +48,8 @@ _DTYPES: Mapping[str, np.dtype[Any]] = {
     "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
     "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
 }
+if hasattr(ml_dtypes, "float8_e8m0fnu"):
+    _DTYPES["F8_E8M0"] = np.dtype(ml_dtypes.float8_e8m0fnu)
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 # Complex numbers stand as pairs along a last axis.
 _PAIRS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -76,6 +77,32 @@ def constant_value(operation: ir.Operation) -> np.ndarray[Any, Any] | None:
         ).astype(dtype)
     array = np.array(attribute)
     return None if array.dtype == object else array
+
+
+def large_value(operation: ir.Operation) -> Array | None:
+    """The value of a `stablehlo.constant` that is no splat and has over 100 elements, of whole bytes each.
+
+    None of others, and where the bytes cannot be had. What the bindings cannot read is read as MLIR prints it: twice
+    the bytes of the array, for a moment.
+    """
+    attribute = constant_attribute(operation)
+    array = None if attribute is None or attribute.is_splat else np.array(attribute)
+    if array is not None and array.dtype != object:
+        return array
+    kind = ir.RankedTensorType(operation.results[0].type)
+    dtype, shape = numpy_dtype(kind.element_type), tuple(kind.shape)
+    text = operation.get_asm(large_elements_limit=None)
+    start = text.find('dense<"0x')
+    if start < 0 or (dtype.kind == "V" and _bits(str(kind.element_type)) < 8):
+        return None
+    start += len('dense<"0x')
+    data = np.frombuffer(bytes.fromhex(text[start : text.index('"', start)]), dtype)
+    return data.reshape(shape) if data.size == math.prod(shape) else None
+
+
+def _bits(element: str) -> int:
+    """Of an element type's name, the number of bits: 4 of `i4` and `f4E2M1FN`."""
+    return int(re.findall(r"\d+", element)[0])
 
 
 def _complex_splat(text: str) -> np.ndarray[Any, Any] | None:

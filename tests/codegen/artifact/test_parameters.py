@@ -204,6 +204,8 @@ DTYPES = [
 
 def _typed(name: str) -> np.ndarray:
     dtype = np.dtype(getattr(ml_dtypes, name, name))
+    if dtype.kind == "c":
+        return _typed("float32").astype(dtype) * dtype.type(1 + 2j)
     return (np.arange(301) % 7 - (0 if dtype.kind in "ub" else 3)).astype(dtype)
 
 
@@ -237,11 +239,11 @@ def test_the_library_of_the_format_reads_the_file(tmp_path):
     np.testing.assert_array_equal(found[name], weights)
 
 
-def test_constants_in_functions_and_branches_leave_and_those_in_loops_stay(tmp_path):
+def test_constants_in_functions_branches_and_loops_leave_and_those_in_other_regions_stay(tmp_path):
     rows = np.arange(64, dtype=np.float32)
     numbers = ", ".join(f"{x:e}" for x in rows)
     text = f"""
-    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {{
+    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) {{
       %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
       %0 = stablehlo.add %x, %c : tensor<64xf32>
       %1 = func.call @outer(%0) : (tensor<64xf32>) -> tensor<64xf32>
@@ -263,7 +265,17 @@ def test_constants_in_functions_and_branches_leave_and_those_in_loops_stay(tmp_p
         %w = stablehlo.add %v, %l : tensor<64xf32>
         stablehlo.return %j, %w : tensor<i32>, tensor<64xf32>
       }}
-      return %1, %2, %3#1 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+      %z = stablehlo.constant dense<9.0> : tensor<f32>
+      %4 = "stablehlo.reduce"(%x, %z) ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %k = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+        %f = stablehlo.slice %k [5:6] : (tensor<64xf32>) -> tensor<1xf32>
+        %g = stablehlo.reshape %f : (tensor<1xf32>) -> tensor<f32>
+        %m = stablehlo.minimum %a, %b : tensor<f32>
+        %s = stablehlo.minimum %m, %g : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }}) {{dimensions = array<i64: 0>}} : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+      return %1, %2, %3#1, %4 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>
     }}
     func.func private @outer(%x: tensor<64xf32>) -> tensor<64xf32> {{
       %0 = func.call @inner(%x) : (tensor<64xf32>) -> tensor<64xf32>
@@ -287,6 +299,17 @@ def test_constants_in_functions_and_branches_leave_and_those_in_loops_stay(tmp_p
         found = program.compile()(x, np.int32(step))
         for got, wanted in zip(found, before.interpret(x, np.int32(step)), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_constants_of_all_dtypes_of_the_format_leave(tmp_path):
+    names = [*DTYPES, "complex64", "complex128", "int4"]
+    with jax.enable_x64(True):
+        arrays = [jax.numpy.asarray(_typed(name)) for name in names]
+        program = hlograph.emit_stablehlo(lambda x: (x, *arrays), jax.ShapeDtypeStruct((1,), "float64"))
+        loaded = hlograph.load(program.save(tmp_path / "m.mlirbc", parameters=True, parameter_limit=LIMIT))
+        assert [a.dtype.name for a in loaded.signature.arguments[1:]] == names[:-1]
+        for array, found in zip(arrays, loaded.compile()(np.ones(1))[1:], strict=True):
+            assert (array.dtype, array.tobytes()) == (found.dtype, np.asarray(found).tobytes())
 
 
 def test_splats_and_small_constants_stay(tmp_path):
