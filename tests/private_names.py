@@ -102,6 +102,7 @@ def _names() -> Iterator[Name]:
         "programs with linear algebra are not called without PJRT",
     )
     yield Name(("jax._src.lax.linalg:geqrf",), f"{compat} geqrf", "QR, and what is made of it, fails", _takes("a"))
+    yield Name(("jax._src.lax.linalg:geqrf_p",), f"{compat} geqrf_primitive", "JAX functions cannot be traced")
     yield Name(("jax._src.lax.linalg:geqp3",), f"{compat} geqp3", "QR with pivoting fails", _takes("a", "jpvt"))
     yield Name(
         ("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER, _takes("asynchronous")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dims import minimum
+from ..dims import Dim, minimum
 from .control import call, while_loop
 from .core import Tensor
-from .elementwise import abs as abs_
 from .elementwise import add, and_, compare, convert, divide, multiply, select, subtract
 from .indexing import gather
+from .matrices import pivot_size
 from .reduce import arg_reduce, reduce_monoid, sort
 from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
 from .shape import slice as slice_
@@ -89,32 +89,35 @@ def lu(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def lu_factor(a: Tensor) -> tuple[Tensor, Tensor]:
-    """As `lu`, with LAPACK's pivots (..., n) int32 for the permutation: row i was exchanged with row `pivots[i]`."""
-    builder = a.builder
-    builder.equate(a.dims[-2], a.dims[-1], "lu_factor")
+    """As `lu`, of `a` (..., m, n), with LAPACK's pivots (..., k) int32 for the permutation, k = min(m, n).
+
+    Row i was exchanged with row `pivots[i]`.
+    """
     attributes = {"hlograph.implements": '"lu_factor"'}
     factors, pivots = call(f"lu_factor_{a.dtype.name}", [a], lambda x: _lu(x, pivots=True), attributes=attributes)
     return factors, pivots
 
 
-def pivots_to_permutation(pivots: Tensor, *, inverse: bool) -> Tensor:
-    """The permutation (..., n) int64 that exchanging row i with `pivots[i]`, in order, makes of 0, 1, ...
+def pivots_to_permutation(pivots: Tensor, *, inverse: bool, rows: Dim | None = None) -> Tensor:
+    """The permutation (..., m) int64 that exchanging row i with `pivots[i]`, in order, makes of 0, 1, ...
 
     Args:
-        pivots: (..., n) int32, as `lu_factor` gives them.
+        pivots: (..., k) int32, as `lu_factor` gives them.
         inverse: the permutation p with `a[p] = L U`; else its inverse.
+        rows: m, where it is not k.
     """
     builder, axis = pivots.builder, pivots.ndim - 1
-    places = iota(builder, pivots.dims, axis, INT64)
+    numbers = iota(builder, pivots.dims, axis, INT64)
+    places = numbers if rows is None else iota(builder, (*pivots.dims[:-1], rows), axis, INT64)
     targets = convert(pivots, INT64)
 
     def pick(x: Tensor, chosen: Tensor) -> Tensor:
         one = reduce_monoid(select(chosen, x, builder.constant(0, np.int64)), [axis], "add")
-        return broadcast_in_dim(one, x.dims, range(axis))
+        return broadcast_in_dim(one, places.dims, range(axis))
 
     def body(k: Tensor, order: Tensor) -> list[Tensor]:
         at_k = compare("EQ", places, k)
-        at_target = compare("EQ", places, pick(targets, at_k))
+        at_target = compare("EQ", places, pick(targets, compare("EQ", numbers, k)))
         first, second = pick(order, at_k), pick(order, at_target)
         return [add(k, 1), select(at_k, second, select(at_target, first, order))]
 
@@ -134,6 +137,9 @@ def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
     zero = builder.constant(np.zeros((), a.dtype))
     rows, columns = iota(builder, a.dims, rank - 2, INT64), iota(builder, a.dims, rank - 1, INT64)
     places = iota(builder, a.dims[:-1], rank - 2, INT64)
+    beside = iota(builder, (*a.dims[:-2], a.dims[-1]), rank - 2, INT64)
+    count = minimum(a.dims[-2], a.dims[-1])
+    turns = iota(builder, (*a.dims[:-2], count), rank - 2, INT64)
 
     def along_row(x: Tensor) -> Tensor:
         """One number for each row, in all its columns."""
@@ -156,28 +162,28 @@ def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
 
     def body(k: Tensor, matrix: Tensor, order: Tensor) -> list[Tensor]:
         at_column = compare("EQ", columns, k)
-        size = abs_(pick(matrix, at_column, rank - 1))
+        size = pivot_size(pick(matrix, at_column, rank - 1))
         size = select(compare("GE", places, k), size, builder.constant(np.array(-1, size.dtype)))
         pivot_row = arg_reduce(size, rank - 2, "maximum")
         matrix = swapped(matrix, k, pivot_row, rows)
         if pivots:
             chosen = broadcast_in_dim(convert(pivot_row, INT32), order.dims, range(rank - 2))
-            order = select(compare("EQ", places, k), chosen, order)
+            order = select(compare("EQ", turns, k), chosen, order)
         else:
             order = swapped(order, k, pivot_row, places)
         column = pick(matrix, at_column, rank - 1)
         row = pick(matrix, compare("EQ", rows, k), rank - 2)
-        pivot = broadcast_in_dim(pick(row, compare("EQ", places, k), rank - 2), a.dims[:-1], range(rank - 2))
-        later = compare("GT", places, k)
-        usable = and_(later, compare("NE", pivot, zero))
+        pivot = broadcast_in_dim(pick(row, compare("EQ", beside, k), rank - 2), a.dims[:-1], range(rank - 2))
+        usable = and_(compare("GT", places, k), compare("NE", pivot, zero))
         multipliers = select(usable, divide(column, pivot), zero)
+        later = compare("GT", beside, k)
         update = multiply(along_row(multipliers), along_column(select(later, row, zero)))
         replaced = and_(at_column, along_row(usable))
         return [add(k, 1), select(replaced, along_row(multipliers), subtract(matrix, update)), order]
 
-    start, size = builder.constant(0, np.int64), builder.size(a.dims[-1])
-    permutation = iota(builder, a.dims[:-1], rank - 2, INT32)
-    _, factors, order = while_loop([start, a, permutation], lambda k, m, o: compare("LT", k, size), body)
+    start, size = builder.constant(0, np.int64), builder.size(count)
+    first = iota(builder, turns.dims if pivots else a.dims[:-1], rank - 2, INT32)
+    _, factors, order = while_loop([start, a, first], lambda k, m, o: compare("LT", k, size), body)
     return [factors, order]
 
 

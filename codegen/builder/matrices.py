@@ -14,7 +14,7 @@ from ..dims import Dim
 from .control import while_loop
 from .core import Builder, Tensor
 from .elementwise import abs as abs_
-from .elementwise import add, compare, conj, convert, divide, multiply, real, select, sqrt, subtract
+from .elementwise import add, compare, conj, convert, divide, imag, multiply, real, select, sqrt, subtract
 from .reduce import dot_general, reduce_monoid
 from .shape import broadcast_in_dim, expand_dims, iota, transpose
 from .types import INT64, Dims, DType
@@ -48,6 +48,11 @@ def adjoint(a: Tensor) -> Tensor:
 def real_part(a: Tensor) -> Tensor:
     """The real part; a real tensor itself."""
     return real(a) if a.dtype.kind == "c" else a
+
+
+def pivot_size(x: Tensor) -> Tensor:
+    """What LAPACK compares pivots by: |x|, or |re x| + |im x|."""
+    return add(abs_(real(x)), abs_(imag(x))) if x.dtype.kind == "c" else abs_(x)
 
 
 def spread(x: Tensor, like: Tensor, axis: int) -> Tensor:

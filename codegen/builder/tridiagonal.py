@@ -7,9 +7,8 @@ row past the last one reads as 0.
 from __future__ import annotations
 
 from .core import Tensor
-from .elementwise import abs as abs_
-from .elementwise import add, compare, convert, divide, full_like, imag, multiply, negate, real, select, subtract
-from .matrices import number, over_batch, pick, places, spread, steps
+from .elementwise import add, compare, convert, divide, full_like, multiply, negate, select, subtract
+from .matrices import number, over_batch, pick, pivot_size, places, spread, steps
 from .shape import pad, slice_axis, with_dims
 from .types import INT32
 
@@ -33,7 +32,7 @@ def tridiagonal_lu(low: Tensor, main: Tensor, high: Tensor) -> list[Tensor]:
         here, after = (compare("EQ", numbers, place) for place in (k, add(k, 1)))
         pivot, under, beside = (pick(x, here, -1) for x in (main, low, high))
         next_main, next_high = pick(main, after, -1), pick(high, after, -1)
-        exchanged = compare("LT", _size(pivot), _size(under))
+        exchanged = compare("LT", pivot_size(pivot), pivot_size(under))
         upper, lower = select(exchanged, under, pivot), select(exchanged, pivot, under)
         zero = number(upper, 0)
         singular = compare("EQ", upper, zero)
@@ -98,11 +97,6 @@ def tridiagonal_solve(
     if transposed:
         return steps(size - 1, steps(size, [b], substitute), exchange)[0]
     return steps(size, steps(size - 1, [b], exchange), substitute)[0]
-
-
-def _size(x: Tensor) -> Tensor:
-    """What pivots are compared by."""
-    return add(abs_(real(x)), abs_(imag(x))) if x.dtype.kind == "c" else abs_(x)
 
 
 def _lengthened(x: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from .attributes import PREFIX, attributes_of, call_target
 from .bindings import ir, run_pipeline
-from .inline import inline_calls
+from .inline import IMPLEMENTS, inline_calls
 from .modules import parse_module
 from .walk import free_symbol, main_function, symbol_of, walk
 
@@ -28,11 +28,14 @@ def adopt_text(module: ir.Module, text: str, wanted: str) -> str:
 
 
 def flat(source: ir.Module) -> ir.Module:
-    """A module that JAX wrote, made one function without shape assertions, in place."""
+    """A module that JAX wrote, made one function without shape assertions, in place.
+
+    Functions that say what they implement stay functions.
+    """
     for operation in walk(source):
         if call_target(operation) == "shape_assertion":
             operation.erase()
-    inline_calls(source)
+    inline_calls(source, implementing=False)
     run_pipeline(source, "canonicalize,cse,symbol-dce")
     return source
 
@@ -43,7 +46,9 @@ def adopt(
     wanted: str,
     insert: Callable[[ir.Operation], None] | None = None,
 ) -> str:
-    """Moves copies of all of `source`'s functions into `module`, as private functions without hlograph's attributes.
+    """Moves copies of all of `source`'s functions into `module`, as private functions.
+
+    Of hlograph's attributes they keep what they implement.
 
     Args:
         module: where to.
@@ -80,7 +85,7 @@ def adopt(
         attributes["sym_name"] = ir.StringAttr.get(names[symbol_of(function)], module.context)
         attributes["sym_visibility"] = private
         for name in attributes_of(attributes):
-            if name.startswith(PREFIX) or name in ("arg_attrs", "res_attrs"):
+            if (name.startswith(PREFIX) and name != IMPLEMENTS) or name in ("arg_attrs", "res_attrs"):
                 del attributes[name]
         copy = function.clone(ip=ir.InsertionPoint(module.body))
         if insert is not None:

@@ -6,14 +6,17 @@ from .bindings import ir
 from .clone import replace_operands
 from .walk import symbol_of, walk
 
+# On a private function: the name of what it does, for rules and libraries that know it.
+IMPLEMENTS = "hlograph.implements"
 _FIXED = 'inlineable = "false"'
 
 
-def inline_calls(module: ir.Module, *, all_of_them: bool = True) -> None:
+def inline_calls(module: ir.Module, *, all_of_them: bool = True, implementing: bool = True) -> None:
     """Puts the callee's body in place of every call, those in loops included.
 
     Without `all_of_them` calls and functions that are marked as not to be inlined stay
-    (`mhlo.frontend_attributes = {inlineable = "false"}`).
+    (`mhlo.frontend_attributes = {inlineable = "false"}`); without `implementing` calls of functions that say what they
+    implement, for which a library may come later.
 
     StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
     which a call in a loop breaks while the loop's own types are still being refined.
@@ -29,8 +32,10 @@ def inline_calls(module: ir.Module, *, all_of_them: bool = True) -> None:
             if operation.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
                 flatten(callee)
-                if all_of_them or not (_is_fixed(operation) or _is_fixed(functions[callee])):
-                    _inline(operation, functions[callee])
+                function = functions[callee]
+                stays = not all_of_them and (_is_fixed(operation) or _is_fixed(function))
+                if not stays and (implementing or IMPLEMENTS not in function.attributes):
+                    _inline(operation, function)
 
     for symbol in functions:
         flatten(symbol)

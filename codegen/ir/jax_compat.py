@@ -112,6 +112,13 @@ def geqrf() -> Callable[..., Any]:
     return linalg.geqrf
 
 
+def geqrf_primitive() -> Any:
+    """The primitive of `geqrf`."""
+    from jax._src.lax import linalg
+
+    return linalg.geqrf_p
+
+
 def geqp3() -> Callable[..., Any]:
     """The same with column pivoting: from a matrix and an order that says nothing, the factors, the order and `tau`."""
     from jax._src.lax import linalg

@@ -2,7 +2,7 @@
 
 In: what `jax.export` gives. Out: a module in a context of its own, with our signature. Decisions to know: what JAX's
 export asserts of sizes is in the signature instead (equal names by the dimensions themselves, `n >= 1` as a
-constraint), so the assertions go; and all calls are inlined, since shape refinement cannot follow a call in a loop.
+constraint), so the assertions go; and calls are inlined, but those of functions that say what they implement.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def take_over(
     tree: Any,
     constraints: Sequence[Constraint],
 ) -> ir.Module:
-    """The exported module in a context of its own: signed, all calls inlined, without JAX's attributes and assertions.
+    """The exported module in a context of its own: signed, calls inlined, without JAX's attributes and assertions.
 
     Args:
         exported: what JAX gives.
@@ -58,7 +58,7 @@ def take_over(
             operation.result.replace_all_uses_with(operation.operands[0])
             operation.erase()
     run_pipeline(module, "inline", name="inline")
-    inline_calls(module)
+    inline_calls(module, implementing=False)
     if not jax.config.jax_enable_x64:
         _widen_sizes(module)
     for item in [item.operation for item in module.body.operations]:

@@ -1,8 +1,8 @@
 """Lowering rules that take the place of JAX's own while a function is exported with symbolic sizes.
 
 In: a JAX primitive that JAX would lower to a library's call. Out: plain StableHLO, made with the builder as for a
-graph's op. On CPU, JAX calls LAPACK for Cholesky factors and triangular solves; here they stay portable, and
-`device_linalg` puts the library's call in their place when platform and sizes are known.
+graph's op. Decompositions (`factorizations.py`) keep their names, and `device_linalg` puts the library's call in their
+place when platform and sizes are known.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
-from ...codegen.builder import Builder, Tensor, matrices, order
+from ...codegen.builder import Builder, Tensor, order
 from ...codegen.builder.core import SizeSource
+from ...codegen.builder.types import Dims, DType
 from ...codegen.dims import Dim
-from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.bindings import new_context
 from ...codegen.ir.jax_compat import size_primitive
 from ...codegen.ir.modules import to_bytecode
+from . import factorizations
 from .calls import call
 from .size_values import lower_size
 
@@ -30,32 +31,13 @@ Build = Callable[..., "Tensor | Sequence[Tensor]"]
 
 
 @functools.cache
-def rules(*, within: bool = False) -> tuple[tuple[Any, Any], ...]:
-    """(primitive, lowering rule), as `jax.export.export` takes them.
-
-    Args:
-        within: for a function within a graph, which is inlined, and has no library's call of open size.
-    """
-    linalg = jax.lax.linalg
+def rules() -> tuple[tuple[Any, Any], ...]:
+    """(primitive, lowering rule), as `jax.export.export` takes them."""
     return (
-        (linalg.cholesky_p, _rule("cholesky", _cholesky)),
-        (linalg.triangular_solve_p, _rule("triangular_solve", _triangular_solve)),
-        *([(linalg.eigh_p, _rule("eigh", _eigh))] if within else []),
+        *((primitive, _rule(name, build)) for primitive, name, build in factorizations.builds()),
         (jax.lax.approx_top_k_p, _rule("approx_top_k", _approximate_top_k)),
         (size_primitive(), lower_size),
     )
-
-
-def _cholesky(a: Tensor, **_: Any) -> Tensor:
-    """The factor without zeros in the other triangle: JAX's callers write them."""
-    return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
-
-
-def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> tuple[Tensor, Tensor]:
-    """Vectors, and values from low to high; of the matrix whose lower triangle is that one."""
-    if subset_by_index not in (None, (0, a.dims[-1])):
-        raise UnsupportedGraphError("eigh of some of the eigenvalues (subset_by_index); take all of them, and slice")
-    return hlo.eigh(a if lower else matrices.adjoint(a))
 
 
 def _approximate_top_k(
@@ -82,22 +64,6 @@ def _approximate_count(size: Dim, k: int, is_max_k: bool, options: dict[str, Any
     return int(jax.eval_shape(lambda x: function(x, k, aggregate_to_topk=False, **told), shape)[0].shape[0])
 
 
-def _triangular_solve(
-    a: Tensor, b: Tensor, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
-) -> Tensor:
-    if conjugate_a and not transpose_a and a.dtype.kind == "c":
-        a = hlo.conj(a)
-    return hlo.triangular_solve(
-        a,
-        b,
-        lower=lower,
-        left_side=left_side,
-        unit_diagonal=unit_diagonal,
-        transpose=transpose_a and not conjugate_a,
-        adjoint=transpose_a and conjugate_a,
-    )
-
-
 def _rule(name: str, build: Build) -> Callable[..., Any]:
     """A JAX lowering rule that calls a function made with the builder."""
 
@@ -116,13 +82,20 @@ def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]
             return size
         return roots.setdefault(str(size), dimension.symbol(f"d{len(roots)}"))
 
-    shapes = [tuple(dim(size) for size in aval.shape) for aval in avals]
+    specs = tuple((tuple(dim(size) for size in aval.shape), np.dtype(aval.dtype)) for aval in avals)
+    return _module(name, build, specs, tuple(params.items()))
+
+
+@functools.lru_cache(maxsize=256)
+def _module(
+    name: str, build: Build, specs: tuple[tuple[Dims, DType], ...], params: tuple[tuple[str, Any], ...]
+) -> bytes:
     builder = Builder(new_context(), name)
-    with builder.function("main", [(dims, aval.dtype) for dims, aval in zip(shapes, avals, strict=True)]) as handles:
+    with builder.function("main", specs) as handles:
         for handle in handles:
             for axis, size in enumerate(handle.dims):
                 if not isinstance(size, int):
                     builder.add_root(SizeSource(str(size), handle, axis))
-        built = build(*handles, **params)
+        built = build(*handles, **dict(params))
         builder.finish([built] if isinstance(built, Tensor) else list(built))
     return to_bytecode(builder.module)

@@ -63,7 +63,7 @@ def _apply(
     count = len(node.outputs)
     applied = _Applied(function, op, getattr(node, "batch_ndim", 0))
     symbol = "".join(letter if letter.isalnum() else "_" for letter in name)
-    results = hlo.import_functions(symbol, applied, operands, rules.rules(within=True))
+    results = hlo.import_functions(symbol, applied, operands, rules.rules())
     if len(results) != count:
         raise LoweringError(f"the JAX function of {name} returned {len(results)} arrays, expected {count}")
     return [hlo.convert(result, ctx.out_dtype(place)) for place, result in enumerate(results)]

@@ -187,6 +187,7 @@ def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
 @lowers("LUFactor", batched=True)
 def lu_factor(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, Tensor]:
     """Packed LU factors and pivots; all NaN where the matrix is singular, as PyTensor has it."""
+    a.builder.equate(a.dims[-2], a.dims[-1], "lu_factor")
     factors, pivots = hlo.lu_factor(hlo.convert(a, ctx.out_dtype()))
     return _nan_if_singular(factors, hlo.diagonal(factors)), pivots
 

@@ -54,7 +54,7 @@ def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
     from ..random import sampling
 
     function = sampling.FoldIn(key.ndim - 1)
-    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules(within=True))
+    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
 
 
 def draw(
@@ -119,7 +119,7 @@ def draw(
         tuple(dim for dim in sizes if type(dim) is int) if fixed else None,
         tuple(mapped),
     )
-    return hlo.import_function(name, function, operands, rules.rules(within=True))
+    return hlo.import_function(name, function, operands, rules.rules())
 
 
 def _mapped(stretches: Sequence[bool], batch_ndim: int) -> tuple[bool, ...]:

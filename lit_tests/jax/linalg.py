@@ -1,5 +1,5 @@
 # RUN: %python %s | filecheck %s
-"""What JAX lowers to LAPACK on CPU: Cholesky factors and triangular solves stay portable, the rest is a library call."""
+"""What JAX lowers to LAPACK on CPU stays portable: ops of StableHLO, and functions that say what they implement."""
 
 import jax
 import jax.numpy as jnp
@@ -35,5 +35,13 @@ static = hlograph.emit_stablehlo(jnp.linalg.cholesky, MATRIX, name="cholesky").s
 print(static.run_passes(["device_linalg{platform=cpu}"]))
 
 # CHECK-LABEL: module @eigenvalues
+# CHECK-NOT: custom_call
+# CHECK: call @eigh_float64
+# CHECK: func.func private @eigh_float64
+# CHECK-SAME: hlograph.implements = "eigh"
+eigenvalues = hlograph.emit_stablehlo(jnp.linalg.eigvalsh, MATRIX, name="eigenvalues")
+print(eigenvalues)
+
+# CHECK-LABEL: module @eigenvalues
 # CHECK: custom_call @lapack_dsyevd_ffi
-print(hlograph.emit_stablehlo(jnp.linalg.eigvalsh, MATRIX, name="eigenvalues"))
+print(eigenvalues.specialize({"n": 3}).run_passes(["device_linalg{platform=cpu}"]))

@@ -14,7 +14,7 @@ from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.linalg import lu, lu_factor
 from ...builder.types import INT32
-from ...dims import Dim
+from ...dims import minimum
 from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from . import facts
@@ -74,12 +74,22 @@ def _solvable(padder: Padder, a: Live, b: Live, axis: int) -> tuple[Live, Live]:
 @pads_function("lu", "lu_factor")
 def lu_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Pivots of live columns are live: the padding of a live column is 0. A singular live block leaves zeros there."""
-    a = with_identity(padder, operands[0])
-    dim: Dim = a.dims[-1]
+    a = _factorable(padder, operands[0])
     function = padder.function(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
     name = ir.StringAttr(function.attributes["hlograph.implements"]).value
     factors, order = (lu if name == "lu" else lu_factor)(a.tensor)
-    return [padder.live(factors, a.dims), padder.live(order, [*a.dims[:-2], dim])]
+    return [padder.live(factors, a.dims), padder.live(order, [*a.dims[:-2], minimum(a.dims[-2], a.dims[-1])])]
+
+
+def _factorable(padder: Padder, a: Live) -> Live:
+    """A square matrix is completed with the identity, which never makes its factorization fail.
+
+    Any other is completed with 0: a column of 0 is passed over without an exchange of rows, and reported as singular,
+    which JAX does not look at.
+    """
+    if a.dims[-1] == a.dims[-2]:
+        return with_identity(padder, a)
+    return padder.fill(a, [a.ndim - 2, a.ndim - 1], np.zeros((), a.dtype)[()], accept=facts.is_zero)
 
 
 # ---- LAPACK, as JAX calls it -----------------------------------------------------------------------------------------
@@ -98,16 +108,8 @@ def factorization(padder: Padder, operation: ir.Operation, operands: list[Live])
 
 @pads_custom_call(*_lapack("getrf"))
 def lu_factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix, if it is square: pivots of live columns are live, and the identity never makes it fail.
-
-    Any other is completed with 0: a column of 0 is passed over without an exchange of rows, and reported as singular,
-    which JAX does not look at.
-    """
-    a = operands[0]
-    if a.dims[-1] == a.dims[-2]:
-        return _library_call(padder, operation, [with_identity(padder, a)], operands)
-    a = padder.fill(a, [a.ndim - 2, a.ndim - 1], np.zeros((), a.dtype)[()], accept=facts.is_zero)
-    return _library_call(padder, operation, [a], operands)
+    """Of the completed matrix: pivots of live columns are live."""
+    return _library_call(padder, operation, [_factorable(padder, operands[0])], operands)
 
 
 @pads_custom_call(*_lapack("trsm"))
