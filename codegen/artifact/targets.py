@@ -18,7 +18,7 @@ from ..errors import OptionError, UnsupportedGraphError
 from ..ir.attributes import attributes_of, call_target
 from ..ir.bindings import RELEASE, ir, new_context
 from ..ir.contents import op_counts
-from ..ir.portable import current_version, deserialize_portable, minimum_version, serialize_portable
+from ..ir.portable import current_version, deserialize_portable, first_version, minimum_version, serialize_portable
 from ..ir.walk import walk
 from ..passes import available
 from ..program import Program
@@ -81,6 +81,7 @@ class Target:
     Attributes:
         name: as it was given.
         version: the StableHLO version of portable bytecode for it.
+        later: versions that are tried in turn for a program that cannot be expressed in that one.
         passes: what a program goes through for it.
         static: whether it takes plain programs only, see `plain`.
         library_calls: whether it has jaxlib's custom calls.
@@ -90,6 +91,7 @@ class Target:
 
     name: str
     version: str
+    later: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
     static: bool = False
     library_calls: bool = True
@@ -103,18 +105,24 @@ class TargetCosts:
 
     Attributes:
         target: it.
+        version: the StableHLO version that the program is written in.
         rewritten: ops that are written in terms of others, and how many of each.
         written: the ops that stand in their place, and how many of each.
         attributes: attributes that are left out, as `op: attribute`, and how many of each.
     """
 
     target: Target
+    version: str
     rewritten: Mapping[str, int] = field(default_factory=dict)
     written: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"for {self.target.name}: StableHLO {self.target.version}"]
+        lines = [f"for {self.target.name}: StableHLO {self.version}"]
+        if self.version != self.target.version:
+            lines.append(
+                f"  the program cannot be expressed in {self.target.version}: see that the reader knows this one"
+            )
         if self.rewritten:
             lines.append(f"  rewritten: {_counted(self.rewritten)}")
             lines.append(f"  as: {_counted(self.written) or 'nothing'}")
@@ -122,7 +130,7 @@ class TargetCosts:
             lines.append(f"  left out: {_counted(self.attributes)}")
         if not self.rewritten and not self.attributes:
             lines.append("  nothing rewritten, nothing left out")
-        return "\n".join([*lines, f"  {promise(self.target.version)}"])
+        return "\n".join([*lines, f"  {promise(self.version)}"])
 
 
 def promise(version: str) -> str:
@@ -152,11 +160,11 @@ def find_target(name: str) -> Target:
         return _writable(Target(name, _version_of_jax(rest[0])))
     if word == "iree" and not rest:
         passes = (_IREE_PASS,) if _IREE_PASS in available() else ()
-        return Target(
-            name, _smaller(IREE_VERSION, current_version()), passes, library_calls=False, text=True, pullbacks=False
-        )
+        version = _smaller(IREE_VERSION, current_version())
+        return Target(name, version, passes=passes, library_calls=False, text=True, pullbacks=False)
     if word == "pjrt" and not rest:
-        return Target(name, _smaller(PJRT_VERSION, current_version()), static=True, text=True, pullbacks=False)
+        version = _smaller(PJRT_VERSION, current_version())
+        return Target(name, version, _versions_after(version), static=True, text=True, pullbacks=False)
     close = difflib.get_close_matches(text.lower(), _WORDS, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise OptionError(
@@ -200,10 +208,11 @@ def costs(program: Program, name: str) -> TargetCosts:
     target = find_target(name)
     made = for_target(program, target)
     ops, attributes = op_counts(program._module), _attributes(made._module)
-    # Which changes the module: it is ours.
-    read = deserialize_portable(serialize_portable(made._module, target.version), new_context(), name)
+    versions = (target.version, *target.later)
+    version, data = first_version(versions, lambda version: serialize_portable(made.copy_module(), version))
+    read = deserialize_portable(data, new_context(), name)
     rewritten, written = ops - op_counts(read), op_counts(read) - ops
-    return TargetCosts(target, rewritten, written if rewritten else {}, attributes - _attributes(read))
+    return TargetCosts(target, version, rewritten, written if rewritten else {}, attributes - _attributes(read))
 
 
 # ---- versions -----------------------------------------------------------------------------------------------------
@@ -231,6 +240,13 @@ def _writable(target: Target) -> Target:
             + ("upgrade jaxlib" if _order(target.version) > _order(newest) else "name a later one")
         )
     return target
+
+
+def _versions_after(version: str) -> tuple[str, ...]:
+    """Later versions that this jaxlib writes, in order; its own is the last."""
+    newest = current_version()
+    known = [v for v in RELEASED if _order(version) < _order(v) < _order(newest)]
+    return (*known, newest) if version != newest else ()
 
 
 def _version_at(text: str) -> str:

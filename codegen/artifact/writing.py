@@ -8,31 +8,39 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import ArtifactError, OptionError, PassError
 from ..ir.modules import with_attributes
-from ..ir.portable import current_version, serialize_portable
+from ..ir.portable import current_version, first_version, serialize_portable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program
 from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, split
 
+if TYPE_CHECKING:
+    from .targets import Target
+
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
 
-def to_portable(program: Program, target_version: str | None) -> bytes:
-    """See `Program.to_portable`."""
+def to_portable(program: Program, target_version: str | None, later: Sequence[str] = ()) -> bytes:
+    """See `Program.to_portable`; in the first of the `later` versions that can express it, where that one cannot."""
     program.refuse_host_calls("a file has none of them")
     version = target_version or current_version()
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
-    module = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"]).whole_module()
-    with with_attributes(module, digest.marks()):
-        return digest.seal(serialize_portable(module, version))
+    made = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])
+
+    def write(version: str) -> bytes:
+        module = (made.run_passes(()) if later else made).whole_module()
+        with with_attributes(module, digest.marks()):
+            return digest.seal(serialize_portable(module, version))
+
+    return first_version((version, *later), write)[1]
 
 
 def save(
@@ -67,17 +75,19 @@ def save(
     else:
         whole, contents = split(whole, beside.name, parameter_limit)
     as_text = file.suffix == TEXT_SUFFIX
+    later: Sequence[str] = ()
     if target is not None:
         from .targets import find_target
 
         if whole.pullback is not None and find_target(target).pullbacks:
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
             whole = Program(whole.whole_module(), filename=program.filename)
-        whole, target_version = _for_target(whole, target, as_text)
+        whole, found = _for_target(whole, target, as_text)
+        target_version, later = found.version, found.later
     if as_text:
         data = digest.seal(whole.to_text(locations=locations, marks=digest.marks()).encode())
     else:
-        data = to_portable(whole, target_version)
+        data = to_portable(whole, target_version, later)
     if beside is not None:
         _write(beside, contents.write)
     _write(file, lambda stream: stream.write(data))
@@ -113,8 +123,8 @@ def _write(file: Path, write: Callable[[BinaryIO], object]) -> None:
         raise ArtifactError(f"cannot write {file}: {error.strerror}") from None
 
 
-def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, str]:
-    """The program for a target, and the StableHLO version of its bytecode."""
+def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, Target]:
+    """The program for a target, and the target."""
     from .targets import find_target, for_target
 
     target = find_target(name)
@@ -122,4 +132,4 @@ def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, st
         raise OptionError(
             f"target {name!r} is a StableHLO version ({target.version}), and text has none: save to {PORTABLE_SUFFIX}"
         )
-    return for_target(program, target), target.version
+    return for_target(program, target), target

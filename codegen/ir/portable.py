@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
 
 from ..errors import ArtifactError, PassError
 from .bindings import diagnostics, ir, stablehlo
@@ -10,6 +13,7 @@ from .walk import walk
 
 _KEPT = "hlograph.kept"  # names and texts of the attributes of an op that VHLO cannot express
 _OTHERS = "sdy."
+Written = TypeVar("Written")
 
 
 def current_version() -> str:
@@ -42,6 +46,18 @@ def serialize_portable(module: ir.Module, version: str) -> bytes:
         except (ValueError, RuntimeError) as error:
             reason = _refused_op(messages, version) or "; ".join(messages) or error
             raise PassError(f"the module cannot be written as portable StableHLO {version}: {reason}") from None
+
+
+def first_version(versions: Sequence[str], write: Callable[[str], Written]) -> tuple[str, Written]:
+    """The first version in which something can be written, and what was.
+
+    Raises:
+        PassError: it can be in none; what the last one says.
+    """
+    for version in versions[:-1]:
+        with suppress(PassError):
+            return version, write(version)
+    return versions[-1], write(versions[-1])
 
 
 def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.Module:

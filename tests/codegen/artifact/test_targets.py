@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph.codegen.artifact import targets
 from hlograph.codegen.artifact.targets import JAX, RELEASED, find_target
 from hlograph.codegen.ir.portable import current_version
 from hlograph.errors import ArtifactError, OptionError, PassError, UnsupportedGraphError
@@ -163,3 +164,20 @@ def test_a_file_for_pjrt_is_of_a_version_that_plugins_read(tmp_path):
     assert costs.target.version == "1.9.0"
     assert "StableHLO 1.9.0" in str(costs)
     assert _written_for(program.save(tmp_path / "x.mlirbc", target="pjrt").read_bytes()) == "1.9.0"
+
+
+@pytest.mark.parametrize(("text", "version"), [(ACCURATE, "1.9.0"), (TAN, "1.4.0"), (OPEN, "1.3.0")])
+def test_a_later_version_holds_what_the_usual_one_cannot(text, version, tmp_path, monkeypatch):
+    """The lowest that can, which the costs say, and the file."""
+    monkeypatch.setattr(targets, "PJRT_VERSION", "1.3.0")
+    program = hlograph.Program.parse(text)
+    program = program if program.signature.is_static else program.specialize({"n": 3})
+    before = program.text
+    costs = program.target_costs("pjrt")
+    path = program.save(tmp_path / "x.mlirbc", target="pjrt")
+    assert program.text == before
+    assert costs.version == _written_for(path.read_bytes()) == version
+    assert f"StableHLO {version}" in str(costs)
+    assert ("cannot be expressed in 1.3.0" in str(costs)) == (version != "1.3.0")
+    x = np.array([-2.0, 0.0, 3.5], np.float32)
+    np.testing.assert_array_equal(hlograph.load(path).compile()(x), program.compile()(x))
