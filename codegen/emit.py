@@ -19,6 +19,7 @@ from . import builder as hlo
 from . import collector
 from . import dims as dimension
 from . import signature as signatures
+from .analysis.platforms import refuse_calls
 from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
@@ -49,6 +50,7 @@ def emit(
     *,
     own_branch_sizes: bool = False,
     open_sizes: bool = False,
+    platforms: tuple[str, ...] = (),
 ) -> Program:
     """The program of a graph.
 
@@ -59,13 +61,15 @@ def emit(
         find: from an op to its lowering.
         own_branch_sizes: whether results of branches may be of different sizes, where nothing says that they are equal.
         open_sizes: whether the value of an argument that is a size of a new shape may be -1.
+        platforms: those that it is for; any where there are none.
 
     Raises:
         UnsupportedOpError: ops without a rule, all of them.
+        UnsupportedGraphError: a platform does not have what an op calls.
         GraphError: `dims` does not fit the graph.
     """
     with collector.paused():
-        emitter = _Emitter(graph, name, find)
+        emitter = _Emitter(graph, name, find, platforms)
         emitter.builder.own_branch_sizes = own_branch_sizes
         emitter.builder.open_sizes = open_sizes
         return emitter.emit(dims)
@@ -143,9 +147,12 @@ class _Region:
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, name: str, find: Callable[[Any], Lowering | None]) -> None:
+    def __init__(
+        self, graph: Graph, name: str, find: Callable[[Any], Lowering | None], platforms: tuple[str, ...]
+    ) -> None:
         self.graph = graph
         self.find = find
+        self.platforms = platforms
         self.context = new_context()
         self.builder = Builder(self.context, name)
         self.values: dict[Any, Any] = {}
@@ -194,9 +201,12 @@ class _Emitter:
             tuple(CheckSpec(check.exception, check.message, check.place) for check in checks),
             tuple(Count(name, bound) for name, bound in builder.counts.items()),
             tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
+            self.platforms,
         )
         signatures.write(operation, signature)
         verify(builder.module, "the emitted module")
+        if self.platforms:
+            refuse_calls(builder.module, self.platforms, builder_name(builder))
         bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
         filename = f"<{builder_name(builder)}>"
         return Program(builder.module, filename=filename, bindings=bindings, host_calls=builder.host_calls)

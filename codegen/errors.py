@@ -168,7 +168,7 @@ class CompileError(HlographError, RuntimeError):
 
 
 class DeviceError(HlographError, RuntimeError):
-    """The device that a call needs is not here."""
+    """The device that a call needs is not here, or is of a platform that the program is not for."""
 
 
 class CheckFailedError(HlographError, RuntimeError):

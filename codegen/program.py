@@ -546,14 +546,15 @@ class Program:
         (`exported.serialize(vjp_order=1)`).
 
         Args:
-            platforms: "cpu", "cuda", "rocm", "tpu"; by default the one that JAX runs on, or, where the program calls
-                what that does not have, those that it can run on.
+            platforms: "cpu", "cuda", "rocm", "tpu"; by default those that the program was emitted for, or the one that
+                JAX runs on, or, where the program calls what that does not have, those that it can run on.
             checks: what becomes of checks that the program makes while it runs: "return" their flags as the last
                 result (true where all is well), "drop" them, or "refuse" such a program.
 
         Raises:
             UnsupportedGraphError: a size is computed from data or is an argument's value, JAX cannot express the
                 sizes, there are checks or shared variables, or a platform does not have what the program calls.
+            DeviceError: the program was emitted for other platforms.
         """
         from ..runtime import api
 

@@ -7,7 +7,7 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
                hlograph.key = "threefry2x32", hlograph.sparse = ["W", "csr", "data"], hlograph.parameter = "W"
     result:    hlograph.name = "y", hlograph.dims = ["n"], hlograph.sparse = ["out0", "csr", "data"]
     function:  hlograph.constraints = [["n == m", "where", "kind"]], hlograph.checks = [["AssertionError", "message"]],
-               hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]
+               hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]], hlograph.platforms = ["cpu", "cuda"]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
 are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers, `hlograph.sparse`
 that it is a part of a sparse matrix (docs/sparse.md). A padded program has `hlograph.live = ["n", "8"]` on arguments
@@ -17,7 +17,8 @@ function's last result is the vector of their flags: booleans, or, where one of 
 holds, and `-i` for what failed in step `i` first (0 for what is in no loop).
 `hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
 give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
-`hlograph.local_counts`; nothing in the signature depends on them.
+`hlograph.local_counts`; nothing in the signature depends on them. `hlograph.platforms` are those that the program is
+for; without it, it runs wherever what it calls is there.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .ir.types import numpy_dtype
 from .ir.walk import main_function
 
 LIVE = "hlograph.live"
+_PLATFORMS = "hlograph.platforms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def flags_type(checks: Sequence[CheckSpec]) -> tuple[tuple[int, ...], np.dtype[A
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Everything a caller must know about a program."""
+    """Everything a caller must know about a program; `platforms` are those that it is for, none where for any."""
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
@@ -147,6 +149,7 @@ class Signature:
     checks: tuple[CheckSpec, ...] = ()
     counts: tuple[Count, ...] = ()
     local_counts: tuple[Count, ...] = ()
+    platforms: tuple[str, ...] = ()
 
     @property
     def has_data_sizes(self) -> bool:
@@ -174,6 +177,7 @@ class Signature:
         for count in self.counts:
             lines.append(f"  {count.name} from data" + ("" if count.bound is None else f", at most {count.bound}"))
         lines += [f"  where {constraint}" for constraint in self.constraints]
+        lines += [f"  for {' and '.join(self.platforms)}"] if self.platforms else []
         return "\n".join(lines)
 
 
@@ -314,10 +318,18 @@ def write(function: ir.Operation, signature: Signature) -> None:
         if signature.checks:
             entries = [[c.exception, c.message, *([c.place] if c.place else [])] for c in signature.checks]
             attributes["hlograph.checks"] = ir.ArrayAttr.get([_strings(entry) for entry in entries])
+        if signature.platforms:
+            set_platforms(function, signature.platforms)
         for name, counts in (("counts", signature.counts), ("local_counts", signature.local_counts)):
             if counts:
                 pairs = [_strings([c.name, "" if c.bound is None else str(c.bound)]) for c in counts]
                 attributes[PREFIX + name] = ir.ArrayAttr.get(pairs)
+
+
+def set_platforms(function: ir.Operation, platforms: Sequence[str]) -> None:
+    """Says on a function for which platforms it is."""
+    with function.context:
+        function.attributes[_PLATFORMS] = _strings(platforms)
 
 
 # ---- from attributes ------------------------------------------------------------------------------------------
@@ -399,7 +411,13 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         )
     constraints = tuple(Constraint.parse(*texts, signed=signed) for texts in _lists(function, "hlograph.constraints"))
     counts, local = (_counts(function, name, signed) for name in ("hlograph.counts", "hlograph.local_counts"))
-    return Signature(tuple(arguments), tuple(results), find_roots(arguments), constraints, checks, counts, local)
+    roots, platforms = find_roots(arguments), platforms_of(function)
+    return Signature(tuple(arguments), tuple(results), roots, constraints, checks, counts, local, platforms)
+
+
+def platforms_of(function: ir.Operation) -> tuple[str, ...]:
+    """The platforms that a function says it is for."""
+    return tuple(_texts(function.attributes[_PLATFORMS])) if _PLATFORMS in function.attributes else ()
 
 
 def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count, ...]:

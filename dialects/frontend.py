@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
+from ..codegen.analysis.platforms import known_platforms
 from ..codegen.emit import emit
 from ..codegen.errors import GraphError, OptionError
 from ..codegen.inputs import DimsArgument
@@ -29,6 +30,7 @@ def emit_stablehlo(
     own_branch_sizes: bool = False,
     open_sizes: bool = False,
     parameter_limit: int | None = None,
+    platforms: Sequence[str] | None = None,
 ) -> Program:
     """Lowers a tensor graph, or a function that JAX can trace, to StableHLO.
 
@@ -60,6 +62,10 @@ def emit_stablehlo(
         parameter_limit: constants of so many bytes are parameters: arguments that callers do not give, so that no
             module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
             function what it closes over. By default all constants are in the module.
+        platforms: those that the program is for, some of "cpu", "cuda", "rocm" and "tpu". It says so, in files too:
+            it is compiled, bundled and exported for these and no others, and everything in it is what all of them
+            have. By default it runs wherever what it calls is there; a function is lowered by JAX for the platform
+            that JAX runs on.
 
     Returns:
         The program. Shared variables become trailing arguments; `Program.compile` feeds their current values.
@@ -69,14 +75,16 @@ def emit_stablehlo(
         MissingInputError: an output depends on variables that are not inputs.
         GraphError: `graph` is nothing that can be read, or `dims` does not fit it.
         DataDependentSizeError: a size is computed from data.
-        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        OptionError: an option has no such value.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes; or one of the platforms does not have
+            what the program calls, which is named.
     """
+    wanted = () if platforms is None else known_platforms(platforms)
     if registry.is_function(graph):
         if rewrite:
             raise GraphError("rewrite is for graphs: a function is lowered as JAX traces it")
-        return registry.trace(
-            graph, specs, dims=dims, name=name, constraints=constraints, parameter_limit=parameter_limit
-        )
+        traced = {"constraints": constraints, "parameter_limit": parameter_limit, "platforms": wanted}
+        return registry.trace(graph, specs, dims=dims, name=name, **traced)
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
     options: dict[str, Any] = {"rng_inputs": True} if rng_inputs else {}
@@ -87,7 +95,8 @@ def emit_stablehlo(
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
     find = host.find if on_unsupported == "host" else registry.find
     sizes: dict[str, Any] = {"own_branch_sizes": own_branch_sizes, "open_sizes": open_sizes}
-    program = emit(read, dims or {}, name or "main", find, **sizes)
+    program = emit(read, dims or {}, name or "main", find, platforms=wanted, **sizes)
     if read.transforms is not None:
-        program.source = GraphSource(read, partial(emit_stablehlo, on_unsupported=on_unsupported, **sizes))
+        sizes |= {"on_unsupported": on_unsupported, "platforms": platforms}
+        program.source = GraphSource(read, partial(emit_stablehlo, **sizes))
     return program

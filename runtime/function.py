@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from ..codegen import forks
+from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
@@ -46,7 +47,7 @@ from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .executables import cpu_plan
 from .executables.cache import Cache, Entry, Key
-from .executables.devices import find_device, is_sharded
+from .executables.devices import find_device, is_sharded, platform_of
 from .executables.executable import Account, Check, Executable
 from .executables.padding import Adapter, padded_check
 from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_refusal
@@ -102,6 +103,8 @@ class Function:
     def _set_up(self, program: Program, options: CompileOptions, shelf: Shelf) -> None:
         self.program, self.options, self.shelf = program, options, shelf
         self.device = find_device(options.device)
+        if program.signature.platforms and self.device is not None:
+            refuse_others(program.name, program.signature.platforms, [platform_of(self.device)])
         self.__name__ = self.__qualname__ = program.name
         self.__doc__ = f"Compiled StableHLO program {program.name}: {program.signature}"
         signature = self._signature = program.signature

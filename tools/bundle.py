@@ -61,8 +61,8 @@ def _sizes(context: click.Context, parameter: click.Parameter, values: Sequence[
     "platforms",
     type=click.Choice(["cpu", "gpu", "tpu"]),
     multiple=True,
-    default=("cpu",),
-    help="Compile for this platform, of which a device must be here; may be given again.",
+    help="Compile for this platform, of which a device must be here; may be given again. Without it for those that "
+    "the module says it is for, or the CPU.",
 )
 @trusted_option
 @traceback_option()
@@ -85,7 +85,7 @@ def bundle(
     program = load_program(module, trusted)
     with progress("compiling"):
         path = hlograph.bundle(
-            program, output, sizes=sizes or None, platforms=platforms, policy=policy, outputs=outputs
+            program, output, sizes=sizes or None, platforms=platforms or None, policy=policy, outputs=outputs
         )
     click.echo(_summary(path))
 

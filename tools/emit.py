@@ -28,10 +28,23 @@ __all__ = ["emit"]
     multiple=True,
     help="For a function that JAX traces: dtype and shape of an argument: 'x=float32[n,8]'.",
 )
+@click.option(
+    "--platform",
+    "platforms",
+    type=click.Choice(["cpu", "cuda", "rocm", "tpu"]),
+    multiple=True,
+    help="A platform that the module is for; may be given again. Without it, it runs wherever what it calls is there.",
+)
 @click.option("--name", default="main", show_default=True, help="The name of the module.")
 @traceback_option()
 def emit(
-    graph: str, output: str | None, target: str | None, dims: Sequence[Dims], specs: Sequence[Spec], name: str
+    graph: str,
+    output: str | None,
+    target: str | None,
+    dims: Sequence[Dims],
+    specs: Sequence[Spec],
+    platforms: Sequence[str],
+    name: str,
 ) -> None:
     """Emit the graph NAME of FILE.py as StableHLO.
 
@@ -39,7 +52,7 @@ def emit(
     without arguments that returns one of these; or, with --arg for each argument, a function of JAX arrays, or what
     hlograph.jit made of one.
     """
-    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, specs=specs)
+    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, specs=specs, platforms=platforms)
     program = for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))

@@ -112,18 +112,26 @@ def dims_by_name(dims: Sequence[Dims]) -> dict[str, tuple[str | int, ...]]:
     return dict(dims)
 
 
-def emit_program(path: GraphPath, *, dims: Sequence[Dims], name: str = "main", specs: Sequence[Spec] = ()) -> Program:
+def emit_program(
+    path: GraphPath,
+    *,
+    dims: Sequence[Dims],
+    name: str = "main",
+    specs: Sequence[Spec] = (),
+    platforms: Sequence[str] = (),
+) -> Program:
     """Run the Python file and emit the graph that it holds under the name; with specs, a function, by JAX."""
     sizes = dims_by_name(dims)
     graph = load_graph(path, call=not specs)
     with progress(f"emitting {path.name}"):
         import hlograph
 
+        options: dict[str, Any] = {"dims": sizes or None, "name": name, "platforms": platforms or None}
         if not specs:
-            return hlograph.emit_stablehlo(graph, dims=sizes or None, name=name)
+            return hlograph.emit_stablehlo(graph, **options)
         function = _python_function(graph, path)
         given = _positional(function, specs, path)
-        return hlograph.emit_stablehlo(function, *given, dims=sizes or None, name=name)
+        return hlograph.emit_stablehlo(function, *given, **options)
 
 
 def _python_function(found: Any, path: GraphPath) -> Any:

@@ -1,14 +1,15 @@
 """On which platforms a module can run: what it was made for, and the libraries that it calls.
 
-In: a module. Out: the platforms, by JAX's names, and the calls that each of the others does not have. Decision to know:
-a call that nobody here knows restricts nothing; whoever let it in answers for it.
+In: a module. Out: the platforms, by JAX's names, and the calls that each of the others does not have. Decisions to
+know: a call that nobody here knows restricts nothing; whoever let it in answers for it. A program that says for which
+platforms it is (`Signature.platforms`) runs on no other, whatever it calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ..errors import OptionError
+from ..errors import DeviceError, OptionError, UnsupportedGraphError
 from ..ir.attributes import attributes_of, call_target
 from ..ir.bindings import ir
 from ..ir.walk import walk
@@ -20,16 +21,21 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "eig": ("cpu", "cuda", "rocm"),
     "schur": ("cpu",),
 }
-# How the names of library calls begin -> JAX's name of the platform that has them.
-_STARTS: Mapping[str, str] = {
-    "lapack_": "cpu",
-    "__onednn$": "cpu",
-    "xla_ffi_python_cpu": "cpu",
-    "cu": "cuda",
-    "__cu": "cuda",
-    "xla_ffi_python_gpu": "cuda",
-    "hip": "rocm",
-    "tpu_": "tpu",
+_GPU = ("cuda", "rocm")
+# How the names of library calls begin -> JAX's names of the platforms that have them.
+_STARTS: Mapping[str, tuple[str, ...]] = {
+    "lapack_": ("cpu",),
+    "__onednn$": ("cpu",),
+    "xla_ffi_python_cpu": ("cpu",),
+    "hlograph.host": ("cpu", *_GPU),
+    "cu": ("cuda",),
+    "__cu": ("cuda",),
+    "mosaic_gpu": ("cuda",),
+    "__gpu$": _GPU,
+    "triton_kernel_call": _GPU,
+    "xla_ffi_python_gpu": _GPU,
+    "hip": ("rocm",),
+    "tpu_": ("tpu",),
 }
 _TPU = frozenset({"Qr", "Eigh", "LuDecomposition", "ProductOfElementaryHouseholderReflectors"})
 _WITHOUT_FORM = "hlograph.library"
@@ -59,7 +65,7 @@ def platforms_of_call(target: str, name: str = "") -> tuple[str, ...]:
         return LIBRARIES.get(name, PLATFORMS)
     if target in _TPU:
         return ("tpu",)
-    return next(((platform,) for start, platform in _STARTS.items() if target.startswith(start)), PLATFORMS)
+    return next((having for start, having in _STARTS.items() if target.startswith(start)), PLATFORMS)
 
 
 def possible(module: ir.Module) -> tuple[str, ...]:
@@ -71,8 +77,45 @@ def possible(module: ir.Module) -> tuple[str, ...]:
 def in_the_way(module: ir.Module, platforms: Collection[str]) -> list[str]:
     """The calls that some of the platforms do not have, each as `call (platforms that have it)`."""
     return sorted(
-        {f"{call} ({' and '.join(having)})" for call, having in _restricted(module) if not set(platforms) <= {*having}}
+        {f"{call} ({listed(having)})" for call, having in _restricted(module) if not set(platforms) <= {*having}}
     )
+
+
+def refuse_calls(module: ir.Module, platforms: Collection[str], name: str) -> None:
+    """Refuses a program for platforms of which some do not have what it calls.
+
+    Raises:
+        UnsupportedGraphError: it names the calls, and the platforms that have each.
+    """
+    calls = in_the_way(module, platforms)
+    if calls:
+        raise UnsupportedGraphError(
+            f"{name} is to be for {listed(platforms)}, and calls {', '.join(calls)}; name only platforms that have it"
+        )
+
+
+def refuse_others(name: str, own: Collection[str], wanted: Collection[str]) -> None:
+    """Refuses to run a program on platforms that it is not for.
+
+    Args:
+        name: the program's.
+        own: the platforms that it says it is for; none where it says nothing.
+        wanted: those that it is to run on, "gpu" for any of these.
+
+    Raises:
+        DeviceError: it names both.
+    """
+    others = [platform for platform in wanted if not {*own} & {*(_GPU if platform == "gpu" else (platform,))}]
+    if own and others:
+        raise DeviceError(
+            f"{name} is for {listed(own)}, as it was emitted (platforms=), and not for {listed(others)}; emit it for "
+            "this platform too"
+        )
+
+
+def listed(platforms: Collection[str]) -> str:
+    """`cpu and cuda`."""
+    return " and ".join(platforms)
 
 
 def has_no_form(module: ir.Module) -> bool:

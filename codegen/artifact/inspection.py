@@ -137,7 +137,7 @@ def _program(program: Program) -> Facts:
         "sizes": [{"name": name, "from": origin} for name, origin in _sizes(signature)],
         "constraints": [{"constraint": str(each), "where": each.where} for each in signature.constraints],
         "checks": [{"exception": each.exception, "message": each.message} for each in signature.checks],
-        "platforms": _platforms(module, calls),
+        "platforms": [*signature.platforms] or _platforms(module, calls),
         "custom calls": dict(calls.most_common()),
         "operations": dict(contents.op_counts(module).most_common()),
         "constants": {"number": len(found), "bytes": sum(size for _, size, _ in found)},

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .. import dims as dimension
+from ..analysis.platforms import PLATFORMS, in_the_way, listed
 from ..constraints import DimMismatch
 from ..dims import Dim
 from ..errors import ArtifactError
@@ -52,10 +53,20 @@ def _problems(module: ir.Module, signature: Signature) -> Iterator[str]:
     yield from _about_flags(function, type_, signature)
     yield from _about_counts(module, signature)
     yield from _about_sizes(function, signature)
+    yield from _about_platforms(module, signature)
     try:
         known_constraints(signature)
     except DimMismatch as error:
         yield f"no sizes fulfil its constraints: {error}"
+
+
+def _about_platforms(module: ir.Module, signature: Signature) -> Iterator[str]:
+    own = signature.platforms
+    strange = [name for name in own if name not in PLATFORMS]
+    if strange or len({*own}) != len(own):
+        yield f"hlograph.platforms is {list(own)!r:.200}, and holds some of {', '.join(PLATFORMS)}, each once"
+    elif own and (calls := in_the_way(module, own)):
+        yield f"hlograph.platforms says that it is for {listed(own)}, and it calls {', '.join(calls)}"
 
 
 def _about_names(signature: Signature) -> Iterator[str]:

@@ -68,6 +68,7 @@ def check(pullback: Pullback, program: Program, filename: str) -> None:
         taken: list[Argument | Result] = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
         given = [outer.arguments[place] for place in pullback.arguments]
         fits = _agree(taken, inner.arguments) and _agree(given, inner.results)
+    fits = fits and inner.platforms == outer.platforms
     if not fits:
         raise ArtifactError(f"{filename}: @{_NAME} is not the pullback of {program.signature}: {inner}")
 

@@ -42,7 +42,13 @@ WORDS: Mapping[Place, Mapping[str, str]] = {
         "from": "texts",
     },
     "pullback": {"of": "texts", "from": "texts"},
-    "function": {"constraints": "lists", "checks": "lists", "counts": "lists", "local_counts": "lists"},
+    "function": {
+        "constraints": "lists",
+        "checks": "lists",
+        "counts": "lists",
+        "local_counts": "lists",
+        "platforms": "texts",
+    },
     "private function": {"implements": "text"},
     "argument": {
         "name": "text",

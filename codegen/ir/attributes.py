@@ -91,7 +91,7 @@ def large_value(operation: ir.Operation) -> Array | None:
         return array
     kind = ir.RankedTensorType(operation.results[0].type)
     dtype, shape = numpy_dtype(kind.element_type), tuple(kind.shape)
-    text = operation.get_asm(large_elements_limit=None)
+    text = str(operation.get_asm(large_elements_limit=None))
     start = text.find('dense<"0x')
     if start < 0 or (dtype.kind == "V" and _bits(str(kind.element_type)) < 8):
         return None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..analysis.platforms import LIBRARIES
+from ..analysis.platforms import LIBRARIES, listed
 from ..builder.spectral import WITHOUT_FORM
 from ..errors import PassError
 from ..ir.adopt import adopt_text
@@ -25,7 +25,8 @@ from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import replace_by_call
 from ..ir.jax_compat import enable_x64, geqp3, geqrf
 from ..ir.types import numpy_dtype
-from ..ir.walk import walk
+from ..ir.walk import main_function, walk
+from ..signature import platforms_of, set_platforms
 from .report import Report
 
 # The types that XLA:TPU's factorizations take, all but the two ops of StableHLO.
@@ -41,6 +42,8 @@ def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", 
     name = "cuda" if platform == "gpu" else platform
     implemented = _implementations(module)
     found = [op for op in walk(module) if _has_library(_kind(op, implemented), op, name)]
+    if found:
+        _leave_others(main_function(module), name)
     functions: dict[Any, str] = {}
     for operation in found:
         kind = _kind(operation, implemented)
@@ -54,6 +57,19 @@ def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", 
         replace_by_call(operation, functions[key])
     if found:
         run_pipeline(module, "symbol-dce", name="device_linalg")
+
+
+def _leave_others(function: ir.Operation, platform: str) -> None:
+    """A program that says for which platforms it is, is for this one alone from here on.
+
+    Raises:
+        PassError: it is not for this one.
+    """
+    own = platforms_of(function)
+    if own and platform not in own:
+        raise PassError(f"device_linalg: the program is for {listed(own)}, not for {platform}")
+    if own:
+        set_platforms(function, [platform])
 
 
 def _implementations(module: ir.Module) -> dict[str, str]:

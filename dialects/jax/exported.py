@@ -35,6 +35,7 @@ def take_over(
     arguments: Sequence[Argument],
     tree: Any,
     constraints: Sequence[Constraint],
+    platforms: tuple[str, ...] = (),
 ) -> ir.Module:
     """The exported module in a context of its own: signed, calls inlined, without JAX's attributes and assertions.
 
@@ -44,6 +45,7 @@ def take_over(
         arguments: those of the program; the keys' data axes are in the function's type alone.
         tree: the pytree that the results are the leaves of.
         constraints: the program's.
+        platforms: those that it is for; any where there are none.
 
     Raises:
         UnsupportedGraphError: it spans several devices.
@@ -79,7 +81,7 @@ def take_over(
     main = main_function(module)
     for attribute in {"arg_attrs", "res_attrs"} & attributes_of(main.attributes).keys():
         del main.attributes[attribute]  # JAX's notes
-    _sign(module, arguments, _results(tree, exported.out_avals), constraints)
+    _sign(module, arguments, _results(tree, exported.out_avals), constraints, platforms)
     return module
 
 
@@ -104,7 +106,11 @@ def _results(tree: Any, avals: Sequence[Any]) -> list[Result]:
 
 
 def _sign(
-    module: ir.Module, arguments: Sequence[Argument], results: Sequence[Result], constraints: Sequence[Constraint]
+    module: ir.Module,
+    arguments: Sequence[Argument],
+    results: Sequence[Result],
+    constraints: Sequence[Constraint],
+    platforms: tuple[str, ...],
 ) -> None:
     """Writes the signature, with the keys' data axes behind the arguments' own."""
     function = main_function(module)
@@ -114,5 +120,6 @@ def _sign(
         tensor = ir.RankedTensorType(type_)
         behind = tuple(tensor.get_dim_size(axis) for axis in range(len(argument.dims), tensor.rank))
         complete.append(Argument(argument.name, argument.dtype, (*argument.dims, *behind)))
-    signatures.write(function, Signature(tuple(complete), tuple(results), (), tuple(constraints)))
+    signature = Signature(tuple(complete), tuple(results), (), tuple(constraints), platforms=platforms)
+    signatures.write(function, signature)
     verify(module, "the module that JAX exported")

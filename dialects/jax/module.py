@@ -33,15 +33,16 @@ def emit(
     name: str | None = None,
     constraints: Sequence[str] = (),
     parameter_limit: int | None = None,
+    platforms: Sequence[str] = (),
 ) -> Program:
     """Traces and lowers a function of arrays; see `emit_stablehlo`.
 
     Raises:
         GraphError: specs, dims or constraints do not fit the function or each other.
-        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or has no form for all platforms.
     """
     if isinstance(function, ClosedJaxpr):
-        return _emit_jaxpr(function, specs, dims or {}, name or "main", constraints, parameter_limit)
+        return _emit_jaxpr(function, specs, dims or {}, name or "main", constraints, parameter_limit, platforms)
     try:
         arguments = bind(signature_of(function), specs, {})
     except TypeError as error:
@@ -54,7 +55,7 @@ def emit(
     def call(leaves: Sequence[Any]) -> Any:
         return function(*tree_util.tree_unflatten(tree, leaves))
 
-    return _traced(call, named, parameter_limit, name=wanted, constraints=constraints)
+    return _traced(call, named, parameter_limit, name=wanted, constraints=constraints, platforms=platforms)
 
 
 def _traced(
@@ -89,6 +90,7 @@ def _emit_jaxpr(
     name: str,
     constraints: Sequence[str],
     limit: int | None,
+    platforms: Sequence[str],
 ) -> Program:
     """A jaxpr holds the sizes that it was traced for, in its constants too (`mean` divides by one): they stay."""
     if constraints:
@@ -108,7 +110,7 @@ def _emit_jaxpr(
                 "trace the function again (jax.make_jaxpr) with jax.export.symbolic_shape, or give the function itself"
             )
     function = jaxpr_as_fun(jaxpr)
-    return _traced(lambda leaves: function(*leaves), own, limit, name=name, kept=jaxpr.in_avals)
+    return _traced(lambda leaves: function(*leaves), own, limit, name=name, platforms=platforms, kept=jaxpr.in_avals)
 
 
 def _text(shape: Sequence[Any]) -> str:

@@ -35,6 +35,7 @@ from .axes import DEMANDED_BY_JAX, constraint_on, constraints_of, describe_argum
 from .exported import take_over
 from .merging import merging
 from .numbers import Number
+from .platforms import exported_for, refuse_own_branches
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
 from .sizes import watch
@@ -122,6 +123,7 @@ def trace(
     name: str,
     constraints: Sequence[str] = (),
     platform: str | None = None,
+    platforms: Sequence[str] = (),
     kept: Sequence[Any] | None = None,
     wanted: Callable[[Any], bool] | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -136,6 +138,7 @@ def trace(
         name: the module's name.
         constraints: what else may be taken for granted of the sizes, such as `"n >= 2"`.
         platform: the platform to lower for ("cpu", "cuda", ...), JAX's default when None.
+        platforms: in place of it those that the program is for, all of which run it; the program says so.
         kept: JAX's own avals of the arguments, where they are not to be made anew.
         wanted: asked whether the closed jaxpr is to be lowered at all.
         sizes: those of the call, by name; without a call what they decide is refused.
@@ -154,7 +157,7 @@ def trace(
     described = describe_arguments(arguments)
     roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
     demands = [constraint_on(text, roots) for text in constraints]
-    attempt = _Attempt(function, name, platform, wanted, [leaf for _, leaf in leaves], arguments)
+    attempt = _Attempt(function, name, platform, platforms, wanted, [leaf for _, leaf in leaves], arguments)
     if kept is not None:
         return attempt.run(described, list(kept), constraints_of([aval.shape for aval in kept]), roots)
     strict = False
@@ -183,7 +186,9 @@ def trace(
             demands = _demands_with(demands, *solution)
         elif error is None:
             assert traced is not None  # what ends a trace fixes a size
-            again = functools.partial(trace, constraints=constraints, platform=platform, sizes=sizes)
+            again = functools.partial(
+                trace, constraints=constraints, platform=platform, platforms=platforms, sizes=sizes
+            )
             traced.program.source = attempt.source(again, (*fixed, *guards))
             return replace(traced, guards=(*fixed, *guards))
         elif scope.open and not strict:
@@ -212,6 +217,7 @@ class _Attempt:
     function: Callable[[Sequence[Any]], Any]
     name: str
     platform: str | None
+    platforms: Sequence[str]
     wanted: Callable[[Any], bool] | None
     leaves: Sequence[Any]
     arguments: Mapping[str, Any]
@@ -274,7 +280,6 @@ class _Attempt:
             __wrapped__=inspect.unwrap(self.function), __signature__=named_parameters(list(self.arguments))
         )
         trees = tree_util.tree_unflatten(tree_util.tree_structure(list(self.arguments.values())), specs)
-        platforms = None if self.platform is None else [self.platform]
         jitted = jax.jit(flat, keep_unused=True)
         try:
             first = jitted.trace(*trees)  # kept for the export
@@ -288,7 +293,8 @@ class _Attempt:
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
-            exported = export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
+            refuse_own_branches(equations(jaxpr), self.platforms, self.name)
+            exported = self._export(jitted, trees)
         except (NotWanted, ClosesOverTracers):
             raise
         except Exception as error:
@@ -302,8 +308,17 @@ class _Attempt:
         known = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + list(demands)
         limits = () if scope is None else tuple(scope.limits.values())
         known += [] if scope is None else [*scope.guards.values(), *limits]
-        module = take_over(exported, symbol, described, result_tree, known)
+        module = take_over(exported, symbol, described, result_tree, known, tuple(self.platforms))
         return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
+
+    def _export(self, jitted: Any, trees: Sequence[Any]) -> export.Exported:
+        def export_one(platform: str | None) -> export.Exported:
+            platforms = None if platform is None else [platform]
+            return export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
+
+        if not self.platforms:
+            return export_one(self.platform)
+        return exported_for(export_one, self.platforms, self.name)
 
 
 def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:

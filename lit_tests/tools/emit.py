@@ -2,6 +2,7 @@
 #
 # RUN: %hlograph emit %s:pair --dims 'x=n,3' --dims 'y=n,3' --name total 2> /dev/null | filecheck %s
 # RUN: %hlograph emit %s:make --dims 'x=4,3' --dims 'y=4,3' 2> /dev/null | filecheck %s --check-prefix=STATIC
+# RUN: %hlograph emit %s:pair --platform cuda --platform tpu 2> /dev/null | filecheck %s --check-prefix=PLATFORMS
 # RUN: not %hlograph emit %s:pear 2>&1 | filecheck %s --check-prefix=UNKNOWN
 import pytensor.tensor as pt
 
@@ -26,4 +27,5 @@ def make():
     return pair
 
 
+# PLATFORMS: hlograph.platforms = ["cuda", "tpu"]
 # UNKNOWN: hlograph: error: {{.*}}emit.py: there is no pear in this file; it has pair

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...codegen.analysis.platforms import refuse_others
 from ...codegen.artifact import container
 from ...codegen.artifact.outline import outline
 from ...codegen.artifact.writing import parted
@@ -45,7 +46,7 @@ def bundle(
     path: str | os.PathLike[str],
     *,
     sizes: Sequence[Sizes] | None = None,
-    platforms: Sequence[str] = ("cpu",),
+    platforms: Sequence[str] | None = None,
     derivatives: int = 0,
     parameter_limit: int = DEFAULT_LIMIT,
     **options: Any,
@@ -63,7 +64,8 @@ def bundle(
         sizes: of each executable, root name to size; those that follow from others, or that the policy bounds, may be
             left out. A size that is computed from data is met by its greatest value. Under a padded policy one
             executable serves all sizes of its bucket. None is one executable, where no size need be given; () is none.
-        platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here.
+        platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here. By default those that
+            the program says it is for, or the CPU.
         derivatives: 1 to write the pullback too, see `Program.save`.
         parameter_limit: constants of so many bytes are large, see `Program.save`.
         options: of `Program.compile`, for a program.
@@ -76,7 +78,8 @@ def bundle(
         ArgumentError: a size is missing or unknown.
         ArtifactError: the file cannot be written.
         CompileError: XLA refuses the program, or does not serialize what it has made of it.
-        HlographError: no device of a platform is here; the program calls Python; it has no derivative.
+        DeviceError: no device of a platform is here, or the program is not for it.
+        HlographError: the program calls Python; it has no derivative.
     """
     if not isinstance(source, (Function, Program)):
         raise GraphError(
@@ -89,11 +92,14 @@ def bundle(
         program, chosen = source.program, source.options
     else:
         program, chosen = source, CompileOptions.of(**options)
+    own = program.signature.platforms
+    wanted = dict.fromkeys(own or ("cpu",) if platforms is None else platforms)
+    refuse_others(program.name, own, wanted)
     saved, constants = parted(program, PARAMETERS, parameter_limit, derivatives)
     read = Program.parse(saved, filename=f"{program.name} in {path}")
     executables: dict[str, bytes] = {}
     described: list[tuple[str, str, Stored]] = []
-    for platform in dict.fromkeys(platforms):
+    for platform in wanted:
         device = find_device(platform)
         for plan in _plans(read, chosen, sizes):
             stored, data = _compiled(read, plan, chosen, device)

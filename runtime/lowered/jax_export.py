@@ -13,7 +13,7 @@ import jax
 from jax import export
 
 from ...codegen import dims as dimension
-from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible
+from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible, refuse_others
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
@@ -57,19 +57,23 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
 
 
 def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, ...]:
-    """The platforms to export for: those asked for, or JAX's own, or those that the program can run on.
+    """The platforms to export for: those asked for, or the program's, or JAX's own, or those that it can run on.
 
     Raises:
         OptionError: a name is none of a platform's.
+        DeviceError: the program is not for one of them.
         UnsupportedGraphError: the program calls what some of them do not have.
     """
-    module = program._module
+    module, said = program._module, program.signature.platforms
     here = possible(module)
-    if platforms is None:
+    if platforms is None and said:
+        wanted = said
+    elif platforms is None:
         own = export.default_export_platform()
         wanted = here if own in PLATFORMS and own not in here and here else (own,)
     else:
         wanted = known_platforms(platforms)
+        refuse_others(program.name, said, wanted)
     calls = in_the_way(module, wanted)
     if calls:
         raise UnsupportedGraphError(

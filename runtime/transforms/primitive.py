@@ -28,6 +28,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
 from ...codegen import forks
+from ...codegen.analysis.platforms import refuse_others
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir import ops
 from ...codegen.ir.adopt import adopt
@@ -94,6 +95,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
         inline = callee.inline
         return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
     platforms = platforms_of(ctx)
+    refuse_others(callee.name, module.program.signature.platforms, platforms)
     source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
     install(ctx, source, module.program.host_calls)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)

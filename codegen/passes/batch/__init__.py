@@ -154,7 +154,8 @@ def _signature(
         replace(result, dims=result.dims if number in summed else (size, *result.dims), live=(), size="")
         for number, result in enumerate(signature.results)
     ]
-    return Signature(tuple(arguments[number] for number in placed), tuple(results), (), (), signature.checks)
+    ordered = tuple(arguments[number] for number in placed)
+    return Signature(ordered, tuple(results), (), (), signature.checks, platforms=signature.platforms)
 
 
 __all__ = ["RULES", "batch", "combining", "control", "elements", "indexed", "run", "sums"]

@@ -93,9 +93,8 @@ def pad(
             outputs = [padder.live(hlo.convert(count, INT32))]
             results = [Result(pending.name, INT32, (), size=pending.name)]
         operation = builder.finish([x.tensor for x in outputs])
-    signatures.write(
-        operation, Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
-    )
+    padded = Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
+    signatures.write(operation, replace(padded, platforms=signature.platforms))
     return builder.module, padder.actions
 
 

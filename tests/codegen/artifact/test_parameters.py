@@ -243,7 +243,8 @@ def test_constants_in_functions_branches_and_loops_leave_and_those_in_other_regi
     rows = np.arange(64, dtype=np.float32)
     numbers = ", ".join(f"{x:e}" for x in rows)
     text = f"""
-    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) {{
+    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>)
+        -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) {{
       %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
       %0 = stablehlo.add %x, %c : tensor<64xf32>
       %1 = func.call @outer(%0) : (tensor<64xf32>) -> tensor<64xf32>
