@@ -6,7 +6,8 @@ JAX writes the calling convention; the program is a private function of the modu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import jax
@@ -14,13 +15,15 @@ from jax import export
 
 from ...codegen import dims as dimension
 from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible, refuse_others
-from ...codegen.errors import UnsupportedGraphError
+from ...codegen.constraints import Constraint, Constraints
+from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
-from ...codegen.signature import known_constraints
+from ...codegen.signature import Argument, known_constraints
 from ..executables.prepared import prepare_open
 from ..function import Function
 from ..transforms.function_call import FunctionCall
+from ..transforms.jax_dims import evaluate
 from ..transforms.primitive import call
 
 Checks = Literal["refuse", "return", "drop"]
@@ -52,8 +55,15 @@ def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Che
         return results[0] if len(results) == 1 else tuple(results)
 
     exported.__name__ = exported.__qualname__ = program.name
+    wanted, specs = _platforms(program, platforms), _specs(program)
     with enable_x64(True):
-        return export.export(jax.jit(exported), platforms=_platforms(program, platforms))(*_specs(program))
+        try:
+            return export.export(jax.jit(exported), platforms=wanted)(*specs)
+        except ArgumentShapeError as error:
+            raise UnsupportedGraphError(
+                f"JAX cannot decide by its rules what {program.name} demands of its sizes: {error}; specialize the "
+                "program, or call it with hlograph"
+            ) from None
 
 
 def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, ...]:
@@ -89,25 +99,74 @@ def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, 
 
 
 def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
-    """The arguments, with symbols of JAX's for the sizes; what the constraints say of them goes into the scope."""
+    """The arguments, with symbols of JAX's for the sizes; what the constraints say of them goes into the scope.
+
+    Raises:
+        UnsupportedGraphError: JAX has no way to say a size or a constraint, which is named.
+    """
     signature = program.signature
     known = known_constraints(signature)
-    limits = [
-        f"{known.canonical(c.lhs)} {c.relation} {known.canonical(c.rhs)}"
-        for c in signature.constraints
-        if not known.known_equal(c.lhs, c.rhs)
+    sizes = _symbols(program, known, _limits(program, known))
+    return [
+        jax.ShapeDtypeStruct(_shape(program, argument, known, sizes), argument.dtype)
+        for place, argument in enumerate(signature.arguments)
+        if place not in program.bindings
     ]
-    try:
+
+
+def _symbols(program: Program, known: Constraints, limits: Sequence[str]) -> dict[str, Any]:
+    """JAX's symbols for the sizes that follow from no others, in one scope with these constraints."""
+    dims = [dim for argument in program.signature.arguments for dim in argument.dims]
+    names = sorted({name for dim in dims for name in dimension.roots(known.canonical(dim))})
+    found = {}
+    with _said(program, "the constraints " + ", ".join(limits)):
         scope = export.SymbolicScope(limits)
-        return [
-            jax.ShapeDtypeStruct(
-                export.symbolic_shape(", ".join(str(known.canonical(dim)) for dim in argument.dims), scope=scope)
-                if any(dimension.roots(dim) for dim in argument.dims)
-                else argument.dims,
-                argument.dtype,
-            )
-            for place, argument in enumerate(signature.arguments)
-            if place not in program.bindings
-        ]
-    except ValueError as error:
-        raise UnsupportedGraphError(f"JAX cannot express the sizes of {program.name}: {error}") from None
+    for name in names:
+        with _said(program, f"the size {name}"):
+            (found[name],) = export.symbolic_shape(name, scope=scope)
+    return found
+
+
+def _limits(program: Program, known: Constraints) -> list[str]:
+    """The constraints as JAX writes them, but for what follows from the sizes themselves.
+
+    JAX rewrites sizes by those that are equal, so each is written as those before it leave it: first what is equal of
+    several sizes, then what is known of one.
+    """
+    roots = {root.name: known.canonical(dimension.symbol(root.name)) for root in program.signature.roots}
+    found: list[str] = []
+    for constraint in sorted(program.signature.constraints, key=_is_of_one):
+        sides = dimension.substitute(constraint.lhs, roots), dimension.substitute(constraint.rhs, roots)
+        if sides[0] == sides[1]:
+            continue
+        with _said(program, f"the constraint {constraint}"):
+            if constraint.relation == "!=":
+                raise ValueError("it has no constraint of this kind")
+            sizes = _symbols(program, known, found)
+            lhs, rhs = (evaluate(dim, sizes) for dim in sides)
+            text = f"{lhs} {constraint.relation} {rhs}"
+            export.SymbolicScope([text])
+        found.append(text)
+    return found
+
+
+def _is_of_one(constraint: Constraint) -> bool:
+    return constraint.relation != "==" or int in (type(constraint.lhs), type(constraint.rhs))
+
+
+def _shape(program: Program, argument: Argument, known: Constraints, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
+    shape = []
+    for dim in argument.dims:
+        with _said(program, f"the size {dim} of {argument.name}"):
+            shape.append(evaluate(known.canonical(dim), sizes))
+    return tuple(shape)
+
+
+@contextmanager
+def _said(program: Program, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, NotImplementedError, TypeError) as error:
+        raise UnsupportedGraphError(
+            f"JAX has no way to say {what} of {program.name}: {error}; specialize it, or use hlograph to run it"
+        ) from None

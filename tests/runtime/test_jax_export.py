@@ -160,3 +160,62 @@ def test_a_function_with_one_size_open_and_another_given() -> None:
     expected = jax.value_and_grad(lambda x, v: (jax.numpy.tanh(x @ v) ** 2).sum(), 1)(*values)
     for found, wanted in zip(exported.call(*values), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+# Sizes made of n, with every operator that sizes have.
+SIZES = {
+    "2*n + 1": lambda n: 2 * n + 1,
+    "(n + 1)//2": lambda n: (n + 1) // 2,
+    "n % 3 + 1": lambda n: n % 3 + 1,
+    "3*(n//2)": lambda n: 3 * (n // 2),
+    "max(n - 2, 0)": lambda n: max(n - 2, 0),
+    "min(n % 4, 2)": lambda n: min(n % 4, 2),
+    "max(n//2, 3 - n % 2)": lambda n: max(n // 2, 3 - n % 2),
+    "min(n, 7)*max(n, 2)": lambda n: min(n, 7) * max(n, 2),
+    "(n*n)//3": lambda n: n * n // 3,
+    "((n + 1)//2) % 3": lambda n: (n + 1) // 2 % 3,
+    "100//n": lambda n: 100 // n,
+    "12 - n": lambda n: 12 - n,
+}
+
+
+def test_sizes_are_said_in_every_operator() -> None:
+    x, parts = pt.dvector("x"), [pt.dvector(f"y{number}") for number in range(len(SIZES))]
+    dims = {"x": ("n",)} | {part.name: (size,) for part, size in zip(parts, SIZES, strict=True)}
+    outputs = [pt.concatenate([x.sum() * part, part]) for part in parts]
+    exported = hlograph.emit_stablehlo(([x, *parts], outputs), dims=dims).to_jax_export()
+    for n in (1, 2, 5, 12):
+        value, others = np.arange(n) + 0.5, [np.arange(size(n)) + 1.0 for size in SIZES.values()]
+        with enable_x64(True):
+            found = exported.call(value, *others)
+        for result, other in zip(found, others, strict=True):
+            np.testing.assert_allclose(result, np.concatenate([value.sum() * other, other]), rtol=1e-14)
+
+
+def test_demands_on_products_and_remainders() -> None:
+    rng = np.random.default_rng(0)
+    x, y, a, b = pt.dmatrix("x"), pt.dmatrix("y"), pt.dtensor4("a"), pt.dmatrix("b")
+    solved = hlograph.emit_stablehlo(([a, b], pt.linalg.tensorsolve(a, b))).to_jax_export()
+    folded = hlograph.emit_stablehlo(([x, y], x.reshape((4, -1)).sum(0).sum() + x.ravel() * y.ravel())).to_jax_export()
+    with enable_x64(True):
+        for shape in ((2, 3, 2, 3), (2, 3, 6, 1)):
+            values = rng.normal(size=shape), rng.normal(size=shape[:2])
+            np.testing.assert_allclose(solved.call(*values), np.linalg.tensorsolve(*values), rtol=1e-8)
+        values = rng.normal(size=(2, 6)), rng.normal(size=(4, 3))
+        np.testing.assert_allclose(folded.call(*values), values[0].sum() + values[0].ravel() * values[1].ravel())
+        for function, shapes in (
+            (solved, ((2, 3, 4, 1), (2, 3))),
+            (folded, ((2, 6), (4, 4))),
+            (folded, ((3, 3), (9, 1))),
+        ):
+            with pytest.raises(ValueError, match=r"constraint|Input shapes"):
+                function.call(*map(np.ones, shapes))
+
+
+def test_sizes_that_jax_cannot_say_are_named() -> None:
+    x, rows = pt.dvector("x"), jax.ShapeDtypeStruct(("n",), "float32")
+    dotted = hlograph.emit_stablehlo(([x], x * 2), dims={"x": ("a.b",)})
+    unequal = hlograph.emit_stablehlo(lambda x: x * 2, rows, constraints=("n != 4",))
+    for program, named in ((dotted, "the size a.b of main"), (unequal, "the constraint n != 4 of")):
+        with pytest.raises(hlograph.errors.UnsupportedGraphError, match=named):
+            program.to_jax_export()
