@@ -101,7 +101,6 @@ def _names() -> Iterator[Name]:
         f"{compat} lapack_handlers",
         "programs with linear algebra are not called without PJRT",
     )
-    yield Name(("jax._src.lax.linalg:geqrf",), f"{compat} geqrf", "QR, and what is made of it, fails", _takes("a"))
     yield Name(("jax._src.lax.linalg:geqrf_p",), f"{compat} geqrf_primitive", "JAX functions cannot be traced")
     yield Name(("jax._src.lax.linalg:geqp3",), f"{compat} geqp3", "QR with pivoting fails", _takes("a", "jpvt"))
     yield Name(

@@ -105,15 +105,8 @@ def evaluate_equation(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     return results if primitive.multiple_results else [results]
 
 
-def geqrf() -> Callable[..., Any]:
-    """JAX's QR factorization as LAPACK packs it: from a matrix, the factors and `tau`."""
-    from jax._src.lax import linalg
-
-    return linalg.geqrf
-
-
 def geqrf_primitive() -> Any:
-    """The primitive of `geqrf`."""
+    """JAX's QR factorization as LAPACK packs it: from a matrix, the factors and `tau`."""
     from jax._src.lax import linalg
 
     return linalg.geqrf_p

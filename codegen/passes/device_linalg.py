@@ -23,7 +23,7 @@ from ..ir.adopt import adopt_text
 from ..ir.attributes import flag_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import replace_by_call
-from ..ir.jax_compat import enable_x64, geqp3, geqrf
+from ..ir.jax_compat import enable_x64, geqp3, geqrf_primitive
 from ..ir.types import numpy_dtype
 from ..ir.walk import main_function, walk
 from ..signature import platforms_of, set_platforms
@@ -140,7 +140,7 @@ def _marked() -> dict[str, Callable[..., Any]]:
     return {
         "lu": lu,
         "lu_factor": lambda a: linalg.lu(a)[:2],
-        "householder_qr": lambda a: geqrf()(a),
+        "householder_qr": geqrf_primitive().bind,
         "pivoted_qr": pivoted_qr,
         "householder_product": linalg.householder_product,
         "eigh": lambda a: linalg.eigh(a, symmetrize_input=False),
