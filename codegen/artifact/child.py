@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from ..errors import ArtifactError
 from ..ir.modules import to_bytecode
+from . import nesting
 from .parsing import check_printed, parse
 
 READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
@@ -41,6 +42,7 @@ def main() -> None:
 def _answer(data: bytes, filename: str, output: BinaryIO) -> None:
     try:
         module = parse(data, filename)
+        nesting.check(module, filename)
         check_printed(module, filename)
         found = MODULE, to_bytecode(module)
     except ArtifactError as error:

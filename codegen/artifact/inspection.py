@@ -22,7 +22,7 @@ from ..ir.portable import producer
 from ..ir.walk import walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
-from . import digest, foreign, limits, parameters, pullbacks, reading, tensors
+from . import bytecode, digest, foreign, limits, nesting, parameters, pullbacks, reading, tensors
 from .custom_calls import KNOWN
 from .parsing import parse
 from .targets import promise
@@ -87,23 +87,24 @@ def _held(file: Path, data: bytes, trusted: bool) -> Facts:
     """
     name = str(file)
     limits.check_size(len(data), name)
-    if not data.startswith(digest.MAGIC):
+    if not data.startswith(bytecode.MAGIC):
         limits.check_text(data, name)
     module = parse(data if trusted else foreign.parse(data, name), name)
+    nesting.check(module, name)
     digest.unmark(module)
-    held = pullbacks.detach(module, name, lambda text, inner: Program(parse(text.encode(), inner), filename=inner))
+    held = pullbacks.detach(module, name, lambda data, inner: Program(parse(data, inner), filename=inner))
     program = Program(module, filename=name)
     return {**_program(program), **_parameters(program, file), **_pullback(program, held)}
 
 
 def _envelope(data: bytes) -> Facts:
     """What the bytes say before they are parsed."""
-    written = producer(data) if data.startswith(digest.MAGIC) else None
+    written = producer(data) if data.startswith(bytecode.MAGIC) else None
     facts: Facts = {"kind": "text", "stablehlo": None, "read by": "the jaxlib that wrote it; text has no version"}
     if written is not None and written.startswith("StableHLO_v"):
         version = written.removeprefix("StableHLO_v")
         facts = {"kind": "portable bytecode", "stablehlo": version, "read by": promise(version)}
-    elif data.startswith(digest.MAGIC):
+    elif data.startswith(bytecode.MAGIC):
         facts = {"kind": f"MLIR bytecode ({written or 'unknown writer'})", "stablehlo": None, "read by": "its writer"}
     mark = digest.mark(data)
     return {

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
+from ..ir.modules import to_bytecode
 from ..program import Program, Pullback
 from ..signature import Argument, Result
 
@@ -36,8 +37,8 @@ def attach(joined: ir.Module, pullback: Pullback) -> ir.Module:
     return joined
 
 
-def detach(module: ir.Module, filename: str, parse: Callable[[str, str], Program]) -> Pullback | None:
-    """Takes the pullback out of a module that was read; `parse` reads its text.
+def detach(module: ir.Module, filename: str, parse: Callable[[bytes, str], Program]) -> Pullback | None:
+    """Takes the pullback out of a module that was read; `parse` reads its bytecode.
 
     Raises:
         ArtifactError: it is not what `attach` writes.
@@ -51,7 +52,7 @@ def detach(module: ir.Module, filename: str, parse: Callable[[str, str], Program
                 raise ArtifactError(f"{filename}: the attributes of @{_NAME} cannot be read: {error}") from None
             for name in (_OF, _FROM):
                 del inner.attributes[name]
-            program = parse(str(inner), f"{filename}, @{_NAME}")
+            program = parse(to_bytecode(inner), f"{filename}, @{_NAME}")
             inner.erase()
             return Pullback(program, arguments, results)
     return None

@@ -18,7 +18,20 @@ from typing import BinaryIO
 from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
 from ..ir.bindings import ir
 from ..program import Program
-from . import custom_calls, defaults, digest, foreign, hazards, limits, meaning, pullbacks, structure, vocabulary
+from . import (
+    bytecode,
+    custom_calls,
+    defaults,
+    digest,
+    foreign,
+    hazards,
+    limits,
+    meaning,
+    nesting,
+    pullbacks,
+    structure,
+    vocabulary,
+)
 from .foreign_dims import ForeignDims, name_sizes
 from .parameters import bind
 from .parsing import check_printed
@@ -77,9 +90,12 @@ def parse(source: str | bytes, filename: str, *, trusted: bool | None = None, al
 def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], level: int) -> Program:
     """The program; `level` says how far up the caller stands whom a warning is for."""
     limits.check_size(len(data), filename)
-    if not data.startswith(digest.MAGIC):
+    is_text = not data.startswith(bytecode.MAGIC)
+    if is_text:
         limits.check_text(data, filename)
     origin = digest.origin(data, filename)
+    if is_text and origin is digest.Origin.OURS:
+        limits.check_strings(data, filename)
     if origin is not digest.Origin.OURS and not trusted:
         data = foreign.parse(data, filename)
     program = _program(data, filename, allow, ours=origin is digest.Origin.OURS, trusted=trusted)
@@ -95,21 +111,20 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
 
 def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool, trusted: bool) -> Program:
     module = parse_module(data, filename)
+    nesting.check(module, filename)
     if not ours:
         check_printed(module, filename)
-        structure.check_attributes(module, filename)
     digest.unmark(module)
     vocabulary.check(module, filename)
     pullback = pullbacks.detach(
         module,
         filename,
-        lambda text, name: _program(text.encode(), name, allow, ours=ours, trusted=trusted),
+        lambda inner, name: _program(inner, name, allow, ours=ours, trusted=trusted),
     )
     check = partial(_check, filename=filename, allow=allow)
+    structure.check(module, filename, trusted=trusted)
     check(module)
-    if not ours:
-        structure.check(module, filename, trusted=trusted)
-        defaults.write(module)
+    defaults.write(module)
     program = Program(module, filename=filename, pullback=pullback, check=check)
     meaning.check(module, program.signature, filename)
     if pullback is not None:

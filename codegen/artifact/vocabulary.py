@@ -8,6 +8,7 @@ words forbid something: a check whose name is misspelt is a check that nobody ma
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -123,6 +124,7 @@ def _check(filename: str, place: Place, where: str, source: Any, operation: ir.O
             )
 
 
+@functools.lru_cache(1024)
 def _is_ours(name: str) -> bool:
     """Whether a name is one of ours, or was before a letter or two of its prefix were changed."""
     if name.startswith(PREFIX):

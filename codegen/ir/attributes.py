@@ -32,6 +32,8 @@ def attributes_of(source: Any) -> dict[str, ir.Attribute]:
 
 def names_of(source: Any) -> list[str]:
     """The names of an operation's attributes; the values of some (complex constants) cannot be had from Python."""
+    if isinstance(source, ir.OpAttributeMap) and hasattr(source, "keys"):  # in older releases it has not
+        return list(source.keys())
     return [item if isinstance(item, str) else item.name for item in source]
 
 

@@ -32,8 +32,8 @@ def parse_module(text: str | bytes, context: ir.Context, filename: str = "<modul
         raise ArtifactError(f"{filename} is not a well-formed StableHLO module: {message}") from None
 
 
-def to_bytecode(module: ir.Module) -> bytes:
-    """MLIR bytecode of a module: how modules travel between contexts."""
+def to_bytecode(module: ir.Module | ir.Operation) -> bytes:
+    """MLIR bytecode of a module, or of an op that is one: how modules travel between contexts."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()

@@ -8,15 +8,15 @@ from .bindings import ir
 
 
 def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
-    """An operation (a module's own) and all that its regions hold, without recursion."""
+    """An operation (a module's own) and all that its regions hold, in the order of the text."""
     found: list[ir.Operation] = []
-    stack = [root.operation]
-    while stack:
-        current = stack.pop()
-        found.append(current)
-        for region in current.regions:
-            for block in region.blocks:
-                stack.extend(reversed([operation.operation for operation in block.operations]))
+    add, go_on = found.append, ir.WalkResult.ADVANCE
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        add(operation)
+        return go_on
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 

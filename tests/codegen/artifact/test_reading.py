@@ -17,9 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bad_artifacts import forged
 
 import hlograph
-from hlograph.codegen.artifact import child, digest, foreign, limits, parsing
+from hlograph.codegen.artifact import bytecode, child, digest, foreign, limits, parsing
+from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.codegen.program import Program
 from hlograph.errors import ArtifactError, HandEditWarning
@@ -180,18 +182,18 @@ def aliases(count: int, link: Callable[[int], str]) -> str:
     return f"#a0 = [1]\n{''.join(lines)}module attributes {{x.a = #a{count}}} {{ {PLAIN} }}"
 
 
-def bytecode(type_: str, name: str = "@main") -> bytes:
+def in_bytecode(type_: str, name: str = "@main") -> bytes:
     text = f"func.func {name}(%x: {type_}) -> {type_} {{ return %x : {type_} }}"
     return to_bytecode(parsing.parse(text.encode(), "module"))
 
 
 HARMFUL = {
-    "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "it died of SIG"),
-    "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "that took too long"),
+    "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "nested 20002 deep"),
+    "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "words when written out"),
     "a long sum": (f"module attributes {{x.a = affine_map<(d) -> ({'d +' * 30_000} d)>}} {{}}", "it died of SIG"),
-    "a great tensor": (bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
-    "many axes": (bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
-    "a name": (bytecode("tensor<f32>", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
+    "a great tensor": (in_bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
+    "many axes": (in_bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
+    "a name": (in_bytecode("tensor<f32>", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
     "no module": ("ML\xefR", "not a well-formed|cannot be read"),
 }
 
@@ -239,6 +241,29 @@ def test_what_only_the_parser_takes_is_refused_by_name(name: str) -> None:
     content, message = STRUCTURES[name]
     with pytest.raises(ArtifactError, match=message):
         Program.parse(content, trusted=name != "no body")
+
+
+@pytest.mark.parametrize("name", ["doubled forty times", *STRUCTURES])
+def test_a_right_digest_opens_nothing(name: str, here: list[str]) -> None:
+    """What is never in hlograph's files goes to the child, too."""
+    content, message = (HARMFUL | STRUCTURES)[name]
+    with pytest.raises(ArtifactError, match=message):
+        Program.parse(forged(content))
+    assert len(here) == (name in HARMFUL)
+
+
+def test_strings_of_bytecode_that_hlograph_would_not_write(here: list[str]) -> None:
+    module = parsing.parse(PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "größer"})').encode(), "module")
+    for name, text in digest.marks().items():
+        module.operation.attributes[name] = ir.StringAttr.get(text, module.context)
+    data = to_bytecode(module)
+    assert Program.parse(digest.seal(data)).signature.arguments[0].name == "größer"
+    assert here == []
+    with pytest.raises(ArtifactError, match="not UTF-8"):
+        Program.parse(digest.seal(data.replace("größer".encode(), b"gr\xff\xf6\xff\xff\xffr")), filename="forged")
+    assert here == ["forged"]
+    for place in range(len(data)):  # of what is damaged the strings are found, or not
+        assert bytecode.has_plain_strings(data[:place]) in (False, True)
 
 
 def test_functions_without_a_body_in_trusted_text() -> None:
