@@ -61,7 +61,7 @@ from .options import CompileOptions
 from .transforms.derived import Derived
 from .transforms.function_call import FunctionCall
 from .transforms.primitive import call, report
-from .warming import Sizes, compile_all, completed, sets_of
+from .warming import Sizes, compile_all, completed, expected_counts, sets_of
 
 
 class Function:
@@ -466,7 +466,8 @@ class Function:
 
         Args:
             sizes: name to size, for each set of sizes: of all arguments, also where a size is an integer argument's
-                value. One set may stand alone; programs without sizes need none.
+                value; and of sizes that are computed from data and have no bound before the run, for whose buckets the
+                rest of a call is compiled. One set may stand alone; programs without sizes need none.
 
         Returns:
             From the sizes of each executable ("n=1000"; "n<=1024" where they are padded) to the seconds that it took.
@@ -477,36 +478,44 @@ class Function:
             CompileError: the device's compiler refuses the program.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
-        found = [completed(self.program, self.options.policy, given) for given in sets_of(sizes)]
-        executables = {self._planned(roots, exact=False).key for roots in found}
+        found = [
+            (completed(self.program, self.options.policy, given), expected_counts(self.program, given))
+            for given in sets_of(sizes)
+        ]
+        executables: set[Any] = set()
+        for roots, counts in found:
+            key = self._planned(roots, exact=False).key
+            executables.add(key)
+            if counts:
+                executables.add((key, *[self._policies.bound(name, count) for name, count in counts.items()]))
         if len(executables) > self.options.cache_size:
             raise ArgumentError(
                 f"{self.__name__}: these sizes need {len(executables)} executables, and cache_size keeps "
                 f'{self.options.cache_size}; give a larger cache_size, or policy="padded"'
             )
-        return compile_all(self.__name__, [partial(self._warmed, roots) for roots in found], self._x64)
+        return compile_all(self.__name__, [partial(self._warmed, *each) for each in found], self._x64)
 
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes that decide on a call's executable."""
         return tuple(root.name for root in self._signature.roots)
 
-    def _warmed(self, sizes: dict[str, int]) -> Executable:
-        """What calls with these sizes run on, prepared and known to them."""
+    def _warmed(self, sizes: dict[str, int], counts: Mapping[str, int]) -> Sequence[Executable]:
+        """What calls with these sizes, of which some are computed from data, run on, prepared and known to them."""
         key, number = tuple(sizes[root.name] for root in self._signature.roots), self._calls.value
         while True:
             plan = self._planned(sizes, exact=False)
             if self._is_exact(plan):
                 executable = self._cache.exact(key, number, partial(self._new, Plan(sizes, {})))
                 self._prepare_exact(executable, sizes)
-                return executable
+                return [executable]
             try:
                 adapter = self._adapter(plan, sizes, number)
             except PaddingError as error:
                 if not warn_of_refusal(self.program.name, self._policies, error, self._depth):
                     raise
                 continue
-            return self._cache.remember(key, adapter).executable
+            return self._cache.remember(key, adapter).executables(counts)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ once, as XLA does not need Python's lock meanwhile.
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
@@ -41,6 +42,12 @@ def sets_of(sizes: Sizes) -> list[Mapping[str, int]]:
     return found
 
 
+def expected_counts(program: Program, given: Mapping[str, int]) -> dict[str, int]:
+    """Of the sizes that were given those that the program computes from data."""
+    counts = {count.name for count in program.signature.counts}
+    return {name: operator.index(size) for name, size in given.items() if name in counts}
+
+
 def completed(program: Program, policy: PolicyArgument, given: Mapping[str, int]) -> dict[str, int]:
     """The size of every root, with those of shared variables and those that a policy or a constraint gives.
 
@@ -57,13 +64,13 @@ def completed(program: Program, policy: PolicyArgument, given: Mapping[str, int]
 
 
 def compile_all(
-    name: str, works: Sequence[Callable[[], Executable]], mode: Callable[[], AbstractContextManager[Any]]
+    name: str, works: Sequence[Callable[[], Sequence[Executable]]], mode: Callable[[], AbstractContextManager[Any]]
 ) -> dict[str, float]:
     """Compiles, in threads where there are several.
 
     Args:
         name: the program's.
-        works: each finds an executable, and makes its module if that is new.
+        works: each finds the executables that a call runs on, and makes their modules if they are new.
         mode: gives the context in which calls run.
 
     Returns:
@@ -71,12 +78,14 @@ def compile_all(
     """
     seconds: dict[str, float] = {}
 
-    def compile_one(work: Callable[[], Executable]) -> None:
+    def compile_one(work: Callable[[], Sequence[Executable]]) -> None:
         start = time.perf_counter()
         with mode():
-            executable = work()
-            new = executable.compile()
-        seconds[str(executable.sizes)] = time.perf_counter() - start if new else seconds.get(str(executable.sizes), 0.0)
+            for executable in work():
+                new, sizes = executable.compile(), str(executable.sizes)
+                now = time.perf_counter()
+                seconds[sizes] = now - start if new else seconds.get(sizes, 0.0)
+                start = now
         done()
 
     with _progress(name, len(works)) as done:

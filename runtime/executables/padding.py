@@ -22,7 +22,7 @@ from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
-from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
+from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, find_sizes, shapes_of
@@ -136,14 +136,33 @@ class Adapter:
                 f"the size {self._pending} depends on data and has no bound known before the run; such "
                 "a function cannot be called inside jax.jit or another transformation"
             )
-        count = int(outputs)
+        return self._stage(int(outputs)).call(*args)
+
+    def _stage(self, count: int) -> Adapter:
+        """What goes on where the size is known that the executable computes."""
         adapter = self._second_stages.get(count)
         if adapter is None:
             adapter = self._second_stage(self._pending, count)
             if len(self._second_stages) >= _STAGES:
                 self._second_stages.clear()
             self._second_stages[count] = adapter
-        return adapter.call(*args)
+        return adapter
+
+    def executables(self, counts: Mapping[str, int]) -> list[Executable]:
+        """What a call runs on, one after the other, in which sizes from data are these.
+
+        Raises:
+            ArgumentError: such a size is not among them, and has no bound before the run.
+        """
+        if not self._pending:
+            return [self.executable]
+        if self._pending not in counts:
+            raise ArgumentError(
+                f"sizes: the size {self._pending} is computed from data and has no bound known before the run; what "
+                f"comes behind it is compiled for its bucket. Say how much is to be expected "
+                f"({self._pending!r}: 100), or give it a bound in the policy"
+            )
+        return [self.executable, *self._stage(counts[self._pending]).executables(counts)]
 
     def _cut(self, outputs: Any) -> Any:
         results = list(outputs) if isinstance(outputs, tuple) else [outputs]

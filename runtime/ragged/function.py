@@ -21,7 +21,7 @@ from ...codegen import forks
 from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
-from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
+from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.program import Program
 from ...codegen.rows import Rows
 from ...codegen.signature import Argument, Signature
@@ -44,6 +44,7 @@ class Made:
     """What runs calls within some bounds.
 
     Attributes:
+        name: the bounds, as text.
         rows: how many there can be.
         function: the compiled program.
         shapes: those of its first arguments, which are the element's.
@@ -51,6 +52,7 @@ class Made:
         counts: the names of the sizes from data that come behind the element's results.
     """
 
+    name: str
     rows: int
     function: Function
     shapes: Sequence[Any]
@@ -240,7 +242,9 @@ class RowsFunction:
         except PaddingError as error:
             raise PaddingError(f"rows of different lengths need padding, and {error}") from None
         count, signature = len(self.element.signature.arguments), program.signature
+        text = [f"{name}={size}" if name in exact else f"{name}<={size}" for name, size in bounds.items()]
         return Made(
+            ", ".join(text),
             bounds[self.rows],
             # Loops have been seen to before there were rows.
             Function(program, replace(self.options, policy="exact", passes=())),
@@ -248,6 +252,31 @@ class RowsFunction:
             [argument.name for argument in signature.arguments[count:-1]],
             [result.name for result in signature.results[len(self.element.signature.results) :]],
         )
+
+    def warm(self, sizes: Mapping[str, int]) -> dict[str, float]:
+        """Compiles what a call runs whose rows are NumPy arrays; nothing is run.
+
+        Args:
+            sizes: as in a call.
+
+        Returns:
+            The seconds that it took, by the bounds ("b<=8, n<=24").
+
+        Raises:
+            ArgumentError: a size is missing or unknown.
+        """
+        unknown, missing = sorted(sizes.keys() - {*self._names}), [name for name in self._names if name not in sizes]
+        if unknown or missing:
+            said = f"there is no size {unknown[0]!r}" if unknown else f"the size {missing[0]} is not known"
+            raise ArgumentError(f"sizes: {said}; give {', '.join(self._names)}, of lengths the greatest")
+        return _compiled(self._within_bounds(sizes, traced=False, partial=False))
+
+    def warm_call(
+        self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> dict[str, float]:
+        """The same for what runs such a call."""
+        self._check(lengths, sizes)
+        return _compiled(self.prepared(arrays, lengths, sizes)[0])
 
     @property
     def functions(self) -> list[Function]:
@@ -265,6 +294,10 @@ class RowsFunction:
     def stats(self) -> Stats:
         """Calls and compiles of all of them."""
         return Stats.total([function.stats for function in self.functions])
+
+
+def _compiled(made: Made) -> dict[str, float]:
+    return {made.name: sum(made.function.warm().values())}
 
 
 @lru_cache(maxsize=4096)

@@ -33,6 +33,7 @@ from ..calls.keywords import in_order, signature_of
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
+from ..warming import Sizes, sets_of
 from .arguments import OF_ROWS, Lengths, sizes_named, with_rows
 from .function import RowsFunction
 from .values import Ragged
@@ -140,6 +141,26 @@ class RaggedFunction:
             full = np.full(array.shape[0], extent, np.int32) if own is None else own[place]
             found.note(name, full, extent, argument.name)
         return array
+
+    def warm(self, sizes: Sizes) -> dict[str, float]:
+        """Compiles what calls of NumPy arrays with these sizes run on; nothing is run. See `Function.warm`.
+
+        Args:
+            sizes: the number of rows, the sizes of all arguments, and of those that differ from row to row the greatest
+                one, by name; several sets, or one.
+
+        Returns:
+            The seconds that each took, by the bounds that it is for ("b<=8, n<=24").
+
+        Raises:
+            ArgumentError: a size is missing or unknown.
+        """
+        seconds: dict[str, float] = {}
+        for given in sets_of(sizes):
+            with enable_x64(True) if self._is_wide else nullcontext():
+                for name, time in self._of_rows.warm(given).items():
+                    seconds[name] = time or seconds.get(name, 0.0)
+        return seconds
 
     @property
     def functions(self) -> list[Function]:

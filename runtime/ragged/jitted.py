@@ -15,16 +15,25 @@ import functools
 import re
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
 import numpy as np
 from jax import tree_util
 
+from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.constraints import Constraint
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, HlographError, OptionError
+from ...codegen.dims_text import parse
+from ...codegen.errors import (
+    ArgumentError,
+    ArgumentShapeError,
+    ArgumentTypeError,
+    GraphError,
+    HlographError,
+    OptionError,
+)
 from ...codegen.ir.jax_compat import Vmapped
 from ...codegen.program import Program
 from ...dialects.jax.axes import path_text
@@ -37,32 +46,15 @@ from ..jitted.plans import restoration
 from ..jitted.programs import JitStats
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
-from .arguments import OF_ROWS, Lengths, is_ragged_value, leading, prefix, sizes_named, with_rows
+from ..warming import Sizes, sets_of
+from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
 from .function import RowsFunction
+from .leaves import Leaf, all_filled, lengths_of, part
 from .results import chosen, joined
-from .values import Ragged
+from .values import Ragged, as_array, zeros
 
 # Calls with this many different shapes are recognized; then recognition starts again.
 _KNOWN_CALLS = 1 << 12
-
-
-@dataclass(frozen=True)
-class _Leaf:
-    """One argument of the function of a row, and its values in a call.
-
-    Attributes:
-        value: of all rows, or the same for all.
-        path: what it is called.
-        shared: it is the same for all rows.
-        axes: for each ragged axis, counted as in `value`, the name of its size.
-        lengths: of each ragged axis.
-    """
-
-    value: Any
-    path: str
-    shared: bool
-    axes: dict[int, str] = field(default_factory=dict)
-    lengths: tuple[Any, ...] = ()
 
 
 @dataclass
@@ -81,21 +73,21 @@ class _Plan:
 
     call: Call
     specs: dict[str, Any]
-    leaves: list[_Leaf]
+    leaves: list[Leaf]
     order: list[int]
     moved: list[int | None]
     sizes: dict[str, int]
     variant: _Variant | None = None
 
-    def filled(self, flat: Sequence[Any]) -> list[_Leaf]:
+    def filled(self, flat: Sequence[Any]) -> list[Leaf]:
         """The arguments with the values of a call."""
         found = []
         for leaf, place, axis in zip(self.leaves, self.order, self.moved, strict=True):
             value = flat[place]
             if isinstance(value, Ragged):
-                found.append(_Leaf(value.values, leaf.path, leaf.shared, leaf.axes, value.lengths))
+                found.append(Leaf(value.values, leaf.path, leaf.shared, leaf.axes, value.lengths))
             else:
-                found.append(_Leaf(leading(value, axis), leaf.path, leaf.shared, leaf.axes, leaf.lengths))
+                found.append(Leaf(leading(value, axis), leaf.path, leaf.shared, leaf.axes, leaf.lengths))
         return found
 
 
@@ -161,8 +153,8 @@ class RaggedJit:
         """
         plan, flat, listed = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
-        lengths, sizes = _lengths_of(leaves, plan.sizes)
-        if plan.variant is None or not _all_filled(lengths):
+        lengths, sizes = lengths_of(leaves, plan.sizes)
+        if plan.variant is None or not all_filled(lengths):
             outputs = self._run(plan, leaves, lengths, sizes)
         else:
             outputs = self._call(plan.variant, leaves, lengths, sizes, frozenset())
@@ -220,7 +212,7 @@ class RaggedJit:
         found = prefix(tuple(axes), args)
         return [*found, *[0] * len(tree_util.tree_leaves(kwargs, is_leaf=is_ragged_value))]
 
-    def _leaf(self, value: Any, axis: int | None, path: str, spec: Any) -> tuple[_Leaf, Any]:
+    def _leaf(self, value: Any, axis: int | None, path: str, spec: Any) -> tuple[Leaf, Any]:
         """A leaf, and the spec of it in one row."""
         names = [str(size) if isinstance(size, str) else size for size in spec.shape]
         if axis is None:
@@ -228,7 +220,7 @@ class RaggedJit:
                 raise GraphError(f"dims of {path!r} says that rows differ, but jax.vmap's in_axes has None for it")
             if isinstance(value, Ragged):
                 raise ArgumentTypeError(f"argument {path!r} has rows, but jax.vmap's in_axes has None for it")
-            return _Leaf(value, path, True), spec
+            return Leaf(value, path, True), spec
         if not names:
             raise ArgumentShapeError(f"argument {path!r} is a number, and jax.vmap maps over it: it needs an axis")
         if names[0] != self._rows and isinstance(names[0], str):
@@ -248,13 +240,13 @@ class RaggedJit:
         if not isinstance(value, Ragged):
             count = np.shape(value)[0]
             full = tuple(np.full(count, np.shape(value)[number], np.int32) for number in axes)
-            return _Leaf(value, path, False, axes, full), own
+            return Leaf(value, path, False, axes, full), own
         if tuple(axes) != value.axes:
             said = f"dims has {tuple(axes)}" if axes else "dims names none (write `n[b]`)"
             raise ArgumentShapeError(f"argument {path!r}: axes {value.axes} have lengths of rows, but {said}")
-        return _Leaf(value.values, path, False, axes, value.lengths), own
+        return Leaf(value.values, path, False, axes, value.lengths), own
 
-    def _sizes(self, leaves: Sequence[_Leaf], specs: Sequence[Any]) -> dict[str, int]:
+    def _sizes(self, leaves: Sequence[Leaf], specs: Sequence[Any]) -> dict[str, int]:
         """The number of rows, and the sizes that are the same for all of them."""
         sizes: dict[str, int] = {}
         first: dict[str, str] = {}
@@ -272,11 +264,27 @@ class RaggedJit:
                 first.setdefault(entry, leaf.path)
         return sizes
 
-    def _run(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
+    def _run(self, plan: _Plan, leaves: list[Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
         """All rows, in as many parts as there are traces."""
-        call, specs = plan.call, plan.specs
         if any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
             return self._run_open(plan, leaves, lengths, sizes)
+        parts = self._parts(plan, leaves, lengths, sizes)
+        if len(parts) == 1:
+            [(variant, empty, _)] = parts
+            if not variant.guards and not empty:
+                plan.variant = variant
+            return self._call(variant, leaves, lengths, sizes, empty)
+        results = [
+            self._call(variant, *part(leaves, lengths, sizes, self._rows, rows), empty)
+            for variant, empty, rows in parts
+        ]
+        places = [rows for _, _, rows in parts]
+        return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
+
+    def _parts(
+        self, plan: _Plan, leaves: Sequence[Leaf], lengths: dict[str, Any], sizes: dict[str, int]
+    ) -> list[tuple[_Variant, frozenset[str], np.ndarray[Any, Any]]]:
+        """The traces that rows are run by, which sizes are 0 there, and which rows."""
         parts: dict[int, tuple[_Variant, frozenset[str], list[np.ndarray[Any, Any]]]] = {}
         if not sizes.get(self._rows, 0) or not lengths:
             kinds, inverse = np.zeros((1, len(lengths)), int), np.zeros(sizes.get(self._rows, 0), int)
@@ -288,24 +296,11 @@ class RaggedJit:
         for number, kind in enumerate(kinds):
             found = {**sizes, **dict(zip(lengths, map(int, kind), strict=True))}
             empty = frozenset(name for name in lengths if found[name] == 0)
-            variant = self._variant(call, specs, leaves, found, empty)
+            variant = self._variant(plan.call, plan.specs, leaves, found, empty)
             parts.setdefault(id(variant), (variant, empty, []))[2].append(np.flatnonzero(inverse == number))
-        if len(parts) == 1:
-            variant, empty, _ = next(iter(parts.values()))
-            if not variant.guards and not empty:
-                plan.variant = variant
-            return self._call(variant, leaves, lengths, sizes, empty)
-        results, places = [], []
-        for variant, empty, rows in parts.values():
-            place = np.sort(np.concatenate(rows))
-            part = [_rows_of(leaf, place) for leaf in leaves]
-            some = {name: np.asarray(x)[place] for name, x in lengths.items()}
-            fewer = {**sizes, self._rows: len(place), **{name: int(x.max()) for name, x in some.items()}}
-            results.append(self._call(variant, part, some, fewer, empty))
-            places.append(place)
-        return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
+        return [(variant, empty, np.sort(np.concatenate(rows))) for variant, empty, rows in parts.values()]
 
-    def _run_open(self, plan: _Plan, leaves: list[_Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
+    def _run_open(self, plan: _Plan, leaves: list[Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
         """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are."""
         call, specs = plan.call, plan.specs
         variant = self._variant(call, specs, leaves, sizes, frozenset())
@@ -322,7 +317,7 @@ class RaggedJit:
         return tree_util.tree_map(functools.partial(chosen, filled), found, none, is_leaf=is_ragged_value)
 
     def _without_elements(
-        self, plan: _Plan, leaves: Sequence[_Leaf], lengths: Mapping[str, Any], sizes: Mapping[str, int]
+        self, plan: _Plan, leaves: Sequence[Leaf], lengths: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> Any:
         """The results of rows without elements; None where the function takes none, as a maximum does not."""
         empty = frozenset(lengths)
@@ -335,11 +330,24 @@ class RaggedJit:
     def _call(
         self,
         variant: _Variant,
-        leaves: Sequence[_Leaf],
+        leaves: Sequence[Leaf],
         lengths: Mapping[str, Any],
         sizes: Mapping[str, int],
         empty: frozenset[str],
     ) -> Any:
+        results = variant.rows(*self._given(variant, leaves, lengths, sizes, empty))
+        found = results[0] if len(results) == 1 else tuple(results)
+        return found if variant.restore is None else variant.restore(found)
+
+    def _given(
+        self,
+        variant: _Variant,
+        leaves: Sequence[Leaf],
+        lengths: Mapping[str, Any],
+        sizes: Mapping[str, int],
+        empty: frozenset[str],
+    ) -> tuple[list[Any], Mapping[str, Any], Mapping[str, int]]:
+        """What the trace's program takes: the arguments' values, the rows' lengths, the sizes."""
         arrays = []
         fixed = {name: 0 if name in empty else sizes[name] for name in lengths if name not in variant.rows.ragged}
         for leaf, dtype in zip(leaves, variant.dtypes, strict=True):
@@ -352,9 +360,7 @@ class RaggedJit:
         if fixed:
             lengths = {name: x for name, x in lengths.items() if name not in fixed}
             sizes = {name: size for name, size in sizes.items() if name not in fixed}
-        results = variant.rows(arrays, lengths, sizes)
-        found = results[0] if len(results) == 1 else tuple(results)
-        return found if variant.restore is None else variant.restore(found)
+        return arrays, lengths, sizes
 
     # ---- traces -----------------------------------------------------------------------------------------------------
 
@@ -362,7 +368,7 @@ class RaggedJit:
         self,
         call: Call,
         specs: dict[str, Any],
-        leaves: Sequence[_Leaf],
+        leaves: Sequence[Leaf],
         sizes: Mapping[str, int],
         empty: frozenset[str],
     ) -> _Variant:
@@ -424,7 +430,7 @@ class RaggedJit:
         """The program of one row that calls with such arguments run."""
         plan, flat, _ = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
-        _, sizes = _lengths_of(leaves, plan.sizes)
+        _, sizes = lengths_of(leaves, plan.sizes)
         return self._variant(plan.call, plan.specs, leaves, sizes, frozenset()).traced.program
 
     @property
@@ -442,13 +448,63 @@ class RaggedJit:
         """
         plan, flat, _ = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
-        lengths, sizes = _lengths_of(leaves, plan.sizes)
+        lengths, sizes = lengths_of(leaves, plan.sizes)
         variant = self._variant(plan.call, plan.specs, leaves, sizes, frozenset())
-        if variant.guards or not _all_filled(lengths):
+        if variant.guards or not all_filled(lengths):
             raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
         arrays = [_converted(leaf.value, dtype) for leaf, dtype in zip(leaves, variant.dtypes, strict=True)]
         made, given = variant.rows.prepared(arrays, lengths, sizes)
         return made.function.lower(*given)
+
+    def warm(self, *args: Any, sizes: Sizes | None = None, **kwargs: Any) -> dict[str, float]:
+        """Compiles what such calls run on, so that they compile nothing; nothing is run. See `Function.warm`.
+
+        Args:
+            args, kwargs: as in a call; in place of an array, whose rows are all full, also a `jax.ShapeDtypeStruct`.
+            sizes: sets of sizes by name, where the arguments are to have others than these: NumPy arrays whose rows are
+                all full. A size that is left out is that of the arguments.
+
+        Returns:
+            The seconds that each took, by the bounds that it is for ("b<=8, n<=24").
+
+        Raises:
+            ArgumentError: a name that is none of the sizes.
+            HlographError: as a call does.
+        """
+        args, kwargs = tree_util.tree_map(as_array, (args, kwargs), is_leaf=is_ragged_value)
+        plan, flat, _ = self._look_at(args, kwargs)
+        own = plan.filled(flat)
+        known = lengths_of(own, plan.sizes)[1]
+        seconds: dict[str, float] = {}
+        for given in sets_of({} if sizes is None else sizes):
+            unknown = sorted(given.keys() - known.keys())
+            if unknown:
+                raise ArgumentError(f"sizes: there is no size {unknown[0]!r}; its sizes: {', '.join(known)}")
+            leaves = own if not given else self._resized(plan, {**known, **given})
+            for name, time in self._warm_call(plan, leaves).items():
+                seconds[name] = time or seconds.get(name, 0.0)
+        return seconds
+
+    def _resized(self, plan: _Plan, sizes: Mapping[str, int]) -> list[Leaf]:
+        """The arguments of a call with these sizes, whose rows are all full."""
+        leaves = []
+        for leaf, spec in zip(plan.leaves, tree_util.tree_leaves(list(plan.specs.values())), strict=True):
+            row = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
+            shape = row if leaf.shared else [sizes[self._rows], *row]
+            full = tuple(np.full(shape[0], shape[axis], np.int32) for axis in leaf.axes)
+            leaves.append(replace(leaf, value=zeros(shape, spec.dtype), lengths=full))
+        return leaves
+
+    def _warm_call(self, plan: _Plan, leaves: list[Leaf]) -> dict[str, float]:
+        """Compiles what runs a call with these values."""
+        lengths, sizes = lengths_of(leaves, self._sizes(leaves, tree_util.tree_leaves(list(plan.specs.values()))))
+        parts = self._parts(plan, leaves, lengths, sizes)
+        seconds: dict[str, float] = {}
+        for variant, empty, rows in parts:
+            some = (leaves, lengths, sizes) if len(parts) == 1 else part(leaves, lengths, sizes, self._rows, rows)
+            for name, time in variant.rows.warm_call(*self._given(variant, *some, empty)).items():
+                seconds[name] = seconds.get(name, 0.0) + time
+        return seconds
 
     @property
     def functions(self) -> list[Function]:
@@ -496,27 +552,3 @@ def _converted(value: Any, dtype: Any) -> Any:
 
 def _kind_of(x: Any) -> Any:
     return (x.axes, kind_of(x.values)) if isinstance(x, Ragged) else kind_of(x)
-
-
-def _all_filled(lengths: Mapping[str, Any]) -> bool:
-    """Whether lengths are known, and no row is without elements."""
-    return all(isinstance(own, np.ndarray) and own.size and own.min() > 0 for own in lengths.values())
-
-
-def _lengths_of(leaves: Sequence[_Leaf], known: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The lengths of each size that rows have for themselves; and all sizes, of those one that holds all rows.
-
-    Raises:
-        ArgumentShapeError: two arguments say different lengths.
-    """
-    found = Lengths({}, dict(known))
-    for leaf in leaves:
-        for (axis, name), own in zip(leaf.axes.items(), leaf.lengths, strict=True):
-            found.note(name, own, leaf.value.shape[axis], leaf.path)
-    return found.lengths, found.sizes
-
-
-def _rows_of(leaf: _Leaf, rows: np.ndarray[Any, Any]) -> _Leaf:
-    if leaf.shared:
-        return leaf
-    return replace(leaf, value=leaf.value[rows], lengths=tuple(np.asarray(x)[rows] for x in leaf.lengths))

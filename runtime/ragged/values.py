@@ -234,3 +234,21 @@ def _stacked(arrays: Sequence[Any], shape: Sequence[int]) -> Any:
     for row, x in zip(found, arrays, strict=True):
         row[tuple(map(slice, x.shape))] = x
     return found
+
+
+def zeros(shape: Sequence[int], dtype: Any) -> Any:
+    """An array of zeros that takes no memory.
+
+    Raises:
+        ArgumentTypeError: of random keys.
+    """
+    if jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
+        raise ArgumentTypeError(
+            "random keys are given as they are: warm(keys, ...) without a ShapeDtypeStruct or sizes"
+        )
+    return np.broadcast_to(np.zeros((), dtype), tuple(shape))
+
+
+def as_array(x: Any) -> Any:
+    """An array where a `jax.ShapeDtypeStruct` stands for one."""
+    return zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x

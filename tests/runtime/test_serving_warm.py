@@ -120,3 +120,68 @@ def test_what_is_wrong() -> None:
         PROGRAM.compile().warm()
     with pytest.raises(ArgumentError, match=r"jax\.jit runs"):
         hlograph.jit(lambda x: x + 1).warm(np.ones(3), sizes={"n": 4})
+
+
+def test_sizes_computed_from_data_are_expected() -> None:
+    """What comes behind such a size is compiled for a bucket of it, or warm says that it lacks the number."""
+    pytest.importorskip("pytensor")
+    import pytensor.tensor as pt
+
+    v, k = pt.dvector("v"), pt.lscalar("k")
+    fn = hlograph.function([v, k], pt.sort(pt.arange((v > 0).sum() * k)) * 2.0, outputs="numpy", policy="exact")
+    [name] = [count.name for count in fn.program.signature.counts if count.bound is None][:1]
+    roots = {root.name: 4 for root in fn.program.signature.roots}
+    with pytest.raises(ArgumentError, match=f"the size {name} is computed from data.*{name}': 100"):
+        fn.warm(roots)
+    assert len(fn.warm([{**roots, name: 2}])) == 2
+    counted, before = fn.stats.compiles, len(compiles)
+    np.testing.assert_array_equal(fn(np.array([1.0, -1, 2, -3]), 1), [0.0, 2.0])
+    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+
+
+ROWS = [np.linspace(0, 1, n).astype(np.float32) for n in (3, 5, 2)]
+
+
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_rows_of_different_lengths(outputs: Any) -> None:
+    """Of a function: for arguments, for arrays that are not there, and for other sizes; none of them compiles again."""
+
+    def f(w: Any, x: Any) -> Any:
+        return (w * x).sum() if x.shape[0] > 2 else w.sum() - 1
+
+    fn = hlograph.jit(jax.vmap(f, in_axes=(None, 0)), dims={"x": ("b", "n[b]")}, outputs=outputs)
+    w = np.ones((), np.float32)
+    fn.warm(w, ROWS)
+    assert fn.stats.compiles == 2, "rows by which Python decides otherwise are of another program"
+    np.testing.assert_allclose(fn(w, ROWS), [1.5, 2.5, 0], rtol=1e-6)
+    assert fn.stats.compiles == 2
+    spec = jax.ShapeDtypeStruct((20, 40), np.float32)
+    [first] = fn.warm(w, spec)
+    [second] = fn.warm(w, spec, sizes={"n": 100})
+    assert first != second
+    counted, before = fn.stats.compiles, len(compiles)
+    fn(w, np.ones((20, 100), np.float32))
+    fn(w, [np.ones(39 + i % 2, np.float32) for i in range(20)])
+    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    with pytest.raises(ArgumentError, match="no size 'm'"):
+        fn.warm(w, spec, sizes={"m": 3})
+
+
+def test_graphs_of_one_row() -> None:
+    pytest.importorskip("pytensor")
+    import pytensor.tensor as pt
+
+    y, mu = pt.dvector("y"), pt.dscalar("mu")
+    fn = hlograph.function([y, mu], ((y - mu) ** 2).sum(), dims={"y": ("b", "n[b]")}, outputs="numpy")
+    [name] = [root.name for root in fn.program.signature.roots]
+    [bounds] = fn.warm({"b": 3, name: 5})
+    assert bounds.startswith("b<=")
+    assert set(fn.warm([{"b": 3, name: 5}]).values()) == {0.0}
+    counted, before = fn.stats.compiles, len(compiles)
+    np.testing.assert_allclose(fn(ROWS_64, 0.5), [((x - 0.5) ** 2).sum() for x in ROWS_64])
+    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    with pytest.raises(ArgumentError, match="the size b is not known"):
+        fn.warm({name: 5})
+
+
+ROWS_64 = [x.astype(float) for x in ROWS]
