@@ -12,8 +12,7 @@
 
 enum { BOUND = 1000, FEATURES = 3, FLAGS = 2 };
 
-static double X[BOUND * FEATURES], y[BOUND], beta[FEATURES] = {0.5, -0.25, 0.125};
-static double loss, gradient[FEATURES];
+static double X[BOUND * FEATURES], y[BOUND], beta[FEATURES] = {0.5, -0.25, 0.125}, loss, gradient[FEATURES];
 static unsigned char flags[FLAGS];
 static int32_t n;
 
@@ -25,10 +24,7 @@ static double sample(long i) { return (double)((i * 7919) % 2003) / 1001.5 - 1.0
    .data = (void*)&variable}
 
 int main(int count, char** words) {
-  if (count != 3) {
-    fprintf(stderr, "usage: %s PLUGIN.so MODEL.mlirbc\n", words[0]);
-    return 1;
-  }
+  if (count != 3) FAIL("usage: %s PLUGIN.so MODEL.mlirbc", words[0]);
   for (long i = 0; i < BOUND * FEATURES; i++) X[i] = sample(i);
   for (long i = 0; i < BOUND; i++) y[i] = sample(i * i) > 0;
 
@@ -38,10 +34,7 @@ int main(int count, char** words) {
   enum { ARGUMENT_COUNT = sizeof arguments / sizeof *arguments, RESULT_COUNT = sizeof results / sizeof *results };
 
   Model model = open_model(words[1], words[2]);
-  if (model.results != RESULT_COUNT) {
-    fprintf(stderr, "%s has %zu results, not %d\n", words[2], model.results, RESULT_COUNT);
-    return 1;
-  }
+  if (model.results != RESULT_COUNT) FAIL("%s has %zu results, not %d", words[2], model.results, RESULT_COUNT);
   const int32_t lengths[] = {1, 100, 1000, 1001};
   for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
     PJRT_Buffer* buffers[ARGUMENT_COUNT];
@@ -51,11 +44,10 @@ int main(int count, char** words) {
     for (size_t i = 0; i < ARGUMENT_COUNT; i++) release(&model, buffers[i]);
     int failed = -1;
     for (int i = 0; i < FLAGS && failed < 0; i++) failed = flags[i] ? -1 : i;
-    if (failed >= 0) {
+    if (failed >= 0)
       printf("%d: check %d of the model's JSON failed\n", n, failed);
-      continue;
-    }
-    printf("%d: loss %.15g gradient %.15g %.15g %.15g\n", n, loss, gradient[0], gradient[1], gradient[2]);
+    else
+      printf("%d: loss %.15g gradient %.15g %.15g %.15g\n", n, loss, gradient[0], gradient[1], gradient[2]);
   }
   close_model(&model);
   return 0;
