@@ -30,7 +30,7 @@ from ..codegen.recipe import Recipe
 from ..codegen.signature import Argument, Result, Signature, describe
 from .calls.arguments import check_call, find_sizes, key_of
 from .calls.array_likes import to_arrays
-from .calls.memory import aligned
+from .calls.memory import aligned, is_aligned
 from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, table
 from .direct.call import DirectCall
@@ -242,6 +242,9 @@ class CFunction:
                 raise ArgumentShapeError(f"size {name} = {size}: this C function was compiled for sizes up to {bound}")
         arrays = []
         for argument, value in zip(self._padded[self._given :], arguments[self._given :], strict=False):
+            if argument.parameter and is_aligned(value):
+                arrays.append(value)
+                continue
             array = aligned(_static(argument), argument.dtype)
             array[...] = 0
             array[tuple(map(slice, np.shape(value)))] = np.asarray(value, argument.dtype)

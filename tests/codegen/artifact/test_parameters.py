@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import jax
 import ml_dtypes
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from click.testing import CliRunner
@@ -17,6 +19,7 @@ import hlograph
 from hlograph.codegen.artifact import tensors
 from hlograph.codegen.parameters import Parameter
 from hlograph.errors import ArtifactError, ArtifactNotFoundError, GraphError, OptionError
+from hlograph.runtime.c_function import PythonCallWarning
 from hlograph.tools.app import app
 
 LIMIT = 256
@@ -172,6 +175,24 @@ def test_a_plain_program_holds_its_constants(tmp_path):
     np.testing.assert_allclose(plain.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
     with pytest.raises(OptionError, match="holds its constants"):
         program.save(tmp_path / "p.mlir", target="pjrt", parameters=True)
+
+
+def test_a_c_function_reads_parameters_in_place():
+    w = _weights()[:, 0] + np.zeros((40, 1))
+    x = pt.dvector("x")
+    logp = -(pt.tanh(pt.as_tensor(w, name="W") @ x) ** 2).sum()
+    dims = {"x": (8,)}
+    program = hlograph.emit_stablehlo(([x], [logp, pytensor.grad(logp, x)]), dims=dims, parameter_limit=LIMIT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PythonCallWarning)
+        c = program.compile(outputs="numpy").c_function(None, form="logp")
+    assert c.names == ()
+    point, gradient, value = _weights(2)[:, 0].copy(), np.zeros(8), np.zeros(1)
+    assert c.ctypes(8, point.ctypes.data, gradient.ctypes.data, value.ctypes.data, None) == 0
+    y = np.tanh(w @ point)
+    np.testing.assert_allclose(value[0], -(y**2).sum(), rtol=1e-10)
+    np.testing.assert_allclose(gradient, -2 * (y * (1 - y**2)) @ w, rtol=1e-10)
+    assert np.shares_memory(c._data._arrays[0], program.bindings[1].get_value())
 
 
 def test_the_command_runs_a_module_with_parameters(tmp_path):
