@@ -49,14 +49,17 @@ class Parameter:
         array: it; its bytes are those of now.
         name: for messages.
         frozen: whether nobody writes to it, whatever its flags say.
+        check: called before each time it is read; raises where it is no longer what it was.
 
     Attributes:
         array: it, as it was given or as it is kept.
         digest: SHA-256 of its bytes, where others may write to it; else "".
     """
 
-    def __init__(self, array: Array, name: str = "", *, frozen: bool = False) -> None:
-        self.array, self.name = array, name
+    def __init__(
+        self, array: Array, name: str = "", *, frozen: bool = False, check: Callable[[], None] | None = None
+    ) -> None:
+        self.array, self.name, self.check = array, name, check
         self.digest = "" if frozen or _is_frozen(array) else digest_of(array)
         self._kept = False
 
@@ -65,7 +68,10 @@ class Parameter:
 
         Raises:
             GraphError: its bytes are others than when the parameter was made.
+            ArtifactError: the file that it lies in was written to.
         """
+        if self.check is not None:
+            self.check()
         if not self._kept:
             self._keep()
         return self.array

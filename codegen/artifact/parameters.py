@@ -98,12 +98,24 @@ def split(program: Program, name: str, limit: int) -> tuple[Program, tensors.Con
         {name: parameter.array for name, parameter in own.items()} | found,
         {name: (parameter.digest, parameter.refuse_other) for name, parameter in own.items() if parameter.digest},
     )
-    with module.context:
-        texts = [ir.StringAttr.get(text) for text in (name, contents.digest)]
-        module.operation.attributes[ATTRIBUTE] = ir.ArrayAttr.get(texts)
+    _name_file(module, name, contents.digest)
     if pullback is not None and inner is not None:
         pullback = Pullback(Program(inner), pullback.arguments, pullback.results)
     return Program(module, filename=program.filename, pullback=pullback), contents
+
+
+def _name_file(module: ir.Module, name: str, digest: str) -> None:
+    with module.context:
+        texts = [ir.StringAttr.get(text) for text in (name, digest)]
+        module.operation.attributes[ATTRIBUTE] = ir.ArrayAttr.get(texts)
+
+
+def share(program: Program, contents: tensors.Contents, file: Path) -> bool:
+    """Has what `split` gave use a file that holds the contents already, byte for byte; whether there is one."""
+    digest = tensors.holding(file, contents)
+    if digest:
+        _name_file(program._module, file.name, digest)
+    return bool(digest)
 
 
 def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, trusted: bool) -> None:
@@ -153,7 +165,7 @@ def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path, trus
         array = tensors.of_dtype(found.arrays[argument.parameter], argument.dtype)
         if array.dtype != argument.dtype or array.shape != argument.dims:
             raise ArtifactError(f"{file} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}")
-        values[i] = Parameter(array, argument.parameter, frozen=True)
+        values[i] = Parameter(array, argument.parameter, frozen=True, check=found.refuse_change)
     if not trusted:
         found.check(file)
     program.bindings.update(values)

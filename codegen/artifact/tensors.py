@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import stat
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,17 +64,60 @@ class Tensors:
         arrays: by name; read-only, and the file's own memory.
         digest: SHA-256 of the header, which holds the SHA-256 of each array.
         digests: of each array, by name, as the header has them.
+        file: it.
     """
 
     arrays: Mapping[str, Array]
     digest: str
     digests: Mapping[str, str]
+    file: File
+
+    def refuse_change(self) -> None:
+        """Raises `ArtifactError` where the file was written to since it was mapped; cheap where it was not.
+
+        What was put in its place is another file: then this one is as it was, under no name.
+        """
+        if self.file.is_as_it_was():
+            return
+        state = self.file.state()
+        if state[0] < self.file.known[0]:
+            raise ArtifactError(f"{self.file.path} was cut off since it was loaded; load the program again")
+        self.check(self.file.path)
+        self.file.known = state
 
     def check(self, path: Path) -> None:
         """Raises `ArtifactError` unless each array's bytes are those that were written."""
         for name, array in self.arrays.items():
             if digest_of(array) != self.digests.get(name):
                 raise ArtifactError(f"{path}: the values of {name!r} are not those that were written: it is damaged")
+
+
+class File:
+    """A file that stays open, to see whether somebody writes to it.
+
+    Args:
+        path: for messages.
+        stream: the file, which may be closed then.
+
+    Attributes:
+        path: likewise.
+        known: its size and when it was written to last, as far as is known.
+    """
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self.path = path
+        self._descriptor = os.dup(stream.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+        self.known = self.state()
+
+    def state(self) -> tuple[int, int]:
+        """Its size and when it was written to last."""
+        status = os.fstat(self._descriptor)
+        return status.st_size, status.st_mtime_ns
+
+    def is_as_it_was(self) -> bool:
+        """Whether nobody wrote to it."""
+        return self.state() == self.known
 
 
 def fits(dtype: np.dtype[Any]) -> bool:
@@ -148,6 +192,32 @@ def contents(arrays: Mapping[str, Array], known: Mapping[str, tuple[str, Check]]
     return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
 
 
+def holding(path: Path, contents: Contents) -> str:
+    """The digest of a file's header if the file holds these contents, byte for byte, maybe among others; else "".
+
+    Raises:
+        GraphError: as when the contents are written.
+    """
+    try:
+        found = read(path)
+    except ArtifactError:
+        return ""
+    entries = json.loads(contents.header)
+    digests = entries.pop("__metadata__")
+    for number, (name, entry) in enumerate(entries.items()):
+        if _GAP in name:
+            continue
+        array = found.arrays.get(name)
+        if array is None or found.digests.get(name) != digests[name] or list(array.shape) != entry["shape"]:
+            return ""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, contents.parts[number]):
+            return ""
+        if number in contents.checks:
+            contents.checks[number](digest_of(flat))
+    return found.digest
+
+
 def _add(
     header: dict[str, Any], parts: list[Array], name: str, dtype: str, shape: list[int], data: Array, place: int
 ) -> int:
@@ -179,6 +249,7 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
                 raise ArtifactError(f"{path} is not a safetensors file, or truncated")
             text = stream.read(length)
             data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))
+            file = File(path, stream)
     except FileNotFoundError:
         raise ArtifactNotFoundError(f"no such file: {path}") from None
     except OSError as error:
@@ -192,7 +263,7 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
         raise ArtifactError(f"{path} is not a safetensors file: {type(error).__name__}: {error}") from None
     if ends != data.size - 8 - length:
         raise ArtifactError(f"{path} has {data.size - 8 - length} bytes of arrays, and its header says {ends}")
-    return Tensors(arrays, hashlib.sha256(text).hexdigest(), metadata if isinstance(metadata, dict) else {})
+    return Tensors(arrays, hashlib.sha256(text).hexdigest(), metadata if isinstance(metadata, dict) else {}, file)
 
 
 def _opener(path: str, flags: int) -> int:

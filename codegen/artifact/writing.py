@@ -19,7 +19,7 @@ from ..parameters import DEFAULT_LIMIT
 from ..program import Program
 from . import digest, tensors
 from .files import write_atomically
-from .parameters import file_of, self_contained, split
+from .parameters import file_of, self_contained, share, split
 
 if TYPE_CHECKING:
     from .targets import Target
@@ -74,6 +74,7 @@ def save(
         whole = self_contained(whole)
     else:
         whole, contents = split(whole, beside.name, parameter_limit)
+        beside = None if share(whole, contents, beside) else beside
     as_text = file.suffix == TEXT_SUFFIX
     later: Sequence[str] = ()
     if target is not None:

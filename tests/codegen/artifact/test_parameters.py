@@ -173,8 +173,11 @@ def test_a_plain_program_holds_its_constants(tmp_path):
     plain = program.plain(sizes={"n": 3})
     assert len(plain.signature.arguments) == 1
     np.testing.assert_allclose(plain.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
-    with pytest.raises(OptionError, match="holds its constants"):
-        program.save(tmp_path / "p.mlir", target="pjrt", parameters=True)
+    for target in ("pjrt", "iree"):
+        with pytest.raises(OptionError, match="holds its constants"):
+            program.save(tmp_path / "p.mlir", target=target, parameters=True)
+    older = hlograph.load(program.save(tmp_path / "o.mlirbc", target="1.9.0", parameters=True))
+    np.testing.assert_allclose(older.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
 
 
 def test_a_c_function_reads_parameters_in_place():
@@ -215,6 +218,67 @@ def test_a_program_that_was_loaded_is_saved_again(tmp_path):
     assert (tmp_path / "again.safetensors").exists()
     for found in (whole, again):
         np.testing.assert_allclose(found.compile()(x)[0], np.tanh(x @ weights).sum(0), rtol=1e-12)
+
+
+def test_programs_share_a_file_and_one_is_saved_to_the_file_that_it_reads(tmp_path):
+    weights, file, x = _weights(), tmp_path / "w.safetensors", np.ones((3, 8))
+    first = _program(weights)
+    paths = [first.save(tmp_path / f"{name}.mlir", parameters=file.name, parameter_limit=LIMIT) for name in "ab"]
+    written = file.stat().st_ino
+    loaded = hlograph.load(paths[0])
+    for path in paths:  # among them the one that it was loaded from
+        loaded.save(path, parameters=file.name)
+    assert file.stat().st_ino == written
+    v = pt.vector("v")
+    more = hlograph.emit_stablehlo(([v], [v @ pt.as_tensor(weights, name="W"), v @ pt.as_tensor(2 * weights)]))
+    larger = more.save(tmp_path / "larger.mlir", parameters="more.safetensors", parameter_limit=LIMIT)
+    loaded.save(paths[1], parameters="more.safetensors")
+    for fn in map(hlograph.Program.compile, map(hlograph.load, paths)):
+        np.testing.assert_allclose(fn(x)[0], 3 * np.tanh(weights.sum(0)), rtol=1e-12)
+    assert (tmp_path / "more.safetensors").stat().st_size > 2 * weights.nbytes
+    np.testing.assert_allclose(hlograph.load(larger).compile()(np.ones(8))[1], 2 * weights.sum(0), rtol=1e-12)
+    other = _program(2 * weights).save(
+        paths[0], parameters=file.name, parameter_limit=LIMIT
+    )  # in the first one's place
+    assert file.stat().st_ino != written
+    np.testing.assert_allclose(hlograph.load(other).compile()(x)[0], 3 * np.tanh(2 * weights.sum(0)), rtol=1e-12)
+    np.testing.assert_allclose(loaded.compile()(x)[0], 3 * np.tanh(weights.sum(0)), rtol=1e-12)
+
+
+def _in_place(path: Path, change) -> None:
+    with path.open("r+b") as stream:
+        change(stream)
+
+
+LATER = {
+    "unlinked": (lambda path: path.unlink(), None),
+    "another in its place": (lambda path: (path.unlink(), path.write_bytes(b"")), None),
+    "touched": (lambda path: os.utime(path, (1, 1)), None),
+    "longer": (lambda path: _in_place(path, lambda stream: (stream.seek(0, 2), stream.write(b"\0"))), None),
+    "written to": (lambda path: _in_place(path, lambda stream: (stream.seek(-9, 2), stream.write(b"!"))), "damaged"),
+    "cut off": (lambda path: os.truncate(path, 99), "was cut off since it was loaded"),
+    "emptied": (lambda path: path.write_bytes(b""), "was cut off since it was loaded"),
+}
+
+
+@pytest.mark.parametrize("kind", LATER)
+def test_what_becomes_of_the_file_after_it_was_loaded(kind, tmp_path):
+    weights, x = _weights(), np.ones((3, 8))
+    path = _saved(tmp_path, weights)
+    program = hlograph.load(path)
+    functions = program.compile(), program.compile(outputs="numpy")
+    expected = [fn(x) for fn in functions]
+    change, words = LATER[kind]
+    change(tmp_path / "w.safetensors")
+    os.utime(tmp_path / "w.safetensors", (2, 2)) if words else None
+    for _ in range(2):
+        for fn, wanted in zip(functions, expected, strict=True):
+            if words is None:
+                for got, value in zip(fn(x), wanted, strict=True):
+                    np.testing.assert_array_equal(got, value)
+            else:
+                with pytest.raises(ArtifactError, match=words):
+                    fn(x)
 
 
 DTYPES = [
