@@ -60,11 +60,12 @@ BENCHMARKS = (
     "samplers",
     "without_jax",
     "artifact_load",
+    "parameters",
     "fixed_functions",
     "host_calls",
     "ops",
 )
-LONG = ("stability", "ops", "blocks", "samplers")  # only where it is asked for
+LONG = ("stability", "ops", "blocks", "samplers", "parameters")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 
