@@ -58,13 +58,13 @@ def exported_for(export_one: Callable[[str], export.Exported], platforms: Sequen
 
     Raises:
         UnsupportedGraphError: there is none; it names the calls that are in the way.
-        NotImplementedError: JAX has no lowering for the only platform.
+        NotImplementedError, ValueError: JAX has no lowering for the only platform that it serializes.
     """
     reasons = []
     for platform in platforms:
         try:
             exported = export_one(platform)
-        except NotImplementedError as error:
+        except (NotImplementedError, ValueError) as error:  # no lowering, or a call that JAX promises nothing of
             if len(platforms) == 1:
                 raise
             reasons.append(f"for {platform} it has none ({first_lines(error)})")

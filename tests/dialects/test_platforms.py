@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
@@ -86,6 +87,7 @@ def test_what_a_platform_does_not_have_is_named() -> None:
             lambda: emit(([X], Print("x")(X)), on_unsupported="host", platforms=["tpu"]),
             r"hlograph.host \(cpu and cuda and rocm\)",
         ),
+        (lambda: emit(jnp.linalg.eigvals, SQUARE, platforms=BOTH), r"lapack_sgeev_ffi \(cpu\); for cuda it has none"),
         (lambda: emit(jax.scipy.linalg.schur, SQUARE, platforms=["cuda", "cpu"]), r"for cuda it has none .*lapack"),
         (lambda: emit(branches, ROWS, platforms=BOTH), "branch of its own .*platform_dependent"),
     ):
