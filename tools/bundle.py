@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from .console import format_seconds, progress
+from .dims import Dims, dims_option
 from .files import check_output, load_program, trusted_option
 from .settings import traceback_option
 
@@ -64,6 +65,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, values: Sequence[
     help="Compile for this platform, of which a device must be here; may be given again. Without it for those that "
     "the module says it is for, or the CPU.",
 )
+@dims_option
 @trusted_option
 @traceback_option()
 def bundle(
@@ -73,6 +75,7 @@ def bundle(
     policy: str,
     outputs: str,
     platforms: Sequence[str],
+    dims: Sequence[Dims],
     trusted: bool,
 ) -> None:
     """Write a module and executables for sets of sizes into one file, for a quick start.
@@ -82,7 +85,7 @@ def bundle(
     """
     import hlograph
 
-    program = load_program(module, trusted)
+    program = load_program(module, trusted, dims=dims)
     with progress("compiling"):
         path = hlograph.bundle(
             program, output, sizes=sizes or None, platforms=platforms or None, policy=policy, outputs=outputs

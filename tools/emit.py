@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import click
 
 from .console import count
+from .dims import Dims, dims_option
 from .files import for_target, module_output_option, target_option
-from .graphs import DIMS, SPEC, Dims, GraphPath, Spec, emit_program
+from .graphs import SPEC, GraphPath, Spec, emit_program
 from .settings import traceback_option
 
 __all__ = ["emit"]
@@ -18,9 +19,7 @@ __all__ = ["emit"]
 @click.argument("graph", metavar="FILE.py:NAME")
 @module_output_option
 @target_option
-@click.option(
-    "--dims", type=DIMS, multiple=True, help="Dimensions of an input: 'x=n,8'. The same name means the same size."
-)
+@dims_option
 @click.option(
     "--arg",
     "specs",

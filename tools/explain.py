@@ -14,8 +14,9 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, count, progress
+from .dims import Dims, dims_option
 from .files import STDIN, check_output, load_program, trusted_option
-from .graphs import DIMS, Dims, GraphPath, emit_program
+from .graphs import GraphPath, emit_program
 from .settings import traceback_option
 from .stages import Measure, View, load_option
 
@@ -47,9 +48,7 @@ BOUND, SIZE = NumberType("bound"), NumberType("value")
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option(
-    "--dims", type=DIMS, multiple=True, help="Dimensions of an input of a graph: 'x=n,8' (FILE.py:NAME only)."
-)
+@dims_option
 @click.option("--policy", default="auto", show_default=True, help="How sizes are met: auto, exact, padded, or a bound.")
 @click.option(
     "--bound", "bounds", type=BOUND, multiple=True, help="Look at padding with this bound of a size: 'n=128'."
@@ -108,11 +107,9 @@ def explain(
     """
     if GraphPath.matches(file):
         program = emit_program(GraphPath.parse(file), dims=dims)
-    elif dims:
-        raise click.UsageError("--dims is for FILE.py:NAME; the dimensions of a module are fixed in it")
     else:
         # Where it is only read, and not compiled, all calls may be in it.
-        program = load_program(file, trusted, () if stages or stage is not None else ["*"])
+        program = load_program(file, trusted, () if stages or stage is not None else ["*"], dims)
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from .dims import Dims, with_dims
 
 if TYPE_CHECKING:
     from .. import Program
@@ -42,13 +44,16 @@ def read_module(file: str) -> str | bytes:
         raise click.ClickException(f"{display_name(file)}: neither MLIR text (UTF-8) nor MLIR bytecode") from error
 
 
-def load_program(file: str, trusted: bool, allow: Collection[str] = ()) -> Program:
+def load_program(file: str, trusted: bool, allow: Collection[str] = (), dims: Sequence[Dims] = ()) -> Program:
     """The program in a .mlir or .mlirbc file, or on stdin for `-`; `allow` as for `hlograph.load`."""
     import hlograph
 
     if file == STDIN:
-        return hlograph.Program.parse(read_module(file), filename=display_name(file), trusted=trusted, allow=allow)
-    return hlograph.load(file, trusted=trusted, allow=allow)
+        text = read_module(file)
+        program = hlograph.Program.parse(text, filename=display_name(file), trusted=trusted, allow=allow)
+    else:
+        program = hlograph.load(file, trusted=trusted, allow=allow)
+    return with_dims(program, dims)
 
 
 def display_name(file: str) -> str:

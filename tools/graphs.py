@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .console import progress
+from .dims import Dims, entries_of, names_in, parted, split
 
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["DIMS", "SPEC", "Dims", "GraphPath", "Spec", "dims_by_name", "emit_program"]
+__all__ = ["SPEC", "GraphPath", "Spec", "emit_program"]
 
-Dims = tuple[str, tuple[str | int, ...]]
 Spec = tuple[str, str, tuple[str | int, ...]]
 
 
@@ -67,32 +67,15 @@ class GraphPath:
         return f"{self.file}:{self.name}"
 
 
-class DimsType(click.ParamType):
-    """`x=n,8`: the dimensions of the argument x; each a size, a name, or an expression such as 2*n+1."""
-
-    name = "NAME=DIM,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Dims:
-        """The name and the dimensions in `value`."""
-        name, equals, text = str(value).partition("=")
-        dims = _split_outside_parentheses(text)
-        if not name.strip() or not equals or (text.strip() and not all(dims)):
-            self.fail(f"{value}: write the name of an input and its dimensions, as in 'x=n,8'", param, ctx)
-        return name.strip(), tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)
-
-
-DIMS = DimsType()
-
-
 class SpecType(click.ParamType):
-    """`x=float32[n,8]`: dtype and shape of a function's argument; sizes as in `DimsType`."""
+    """`x=float32[n,8]`: dtype and shape of a function's argument; sizes as in `--dims`."""
 
     name = "NAME=DTYPE[DIM,...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Spec:
         """The name, the dtype and the dimensions in `value`."""
         match = re.fullmatch(r"\s*(\w+)\s*=\s*(\w+)\s*(?:\[(.*)\])?\s*", str(value))
-        dims = [] if match is None else _split_outside_parentheses(match[3] or "")
+        dims = [] if match is None else split(match[3] or "")
         if match is None or (dims != [""] and not all(dims)):
             self.fail(
                 f"{value}: write an argument, its dtype and shape, as in 'x=float32[n,8]' or 'k=int32'", param, ctx
@@ -101,15 +84,6 @@ class SpecType(click.ParamType):
 
 
 SPEC = SpecType()
-
-
-def dims_by_name(dims: Sequence[Dims]) -> dict[str, tuple[str | int, ...]]:
-    """The dimensions of each named input, none named twice."""
-    names = [name for name, _ in dims]
-    for name in names:
-        if names.count(name) > 1:
-            raise click.BadParameter(f"the dimensions of {name} are given twice", param_hint="'--dims'")
-    return dict(dims)
 
 
 def emit_program(
@@ -121,17 +95,18 @@ def emit_program(
     platforms: Sequence[str] = (),
 ) -> Program:
     """Run the Python file and emit the graph that it holds under the name; with specs, a function, by JAX."""
-    sizes = dims_by_name(dims)
+    axes, sizes = parted(entries_of(dims), {name for *_, said in specs for name in names_in(said)})
     graph = load_graph(path, call=not specs)
     with progress(f"emitting {path.name}"):
         import hlograph
 
-        options: dict[str, Any] = {"dims": sizes or None, "name": name, "platforms": platforms or None}
-        if not specs:
-            return hlograph.emit_stablehlo(graph, **options)
-        function = _python_function(graph, path)
-        given = _positional(function, specs, path)
-        return hlograph.emit_stablehlo(function, *given, **options)
+        options: dict[str, Any] = {"dims": axes or None, "name": name, "platforms": platforms or None}
+        given: list[Any] = []
+        if specs:
+            graph = _python_function(graph, path)
+            given = _positional(graph, specs, path)
+        program = hlograph.emit_stablehlo(graph, *given, **options)
+        return program.specialize(sizes) if sizes else program
 
 
 def _python_function(found: Any, path: GraphPath) -> Any:
@@ -252,15 +227,3 @@ def _refuse_arguments(function: Any, path: GraphPath) -> None:
             f"{path}: is a function that takes {', '.join(needed)}; give a graph, a function without "
             "arguments, or --arg for each argument of a function that JAX traces"
         )
-
-
-def _split_outside_parentheses(text: str) -> list[str]:
-    """Split at commas, but not at those of `min(n, m)`."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]

@@ -13,6 +13,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
+from .dims import Dims, dims_option, with_dims
 from .files import display_name, for_target, module_output_option, read_module, target_option, trusted_option
 from .graphs import run_file
 from .settings import traceback_option
@@ -90,6 +91,7 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
     is_flag=True,
     help="Leave out the pullback of a file that was saved with derivatives=1, which no pad or batch can follow.",
 )
+@dims_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @trusted_option
@@ -101,10 +103,11 @@ def opt(
     output: str | None,
     target: str | None,
     alone: bool,
+    dims: Sequence[Dims],
     split_input_file: bool,
     trusted: bool,
 ) -> None:
-    """Run passes over a module, and over its pullback if it has one.
+    """Run passes over a module, and over its pullback if it has one; with --dims it is made for these sizes before.
 
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
@@ -118,7 +121,7 @@ def opt(
     source = read_module(module)
     sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
     programs, failures, reports = _run_passes(
-        sections, passes, display_name(module), trusted=trusted, detailed=bool(explained), alone=alone
+        sections, passes, display_name(module), dims, trusted=trusted, detailed=bool(explained), alone=alone
     )
     _explain(reports, explained)
     if not failures:
@@ -187,7 +190,14 @@ def split_sections(source: str) -> list[Section]:
 
 
 def _run_passes(
-    sections: Sequence[Section], passes: Sequence[str], filename: str, *, trusted: bool, detailed: bool, alone: bool
+    sections: Sequence[Section],
+    passes: Sequence[str],
+    filename: str,
+    dims: Sequence[Dims],
+    *,
+    trusted: bool,
+    detailed: bool,
+    alone: bool,
 ) -> tuple[list[Program], list[Exception], list[Report]]:
     """Each section by itself: one that fails does not keep the others from being printed."""
     from .. import HlographError, Program
@@ -199,7 +209,7 @@ def _run_passes(
         for section in sections:
             try:
                 program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted, allow=["*"])
-                program = program.without_pullback() if alone else program
+                program = with_dims(program.without_pullback() if alone else program, dims)
                 programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)

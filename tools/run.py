@@ -11,6 +11,7 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
+from .dims import Dims, dims_option
 from .files import STDIN, check_output, load_program, trusted_option
 from .settings import traceback_option
 
@@ -38,6 +39,7 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 )
 @click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
 @click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
+@dims_option
 @trusted_option
 @click.option(
     "--allow",
@@ -52,6 +54,7 @@ def run(
     output: str | None,
     device: str | None,
     interpret: bool,
+    dims: Sequence[Dims],
     trusted: bool,
     allow: tuple[str, ...],
 ) -> None:
@@ -63,7 +66,9 @@ def run(
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
     bundled = _bundled(module, trusted)
-    program = load_program(module, trusted, allow) if bundled is None else bundled.program
+    if bundled is not None and dims:
+        raise click.UsageError("--dims is for modules; a bundle has its sizes in it")
+    program = load_program(module, trusted, allow, dims) if bundled is None else bundled.program
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     if interpret:
         results, timing = _interpret(program, arguments)

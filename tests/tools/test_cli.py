@@ -285,6 +285,22 @@ def test_opt_specializes_to_sizes(folder: Path) -> None:
     assert "?" not in text
 
 
+def test_dims_are_those_of_every_command(folder: Path) -> None:
+    made_for = ("--dims", "x=n,m,w=m", "--dims", "n=5,m=7")
+    assert "tensor<5x7xf64>" in succeed("emit", "model.py:pair", *made_for)
+    succeed("emit", "model.py:pair", "--dims", "x=n,m,w=m", "-o", "out.mlir")
+    assert "?" not in succeed("opt", "out.mlir", "--dims", "n=5,m=7")
+    assert re.search(r"x +float64 +\(5, 7\)", succeed("explain", "out.mlir", "--dims", "n=5,m=7"))
+    np.savez("data.npz", x=np.ones((5, 7)), w=np.arange(7.0))
+    assert re.search(r"predicted +float64 +\(5\)", succeed("run", "out.mlir", "--dims", "n=5", "--inputs", "data.npz"))
+    outcome = hlograph("run", "out.mlir", "--dims", "n=4", "--inputs", "data.npz")
+    assert (outcome.code, "x" in outcome.error) == (1, True)
+    np.savez("plain.npz", arg0=np.ones(3, np.float32), arg1=np.ones(3, np.float32))
+    assert re.search(
+        r"float32 +\(3\)", succeed("run", "plain.mlir", "--dims", "arg0=n,arg1=n", "--inputs", "plain.npz")
+    )
+
+
 def test_opt_takes_each_section_by_itself(folder: Path) -> None:
     source = f"// RUN: something\n{PLAIN}\n// -----\n// a comment\n// -----\n{PLAIN.replace('f32', 'f64')}"
     text = succeed("opt", "-", "--split-input-file", "--pass", "cse", stdin=source.encode())
@@ -371,7 +387,7 @@ def test_explain_shows_the_largest_constants_first(folder: Path) -> None:
         ("emit model.py", 2, "model.py: give a Python file and a name in it"),
         ("emit model.py:pair -o out.txt", 2, "out.txt: the name must end in .mlir or .mlirbc"),
         ("emit model.py:pair -o nowhere/out.mlir", 1, "there is no folder nowhere"),
-        ("emit model.py:pair --dims x", 2, "x: write the name of an input and its dimensions"),
+        ("emit model.py:pair --dims x", 2, "x: write the axes of an argument, as in 'x=n,8'"),
         ("emit other.py:pair", 1, "other.py: no such file"),
         ("run nothing.mlir", 1, "nothing.mlir"),
         ("run plain.mlir --device toaster", 2, "'toaster' is not one of 'cpu', 'gpu', 'tpu'"),
@@ -386,7 +402,8 @@ def test_explain_shows_the_largest_constants_first(folder: Path) -> None:
         ("opt .", 1, "Is a directory"),
         ("opt data.npz", 1, "data.npz: neither MLIR text (UTF-8) nor MLIR bytecode"),
         ("explain nothing.mlirbc", 1, "nothing.mlirbc"),
-        ("explain plain.mlir --dims x=n", 2, "--dims is for FILE.py:NAME"),
+        ("explain plain.mlir --dims x=n", 2, "no argument and no size 'x'; it has arguments: arg0, arg1"),
+        ("opt plain.mlir --dims arg=3", 2, "no argument and no size 'arg'; did you mean 'arg"),
     ],
 )
 def test_errors_are_one_line_and_an_exit_code(folder: Path, arguments: str, code: int, message: str) -> None:
@@ -481,7 +498,7 @@ def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
 
 
 def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(file: str, trusted: bool, allow: object) -> None:
+    def fail(*_: object) -> None:
         raise TypeError("surprise\nand a thousand lines")
 
     monkeypatch.setattr("hlograph.tools.explain.load_program", fail)
@@ -491,7 +508,7 @@ def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.M
 
 
 def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(file: str, trusted: bool, allow: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hlograph.tools.explain.load_program", interrupt)

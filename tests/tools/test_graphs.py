@@ -1,4 +1,4 @@
-"""`FILE.py:NAME` and `--dims`: what is found, and what is said when it is not."""
+"""`FILE.py:NAME`: what is found, and what is said when it is not."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from hlograph.tools.graphs import DIMS, GraphPath, dims_by_name, load_graph
+from hlograph.tools.graphs import GraphPath, load_graph
 
 
 @pytest.fixture(autouse=True)
@@ -114,30 +114,3 @@ def test_the_innermost_line_of_the_file_is_named_when_a_library_raises(tmp_path:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(click.ClickException, match=r"other\.py: no such file"):
         load_graph(GraphPath(tmp_path / "other.py", "x"))
-
-
-@pytest.mark.parametrize(
-    ("text", "dims"),
-    [
-        ("x=n,8", ("x", ("n", 8))),
-        (" x = n , 8 ", ("x", ("n", 8))),
-        ("x=", ("x", ())),
-        ("x=2*n+1", ("x", ("2*n+1",))),
-        ("x=min(n, m),k", ("x", ("min(n, m)", "k"))),
-        ("x=max(min(n,m),1),0", ("x", ("max(min(n,m),1)", 0))),
-    ],
-)
-def test_dims_are_sizes_names_and_expressions(text: str, dims: object) -> None:
-    assert DIMS.convert(text, None, None) == dims
-
-
-@pytest.mark.parametrize("text", ["x", "=n", "x=n,", "x=,n", "x=n,,m", ""])
-def test_malformed_dims_are_a_wrong_command(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="'x=n,8'"):
-        DIMS.convert(text, None, None)
-
-
-def test_dims_of_an_input_are_given_once() -> None:
-    assert dims_by_name([("x", ("n",)), ("y", (3,))]) == {"x": ("n",), "y": (3,)}
-    with pytest.raises(click.BadParameter, match="x are given twice"):
-        dims_by_name([("x", ("n",)), ("y", (3,)), ("x", ("n",))])
