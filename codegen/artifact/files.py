@@ -25,7 +25,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     (a pipe, a terminal) is written to as it is.
 
     Raises:
-        OSError: the folder or the file cannot be written to.
+        OSError: the folder or the file cannot be written to, or the disk is full; it has the name of the file.
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target)
@@ -51,6 +51,10 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if mode is not None:
             os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None:  # the system names no file where it was a write that failed
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

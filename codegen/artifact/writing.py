@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, OptionError, PassError
 from ..ir.modules import with_attributes
@@ -89,9 +89,10 @@ def save(
         data = digest.seal(whole.to_text(locations=locations, marks=digest.marks()).encode())
     else:
         data = to_portable(whole, target_version, later)
-    if beside is not None:
-        _write(beside, contents.write)
-    _write(file, lambda stream: stream.write(data))
+    if beside is None:
+        _write(file, data)
+    else:
+        _write_both(file, data, beside, contents)
     return file
 
 
@@ -116,12 +117,24 @@ def _with_derivatives(program: Program, derivatives: int | None) -> Program:
     return program.with_pullback() if derivatives else program.without_pullback()
 
 
-def _write(file: Path, write: Callable[[BinaryIO], object]) -> None:
+def _write(file: Path, data: bytes) -> None:
     try:
         with write_atomically(file) as stream:
-            write(stream)
+            stream.write(data)
     except OSError as error:
         raise ArtifactError(f"cannot write {file}: {error.strerror}") from None
+
+
+def _write_both(file: Path, data: bytes, beside: Path, contents: tensors.Contents) -> None:
+    """Writes both files before one of them takes the place of an old one: first that of the parameters."""
+    try:
+        with write_atomically(file) as stream:
+            stream.write(data)
+            stream.flush()
+            with write_atomically(beside) as further:
+                contents.write(further)
+    except OSError as error:
+        raise ArtifactError(f"cannot write {file} and {beside.name}: {error.strerror}") from None
 
 
 def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, Target]:

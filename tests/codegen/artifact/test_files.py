@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import hlograph
 from hlograph.codegen.artifact import files
 from hlograph.codegen.artifact.files import write_atomically
 from hlograph.codegen.errors import ArtifactError
@@ -137,3 +141,66 @@ def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
     assert ended.returncode == -signal.SIGKILL
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+LIMIT = 4096  # bytes
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file may get longer than the limit: the system refuses the rest of a write, as it does on a full disk."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def _with_constant(seed: int, count: int = 4 * LIMIT, additions: int = 0) -> Program:
+    type_ = f"tensor<{count}xf32>"
+    bits = np.random.default_rng(seed).random(count, np.float32).tobytes().hex()
+    lines = [f'%0 = stablehlo.constant dense<"0x{bits}"> : {type_}']
+    lines += [f"%{n + 1} = stablehlo.add %{n}, %{n} : {type_}" for n in range(additions)]
+    body = "\n".join([*lines, f"return %{additions} : {type_}"])
+    return Program.parse(f"func.func @main() -> {type_} {{\n{body}\n}}")
+
+
+def _arrays(path: Path, program: Program) -> None:
+    from hlograph.tools.run import _write_arrays
+
+    _write_arrays(str(path), {"x": program.interpret()[0]})
+
+
+WRITERS: dict[str, Callable[[Path, Program], object]] = {
+    "model.mlir": lambda path, program: program.save(path),
+    "model.mlirbc": lambda path, program: program.save(path),
+    "parted.mlir": lambda path, program: program.save(path, parameters=True, parameter_limit=1),
+    "results.npz": _arrays,
+    "model.bundle": lambda path, program: hlograph.bundle(program, path, sizes=()),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_leaves_the_old_files(tmp_path: Path, name: str) -> None:
+    write, path = WRITERS[name], tmp_path / name
+    write(path, _with_constant(0))
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises((ArtifactError, OSError), match=rf"{name}") as caught, full_disk():
+        write(path, _with_constant(1))
+    assert "File too large" in str(caught.value)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert isinstance(caught.value, ArtifactError) or name == "results.npz"
+
+
+def test_a_full_disk_leaves_parameters_that_fit_the_module(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    _with_constant(0, 100).save(path, parameters=True, parameter_limit=1)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    other = _with_constant(1, 100, additions=100)  # whose parameters would fit on the disk, and its text does not
+    with pytest.raises(ArtifactError, match=r"cannot write .*model\.mlir and model\.safetensors"), full_disk():
+        other.save(path, parameters=True, parameter_limit=1)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    other.save(path, parameters=True, parameter_limit=1)
+    np.testing.assert_array_equal(hlograph.load(path).interpret()[0], other.interpret()[0])
