@@ -74,6 +74,14 @@ class Argument:
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
 
+    @property
+    def possible_sizes(self) -> int:
+        """How many values it has that can be sizes: those of an integer, or of a vector of so many integers."""
+        if self.dtype.kind not in "iu" or len(self.dims) > 1:
+            return 0
+        length = self.dims[0] if self.dims else 1
+        return length if isinstance(length, int) else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

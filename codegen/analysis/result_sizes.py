@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ..dims import Dim
+from ..dims import Dim, roots
 from ..ir.attributes import gather_numbers, integers
 from ..ir.axes import result_axes
 from ..ir.bindings import ir
 from ..ir.kinds import having
 from ..ir.values import constant, owner, shape_of
-from ..ir.walk import returned_by
+from ..ir.walk import returned_by, walk
 from .live_sizes import LiveSizes, elements_of
 
 Known: TypeAlias = "tuple[Dim | None, ...]"
@@ -43,13 +43,34 @@ def result_sizes(function: ir.Operation, arguments: Mapping[int, Known], values:
         values: of integer arguments the elements that are known.
     """
     block = function.regions[0].blocks[0]
-    sizes = _OpenSizes()
+    sizes = _with_values(function, values)
     for place, known in arguments.items():
         sizes.shapes[block.arguments[place]] = known
+    return [sizes.shape(value) for value in returned_by(block)]
+
+
+def roots_of_open_sizes(function: ir.Operation, values: Mapping[int, Known]) -> set[str]:
+    """The names, of those that elements of arguments have here, which open sizes in the function are made of.
+
+    Args:
+        function: as above; its arguments have known sizes.
+        values: of integer arguments the elements, by number.
+    """
+    sizes = _with_values(function, values)
+    found: set[str] = set()
+    for op in walk(function):
+        for result in op.results:
+            open_ones = [dim for own, dim in zip(shape_of(result), sizes.shape(result), strict=True) if own is None]
+            found.update(name for dim in open_ones if dim is not None for name in roots(dim))
+    return found
+
+
+def _with_values(function: ir.Operation, values: Mapping[int, Known]) -> _OpenSizes:
+    sizes = _OpenSizes()
     for place, known in values.items():
         for element, dim in enumerate(known):
-            sizes.elements[block.arguments[place], element] = dim
-    return [sizes.shape(value) for value in returned_by(block)]
+            sizes.elements[function.regions[0].blocks[0].arguments[place], element] = dim
+    return sizes
 
 
 class _OpenSizes(LiveSizes):

@@ -55,7 +55,7 @@ def name_sizes(program: Program, dims: ForeignDims) -> Program:
         return program
     given = _by_place(program, dims)
     entries = {place: _entries(program, place, value) for place, value in given.items()}
-    valued = {place: names for place, names in entries.items() if _gives_values(program.signature.arguments[place])}
+    valued = {place: names for place, names in entries.items() if program.signature.arguments[place].possible_sizes}
     signed = {name for names in valued.values() for name in names if name}
     arguments = list(program.signature.arguments)
     for place, said in entries.items():
@@ -130,27 +130,19 @@ def _is_free(argument: Argument, axis: int) -> bool:
     return str(argument.dims[axis]) == f"{argument.name}_{axis}"
 
 
-def _gives_values(argument: Argument) -> bool:
-    """Whether names for an argument are those of its values: an integer, or a vector of so many integers."""
-    shape = argument.dims
-    return argument.dtype.kind in "iu" and (shape == () or (len(shape) == 1 and type(shape[0]) is int))
-
-
 def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
     """What is said of each axis, or of each value."""
     argument = program.signature.arguments[place]
     if isinstance(value, str | int | np.integer):
-        value = (value, ...) if argument.dims and not _gives_values(argument) else (value,)
-    count = len(argument.dims)
-    if _gives_values(argument):
-        count = int(str(argument.dims[0])) if argument.dims else 1
+        value = (value, ...) if argument.dims and not argument.possible_sizes else (value,)
+    count = argument.possible_sizes or len(argument.dims)
     what = f"{program.filename}: dims of {argument}"
     try:
         said = unfolded(tuple(value), count)
     except (TypeError, ValueError) as error:
         raise ArtifactError(f"{what}: {error}") from None
     if len(said) != count:
-        parts = "values" if _gives_values(argument) else "axes"
+        parts = "values" if argument.possible_sizes else "axes"
         raise ArtifactError(f"{what}: {len(said)} entries for {count} {parts}")
     for entry in said:
         if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
+from ..analysis.result_sizes import roots_of_open_sizes
 from ..builder.sizes import VALUE
 from ..dims import Dim
 from ..dims_text import parse
@@ -29,6 +31,7 @@ from ..ir import ops, transforms
 from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import return_values
+from ..ir.inline import inline_calls
 from ..ir.modules import refine_custom_calls
 from ..ir.types import element_type
 from ..ir.walk import main_function, terminator, walk
@@ -36,6 +39,7 @@ from ..signature import Argument, Count, Result, Signature
 from .report import Report
 
 _ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
+_LONGEST = 16  # of vectors whose elements may be sizes without a name
 _SHAPES = "stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 
 
@@ -86,7 +90,8 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
         run_pipeline(module, _SHAPES, name="specialize")
         before_that, still = still, _open_op(module)
         if still == before_that:
-            raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}")
+            names = _names_for(module, before)
+            raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}{names}")
     transforms.close(module)
     function = main_function(module)
     function.attributes["sym_name"] = entry
@@ -94,6 +99,31 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     if any(call_target(op) == "shape_assertion" for op in walk(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
         run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
+
+
+def _names_for(module: ir.Module, signature: Signature) -> str:
+    """Which values of arguments are sizes without a name, and how they get one, for an error; "" where it is not they.
+
+    It leaves the module inlined: nothing more comes of it.
+    """
+    inline_calls(module)
+    values = {
+        place: tuple(dimension.symbol(f"n{place}_{element}") for element in range(argument.possible_sizes))
+        for place, argument in enumerate(signature.arguments)
+        if argument.possible_sizes <= _LONGEST and not any(argument.values)
+    }
+    used = roots_of_open_sizes(main_function(module), values)
+    names = (f"n{number}" if number else "n" for number in count())
+    entries = []
+    for place, elements in values.items():
+        if used.isdisjoint(map(str, elements)):
+            continue
+        argument = signature.arguments[place]
+        given = ", ".join(f'"{next(names)}"' for _ in elements)
+        entries.append(f'"{argument.name}": [{given}]' if len(elements) > 1 else f'"{argument.name}": {given}')
+    if not entries:
+        return ""
+    return f"; its size is the value of an argument, which needs a name: load(path, dims={{{', '.join(entries)}}})"
 
 
 def _is_open(operation: ir.Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from foreign_modules import MODULES, Foreign, i32
 import hlograph
 from hlograph import Program
 from hlograph.codegen.artifact.foreign_dims import name_sizes
-from hlograph.errors import ArgumentShapeError, ArtifactError, HlographError
+from hlograph.errors import ArgumentShapeError, ArtifactError, HlographError, PassError
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 ADD = MODULES["two arguments of one size"].text
@@ -54,6 +55,43 @@ def test_a_named_module_runs_for_all_sizes(name: str, tmp_path: Path) -> None:
         for which in (1, 0):
             assert_runs(padded, module, which)
     assert bool(said) != module.padded, [str(each.message) for each in said]
+
+
+INDICES = ("torch: embedding", "tf: several platforms")  # whose integers are no sizes
+VALUED = [
+    name
+    for name, module in MODULES.items()
+    if name not in INDICES and any(type(given) is not tuple for given in module.shapes[0])
+]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", VALUED)
+def test_a_size_that_is_a_value_without_a_name_is_an_error_that_says_how_to_name_it(name: str, tmp_path: Path) -> None:
+    module = MODULES[name]
+    path = tmp_path / "foreign.mlir"
+    path.write_text(module.text)
+    with pytest.raises(PassError, match="load") as caught:
+        hlograph.load(path, trusted=True).compile(policy="exact", cpu="plain")(*module.arguments(0))
+    dims = json.loads(str(caught.value).partition("dims=")[2].removesuffix(")"))
+    function = hlograph.load(path, dims=dims, trusted=True).compile(policy="exact", cpu="plain")
+    assert_runs(function, module, 0)
+
+
+def test_a_size_from_data_needs_more_than_a_name() -> None:
+    text = """func.func @main(%a: tensor<i32>, %x: tensor<4xf32>, %i: tensor<3xi32>) -> (tensor<?xi32>, tensor<2xi32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %k = stablehlo.convert %s : (tensor<f32>) -> tensor<i32>
+  %0 = stablehlo.add %k, %a : tensor<i32>
+  %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+  %2 = stablehlo.dynamic_iota %1, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+  %3 = stablehlo.slice %i [0:2] : (tensor<3xi32>) -> tensor<2xi32>
+  return %2, %3 : tensor<?xi32>, tensor<2xi32> }"""
+    with pytest.raises(PassError, match="dynamic_iota") as caught:
+        Program.parse(text).compile(policy="exact")(i32(1), np.ones(4, np.float32), i32(1, 2, 3))
+    assert "load(" not in str(caught.value)
 
 
 def test_named_sizes_are_specialized_padded_and_interpreted() -> None:
