@@ -79,9 +79,10 @@ class Collection:
         self.cases.append(Case(group, unique, path.name, sizes))
 
     def run(self, group: str, file: Path, prefix: str = "") -> None:
-        """Runs a script and keeps what it emits."""
-        before = list(sys.path)
+        """Runs a script, without arguments, and keeps what it emits."""
+        before = list(sys.path), sys.argv
         sys.path.insert(0, str(file.parent))
+        sys.argv = [str(file)]
         try:
             with recorded() as programs, redirect_stdout(io.StringIO()):
                 try:
@@ -92,7 +93,7 @@ class Collection:
                 except Exception as error:  # whatever a script may raise is to be told with all the others
                     self.problems.append(f"{group}: {file.name} failed: {type(error).__name__}: {error}")
         finally:
-            sys.path[:] = before
+            sys.path[:], sys.argv = before
         for program in programs:
             name = program.name
             self.add(group, f"{prefix}{'' if name == 'main' and prefix else name}".rstrip(".") or file.stem, program)

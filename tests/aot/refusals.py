@@ -29,12 +29,6 @@ REFUSALS: tuple[Refusal, ...] = (
         "a test of the text only: the custom call's target is made up",
     ),
     Refusal(
-        r"/jax/eigenvalues$",
-        "lapack_dsyevd_ffi",
-        "`emit_stablehlo` has JAX lower a function for JAX's default platform, here the CPU, whose eigenvalues are "
-        "LAPACK's",
-    ),
-    Refusal(
         r"^tpu/\w+/4/",
         "A tuple parameter that is being flattened shouldn't have frontend attributes",
         "XLA:TPU's factorizations (Cholesky of float64) of a matrix that is divided among devices; `jax.jit` of "

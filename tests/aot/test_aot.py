@@ -39,6 +39,15 @@ def test_what_is_emitted_is_recorded():
     assert isinstance(hlograph.Program.__dict__["parse"], classmethod)
 
 
+def test_a_script_has_no_arguments(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["programs.py", "a folder"])
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nraise KeyError(len(sys.argv))")
+    collection = programs.Collection(tmp_path)
+    collection.run("examples", script)
+    assert collection.problems == ["examples: script.py failed: KeyError: 1"]
+
+
 def test_a_script_that_fails_is_a_problem(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("raise KeyError('x')")
