@@ -184,7 +184,17 @@ def test_second_order_against_differences() -> None:
     check_grads(fn, (VECTOR,), order=2, modes=["fwd", "rev"], rtol=1e-4, atol=1e-4)
 
 
+class Failing(DeepCopyOp):
+    """An op whose own gradient has an error, as that of QR in PyTensor 3.3.8."""
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> Any:
+        raise TypeError("'module' object is not callable")
+
+    pullback = L_op
+
+
 REFUSED = {
+    "failing": lambda x: Failing()(x),
     "copy": lambda x: DeepCopyOp()(x),
     "plain-reduction": lambda x: CAReduce(scalar.add, axis=0)(x),
     "complex": lambda x: x + 1j * x,
@@ -195,7 +205,7 @@ REFUSED = {
 def test_what_has_no_derivative_is_an_error_and_not_zero(name: str) -> None:
     x = pt.dvector("x")
     fn = hlograph.function([x], REFUSED[name](x), rewrite=False)
-    with pytest.raises(DerivativeError):
+    with pytest.raises(DerivativeError, match="object is not callable" if name == "failing" else None):
         jax.jvp(fn, (VECTOR,), (VECTOR,))
     value, pull = jax.vjp(fn, VECTOR)
     with pytest.raises(DerivativeError):
