@@ -173,9 +173,24 @@ class _Proof:
         if self.steps > _STEPS:
             raise _TooLargeError
         products = {m for fact in facts for m in fact if m}
-        contradiction, steps = _contradict([*facts, *({m: 1} for m in products if self.natural.issuperset(m))])
+        natural = [{m: 1} for m in products if self.natural.issuperset(m)]
+        contradiction, steps = _contradict([*facts, *natural, *self.multiples(facts, products)])
         self.steps += steps
         return contradiction
+
+    def multiples(self, facts: list[_Form], products: set[_Unknowns]) -> Iterator[_Form]:
+        """What is >= 0 as a fact times unknowns that are never negative, and speaks of these products: a*c - b*c."""
+        for fact in facts:
+            linear = {m: c for m, c in fact.items() if m}
+            if len(linear) < 2 or fact.get((), 0) > 0:
+                continue
+            first = min(linear)
+            for product in sorted(products):
+                rest = _quotient(product, first)
+                if rest and self.natural.issuperset(rest):
+                    multiple = {tuple(sorted(m + rest)): c for m, c in linear.items()}
+                    if multiple.keys() <= products:
+                        yield multiple
 
 
 def _deciding(part: Atom, points: Collection[int]) -> dict[int, int]:
@@ -272,6 +287,15 @@ def _without_factor(form: _Form) -> _Form:
 def _without(product: _Unknowns, unknown: int) -> _Unknowns:
     place = product.index(unknown)
     return product[:place] + product[place + 1 :]
+
+
+def _quotient(product: _Unknowns, by: _Unknowns) -> _Unknowns:
+    """What a product has besides another one; () where it does not have that."""
+    for unknown in by:
+        if unknown not in product:
+            return ()
+        product = _without(product, unknown)
+    return product
 
 
 def _product(a: _Form, b: _Form) -> _Form:

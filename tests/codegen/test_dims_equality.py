@@ -129,6 +129,9 @@ def test_shown(text, shown):
         ("max(s, -s)", "s + 2*max(-s, 0)"),
         ("(s + 1)//2 + s//2", "s"),
         ("(n*m + 3)//m", "3//m + n*m//m"),
+        ("max(n, m)*max(k, t)", "max(k*n, k*m, n*t, m*t)"),
+        ("max(n, m)*max(m, k)*max(n, k)", "max(n*max(m, k), m*max(m, k))*max(n, k)"),
+        ("min(n, m)*min(k, t)*t", "t*min(k*n, k*m, n*t, m*t)"),
     ],
 )
 def test_equal_by_proof(first, second):
