@@ -1,5 +1,6 @@
 """Settings that every test runs under: which platform JAX uses, where PyTensor compiles to, which tests need a GPU."""
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -29,13 +30,13 @@ settings.load_profile("hlograph")
 def _no_c_compiler() -> Iterator[None]:
     """PyTensor evaluates in Python: it would compile each op of an inner graph with g++, 1 s an op, to run it once.
 
-    Its rewrites stay those of the test's mode.
+    Its rewrites stay those of the test's mode. Nor does it note for each variable which lines of the test made it.
     """
     pytensor = sys.modules.get("pytensor")
     if pytensor is None:
         yield
         return
-    with pytensor.config.change_flags(cxx=""):
+    with pytensor.config.change_flags(cxx="", traceback__limit=0):
         yield
 
 
@@ -51,18 +52,39 @@ def jax_x64() -> Iterator[None]:
     config.update("jax_enable_x64", before)
 
 
-# Tests of how graphs are lowered, by the start of their paths. What XLA makes of a module is tested elsewhere.
-LOWERING = ("dialects/", "codegen/builder/", "codegen/passes/pad/")
+@pytest.fixture
+def young_heap() -> Iterator[None]:
+    """A collection of garbage looks at what the test makes alone; at all that a worker has, it takes up to a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+# Tests, by the start of their paths, of what is lowered and of how it is called. What XLA makes of a module is tested
+# elsewhere, and in tests marked `optimized`.
+UNOPTIMIZED = (
+    "dialects/",
+    "codegen/artifact/",
+    "codegen/builder/",
+    "codegen/passes/pad/",
+    "runtime/",
+    "test_models.py",
+    "test_op_coverage.py",
+    "test_outside.py",
+    "tools/",
+)
 # LLVM's optimizer takes half of XLA's time to compile.
 FAST = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
 
 
 @pytest.fixture(autouse=True)
 def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """XLA:CPU without LLVM's optimizer for tests of lowering; with it every night, and in all other tests."""
+    """XLA:CPU without LLVM's optimizer for most tests, in JAX too; with it every night, and in the others."""
     path = request.path.relative_to(Path(__file__).parent).as_posix()
     optimized = "HLOGRAPH_NIGHTLY" in os.environ or request.node.get_closest_marker("optimized")
-    if optimized or not path.startswith(LOWERING):
+    fast = not optimized and path.startswith(UNOPTIMIZED)
+    _jax_optimizes(not fast)
+    if not fast:
         return
     from hlograph.runtime.executables import cpu_plan, devices
 
@@ -71,6 +93,38 @@ def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         return options if devices.platform_of(device) != "cpu" else {**(options or {}), **FAST}
 
     monkeypatch.setattr(cpu_plan, "compile_options", compile_options)
+
+
+def _jax_optimizes(wanted: bool) -> None:
+    """Has JAX compile with LLVM's optimizer or without; then it forgets what it compiled the other way."""
+    jax = sys.modules.get("jax")
+    if jax is not None and jax.config.read("jax_disable_most_optimizations") == wanted:
+        jax.config.update("jax_disable_most_optimizations", not wanted)
+        jax.clear_caches()
+
+
+@pytest.fixture(scope="session")
+def foreign_parser() -> Iterator[Any]:
+    """What parses foreign files in place of a new process each."""
+    from foreign_parser import ForeignParser
+
+    parser = ForeignParser()
+    yield parser
+    parser.end()
+
+
+# Tests that read many files which hlograph did not write, for other reasons than how these are parsed.
+FOREIGN = ("codegen/artifact/", "codegen/test_program.py", "tools/")
+
+
+@pytest.fixture(autouse=True)
+def _fast_parses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that hlograph did not write are parsed in forks of one process; in new processes where that is tested."""
+    path = request.path.relative_to(Path(__file__).parent).as_posix()
+    if path.startswith(FOREIGN) and not path.endswith("test_reading.py") and "HLOGRAPH_NIGHTLY" not in os.environ:
+        from hlograph.codegen.artifact import foreign
+
+        monkeypatch.setattr(foreign, "parse", request.getfixturevalue("foreign_parser").parse)
 
 
 @pytest.hookimpl(trylast=True)  # after `-k`: a case that was asked for runs

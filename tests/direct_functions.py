@@ -138,13 +138,14 @@ RUNS: dict[str, Callable[[], None]] = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs one by name; "growth" takes a number of calls."""
+    """Runs some by name, one after another; "growth" takes a number of calls."""
     name, *rest = arguments
     if name == "growth":
         calls = int(float(rest[0]))
         start = time.monotonic()
         print(f"{growth(calls):.2f} MiB in {calls:,} calls, {time.monotonic() - start:.0f} s")
-    else:
+        return
+    for name in arguments:
         RUNS[name]()
 
 

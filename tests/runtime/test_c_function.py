@@ -31,7 +31,10 @@ from hlograph.runtime.direct.native_code import FOLDER
 
 NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
 native_only = pytest.mark.skipif(not NATIVE, reason="machine code is loaded on x86-64 Linux only")
-pytestmark = pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default")
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default"),
+]
 
 X, Y = np.linspace(-2, 2, 60).reshape(20, 3) ** 3, np.linspace(-1, 1, 20)
 SHAPE = jax.ShapeDtypeStruct(X.shape, X.dtype)

@@ -13,6 +13,8 @@ import hlograph
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import enable_x64
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 SHAPES: list[tuple[tuple[int, ...], int | None]] = [
     ((1,), None),
     ((4095,), None),

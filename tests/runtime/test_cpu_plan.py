@@ -19,6 +19,8 @@ from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 from hlograph.runtime.executables import cpu_plan, one_kernel, trial
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 SMALL_CALL = "xla_cpu_small_call"
 REGIONS = hlograph.CpuOptions(forms=False, math=False)
 X = np.linspace(0.1, 1.0, 8)

@@ -31,9 +31,12 @@ from hlograph.runtime.direct.call import DirectCall
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.steps import DirectCallRefused, Kernel
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-)
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif(
+        sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+    ),
+]
 
 ONE_KERNEL = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
 Y, SIGMA = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])

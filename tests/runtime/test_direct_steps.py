@@ -25,9 +25,12 @@ from hlograph.runtime.direct.image import Image
 from hlograph.runtime.direct.native_code import FOLDER
 from hlograph.runtime.direct.steps import Case, CustomCall, DirectCallRefused, Kernel, Sort, While, walk
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-)
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif(
+        sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+    ),
+]
 
 RANDOM = np.random.default_rng(11)
 SQUARE = RANDOM.normal(size=(6, 6))

@@ -19,9 +19,12 @@ import pytest
 from hlograph.runtime.direct import supervisor, verdict
 from hlograph.runtime.direct.verdict import Verdict
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-)
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif(
+        sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
+    ),
+]
 
 GOOD = Verdict(True, "all passed", made=1.0, seconds=2.0, tried=("densities: direct call of the kernels",))
 USERS_CACHE = os.environ.get("XDG_CACHE_HOME")

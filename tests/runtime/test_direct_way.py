@@ -27,7 +27,10 @@ TESTS = Path(__file__).resolve().parent.parent
 GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
 X = np.linspace(0.1, 1, 7).astype(np.float32)
 
-pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
+pytestmark = [
+    pytest.mark.optimized,
+    pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -238,24 +241,17 @@ def test_the_pytensor_mode() -> None:
     assert executable.plan[-1].startswith("direct call of the kernels")
 
 
-@pytest.mark.parametrize(
-    ("what", "printed"),
-    [
-        ("exit", "direct call of the kernels\n"),
-        ("interrupt", "direct call of the kernels\n"),
-        ("fork", "0\n0\n"),
-        ("spawn", "True\n"),
-    ],
-)
-def test_processes(what: str, printed: str) -> None:
+def test_processes() -> None:
+    """A process that starts others, is interrupted, forks, and ends while threads call."""
     run = subprocess.run(
-        [sys.executable, str(TESTS / "direct_functions.py"), what],
+        [sys.executable, str(TESTS / "direct_functions.py"), "spawn", "interrupt", "fork", "exit"],
         capture_output=True,
         text=True,
         check=False,
         timeout=200,
     )
-    assert (run.returncode, run.stdout, run.stderr) == (0, printed, "")
+    way = "direct call of the kernels\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"True\n{way}0\n0\n{way}", "")
 
 
 @pytest.mark.parametrize("calls", [20_000, pytest.param(10_000_000, marks=pytest.mark.sampled(4))])

@@ -13,6 +13,8 @@ from jax import lax
 import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 SHAPES = [((7,), None), ((4096,), None), ((5000,), 0), ((64, 64), None), ((64, 64), 0), ((3, 5000), 1)]
 NAMES = ["max", "min", "ptp"]
 

@@ -9,6 +9,8 @@ from jax import lax
 import hlograph
 from hlograph.codegen.dtypes import kind_of, limits
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 DTYPES = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"]
 
 

@@ -44,6 +44,7 @@ def jitted(outputs: str, policy: Any, cache_size: int) -> Any:
     return hlograph.jit(f, dims={"x": "n"}, outputs=outputs, policy=policy, cache_size=cache_size)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.filterwarnings("ignore:.*compiled anew:hlograph.runtime.executables.policy.RecompilationWarning")
 @pytest.mark.parametrize(
     ("make", "policy", "outputs"),

@@ -14,6 +14,8 @@ from hlograph.codegen.ir import jax_compat
 from hlograph.runtime.executables import sync_client
 from hlograph.runtime.executables.sync_client import is_synchronous, synchronous_device
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 PRELUDE = """
 import os, sys, threading
 import jax, numpy as np

@@ -146,7 +146,7 @@ def test_modules_with_other_dialects() -> None:
         np.testing.assert_allclose(found, 4 * X * number + 3, rtol=1e-15)
 
 
-def test_made_in_one_thread_used_in_another_and_freed_in_a_third() -> None:
+def test_made_in_one_thread_used_in_another_and_freed_in_a_third(young_heap: None) -> None:
     made: queue.SimpleQueue[Any] = queue.SimpleQueue()
     used: queue.SimpleQueue[Any] = queue.SimpleQueue()
 

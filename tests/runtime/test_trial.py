@@ -12,6 +12,8 @@ import pytest
 
 from hlograph.runtime.executables.trial import BETTER, CLEAR, SIZED, TURNS, Trial, Ways
 
+pytestmark = pytest.mark.optimized  # what XLA makes of a module
+
 COMPILE = 3.0  # seconds of the plan's compile
 
 
