@@ -61,6 +61,11 @@ def at_exit() -> None:
     print(note(fn).partition(";")[0])
 
 
+def _calls(fn: Any, until: float) -> None:
+    while time.monotonic() < until:
+        fn(X, Y)
+
+
 def interrupted() -> None:
     """Ctrl-C, again and again."""
     fn, expected = called()
@@ -69,8 +74,7 @@ def interrupted() -> None:
         until = time.monotonic() + 5  # a finalizer that is interrupted swallows what is raised
         try:
             timer.start()
-            while time.monotonic() < until:
-                fn(X, Y)
+            _calls(fn, until)  # CPython's jump back from the end of a loop is in no `try` of the same function
         except KeyboardInterrupt:
             pass
         timer.join()
