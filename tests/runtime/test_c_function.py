@@ -306,6 +306,7 @@ def test_a_forked_process(bound: CFunction) -> None:
     assert queue.get() == logp_of(bound, np.ones(3))[:2]
 
 
+@pytest.mark.usefixtures("young_heap")
 @native_only
 def test_it_needs_nothing_but_itself_and_leaves_nothing() -> None:
     b = pt.dvector("b", shape=(3,))

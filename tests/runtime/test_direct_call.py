@@ -225,6 +225,7 @@ def test_forked_processes() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_code_constants_and_buffers_live_as_long_as_the_function() -> None:
     executable = compiled(schools_and_gradient, SCHOOLS)
     runs = [DirectCall.of(executable, SCHOOLS, trials=0).run for _ in range(3)]

@@ -17,7 +17,7 @@ from hlograph.runtime.executables.prepared import PreparedProgram
 from hlograph.runtime.transforms.callee import StaticModule
 from hlograph.runtime.transforms.function_call import FunctionCall
 
-SIZES = range(1, 1001 if "HLOGRAPH_NIGHTLY" in os.environ else 26)
+SIZES = range(1, 1001 if "HLOGRAPH_NIGHTLY" in os.environ else 15)
 KEPT = 8
 
 
@@ -38,6 +38,7 @@ def of_jax():
     return hlograph.jit(lambda x: jnp.sum(x**2), dims={"x": ("n",)}, policy="exact", cache_size=KEPT)
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [of_a_graph, of_jax])
 def test_a_server_does_not_grow_with_the_sizes_that_it_has_seen(make):

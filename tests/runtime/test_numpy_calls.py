@@ -358,6 +358,7 @@ def test_results_share_no_element(make, execution, count):
     check(call(x), (x, x, x + 1, constant, constant))
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("count", [3, COPIED])
 def test_results_outlive_their_call(make, execution, count):
@@ -370,6 +371,7 @@ def test_results_outlive_their_call(make, execution, count):
     check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
 def test_nothing_is_left_of_a_call(execution, count):
@@ -400,6 +402,7 @@ def test_nothing_is_left_of_a_call(execution, count):
         gc.enable()
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_function_that_is_dropped_is_freed(execution):
     import weakref
 

@@ -365,6 +365,7 @@ def test_a_result_with_a_padded_leading_axis_is_cut_in_place() -> None:
     assert cut(whole, (1024, 4)) is whole
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_jax_array_that_comes_again_is_padded_once_and_forgotten_with_it() -> None:
     x = jnp.ones((5, 3), jnp.float32)
     first, second, third = (pad(x, (8, 3)) for _ in range(3))

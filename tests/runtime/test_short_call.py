@@ -468,6 +468,7 @@ def test_devices_are_those_of_the_long_way(source):
 # ---- what is kept ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_cleared_cache_keeps_no_executable(linear):
     x, y = vectors()
     warm(linear, x, y)
@@ -481,6 +482,7 @@ def test_a_cleared_cache_keeps_no_executable(linear):
     assert linear.stats.compiles == 2
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_an_executable_that_was_dropped_is_not_kept():
     x = pt.dvector("x")
     function = hlograph.function([x], x + 1, cache_size=1, policy="exact")
@@ -493,6 +495,7 @@ def test_an_executable_that_was_dropped_is_not_kept():
     assert function.stats.compiles == 3
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_function_that_made_short_calls_is_collected():
     x = pt.dvector("x")
     function = hlograph.function([x], x + 1)
@@ -513,6 +516,7 @@ def test_results_are_freed(linear):
     assert len(jax.live_arrays()) <= before + 1
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_arguments_are_not_kept(linear):
     warm(linear, *vectors())
     x, y = vectors()

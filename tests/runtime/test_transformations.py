@@ -470,6 +470,7 @@ def test_without_jit_and_with_nans_debugged() -> None:
                 traced(-data)
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_functions_are_freed() -> None:
     import gc
     import weakref
