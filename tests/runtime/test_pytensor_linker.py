@@ -68,11 +68,18 @@ def test_the_mode_has_a_name_in_pytensor_and_in_its_configuration():
         pytensor.config.mode = "NOSUCH"
 
 
-def test_importing_hlograph_alone_imports_no_pytensor():
-    code = (
-        "import sys, hlograph; assert 'pytensor' not in sys.modules; hlograph.Mode(); assert 'pytensor' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_importing_hlograph_alone_imports_no_pytensor_and_a_graph_without_xtensors_none_of_these():
+    code = """
+        import sys, hlograph
+        assert "pytensor" not in sys.modules
+        hlograph.Mode()
+        assert "pytensor" in sys.modules
+        import numpy as np, pytensor.tensor as pt, hlograph.pytensor, pytensor
+        x = pt.dvector("x")
+        hlograph.function([x], x + 1)(np.ones(2)), pytensor.function([x], x + 1, mode="STABLEHLO")(np.ones(2))
+        assert "pytensor.xtensor" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
 def test_options():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import jax
@@ -264,16 +262,6 @@ def test_arrays_with_named_axes_are_refused_and_never_read_in_another_order(outp
     with pytest.raises(TypeError):
         function(xarray.DataArray(square, dims=("month", "city")))
     np.testing.assert_array_equal(function(square), square * 2)
-
-
-def test_a_graph_without_xtensors_imports_none():
-    code = """
-import sys, numpy as np, pytensor.tensor as pt, hlograph, hlograph.pytensor, pytensor
-x = pt.dvector("x")
-hlograph.function([x], x + 1)(np.ones(2)), pytensor.function([x], x + 1, mode="STABLEHLO")(np.ones(2))
-assert "pytensor.xtensor" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_plain_graph_is_left_as_it_is():
