@@ -67,10 +67,12 @@ UNOPTIMIZED = (
     "codegen/artifact/",
     "codegen/builder/",
     "codegen/passes/pad/",
+    "codegen/test_",
     "runtime/",
     "test_models.py",
     "test_op_coverage.py",
     "test_outside.py",
+    "test_readme.py",
     "tools/",
 )
 # LLVM's optimizer takes half of XLA's time to compile.
