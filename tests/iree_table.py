@@ -9,6 +9,7 @@ table of the page is written anew (some minutes).
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -91,9 +92,22 @@ def table(found: list[Row]) -> str:
     shown = ", ".join(f"{number} {kind}" for kind, number in count.most_common())
     works = ", ".join(name for name, of_open, _ in found if of_open == "works")
     lines = ["", f"Of {len(found)} ops with open sizes: {shown}.", "", f"Right: {works}.", ""]
-    lines += ["| op | with open sizes | with static ones |", "|---|---|---|"]
-    lines += [f"| {name} | {a} | {b} |" for name, a, b in found if a != "works"]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, of_open, of_static in found:
+        if of_open != "works":
+            groups.setdefault((_short(of_open), _short(of_static)), []).append(name)
+    lines += ["| ops | with open sizes | with static ones |", "|---|---|---|"]
+    lines += [f"| {', '.join(names)} | {a} | {b} |" for (a, b), names in groups.items()]
     return "\n".join([*lines, "", ""])
+
+
+def _short(outcome: str) -> str:
+    """An outcome without what differs from op to op: numbers of values, bytes, names of sizes."""
+    text = re.sub(r"\(\w+_\d+(, \w+_\d+)*\) ", "", outcome)
+    text = re.sub(r": %\d+ = .*| for function\. Got .*|Got \d+.*", "", text)
+    return text.replace(
+        "Please report issues to https://github.com/iree-org/iree/issues and include the crash back", "a crash"
+    )
 
 
 def main() -> None:

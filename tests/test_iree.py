@@ -1,17 +1,21 @@
-"""Programs compiled once by IREE, for all sizes: the models, and ops of each kind, at five sizes.
+"""Programs compiled once by IREE, for all sizes: models, the programs of examples/, ops of each kind, at five sizes.
 
-The models are those of benchmarks/models.py; PyTensor's own evaluation says what they should give.
+The models are those of benchmarks/models.py; PyTensor's own evaluation, or JAX's, says what they should give.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import iree_runs
 import numpy as np
+import pytensor.tensor as pt
 import pytest
+from iree_programs import PROGRAMS
 from op_cases import CASES
+from pytensor.ifelse import ifelse
 from support import reference
 
 import hlograph
@@ -25,7 +29,7 @@ SIZES = (1, 2, 5, 8, 17)
 OPS = (
     *("Softmax", "Gemv", "Einsum", "AdvancedSubtensor", "AdvancedIncSubtensor", "IncSubtensor", "Subtensor", "Pad"),
     *("Cholesky", "SolveTriangular", "CholeskySolve", "Scan", "Argmax", "SortOp", "ArgSortOp", "Join", "Split"),
-    *("Reshape", "IfElse", "Pow", "Log1p", "Expm1"),
+    *("Reshape", "IfElse", "Pow", "Log1p", "Expm1", "BetaInc", "QR", "LU", "Det", "Solve", "BlockDiagonal"),
 )
 
 
@@ -41,6 +45,18 @@ def test_models(name: str) -> None:
         assert flags.all()
         for result, wanted in zip(found, reference(inputs, outputs, data), strict=True):
             np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-12, err_msg=f"{name}, {size}")
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_examples(name: str) -> None:
+    example = PROGRAMS[name]()
+    function = iree_runs.compiled(example.program.run_passes(["for_iree"]))
+    for size in example.sizes:
+        arrays = example.data(size, np.random.default_rng(size))
+        for result, wanted in zip(function(*arrays), example.wanted(arrays), strict=False):
+            rtol = 1e-9 if np.asarray(wanted).dtype.itemsize == 8 else 1e-5
+            np.testing.assert_allclose(result, wanted, rtol=rtol, atol=1e-11, err_msg=f"{name}, {size}")
 
 
 @pytest.mark.sampled(11)
@@ -70,3 +86,41 @@ def test_constraints() -> None:
     with pytest.raises(Exception, match="axis_1_0 == n"):
         asserted(np.ones(4), np.ones(3))
     assert iree_runs.compiled(program.run_passes(["for_iree"]))(np.ones(3), np.ones(4))[1].tolist() == [False]
+
+
+def _checked(inputs: list[Any], output: Any, arrays: list[np.ndarray]) -> hlograph.Program:
+    """The program in IREE's forms, whose result there is PyTensor's."""
+    program = hlograph.emit_stablehlo((inputs, [output])).run_passes(["for_iree"])
+    found, *_ = iree_runs.compiled(program)(*arrays)
+    np.testing.assert_allclose(found, reference(inputs, [output], arrays)[0], rtol=1e-9)
+    return program
+
+
+def test_branches_of_several_arrays() -> None:
+    """Of two open axes each: IREE mixes up where they lie, unless their sizes are bounded."""
+    x, y, first = pt.dmatrix("x"), pt.dmatrix("y"), pt.bscalar("first")
+    one, other = ifelse(first, [x + 1, pt.exp(y)], [pt.sin(y), 2 * x])
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(3, 4)), rng.normal(size=(3, 4))]
+    program = _checked([x, y, first], one - 2 * other, [*arrays, np.array(1, "int8")])
+    function = iree_runs.compiled(program)
+    np.testing.assert_allclose(function(*arrays, np.array(0, "int8"))[0], np.sin(arrays[1]) - 4 * arrays[0])
+    limits = [check.message for check in program.signature.checks if "IREE" in check.message]
+    assert len(limits) == len(program.signature.roots)
+    assert all(int(message.split(" >= ")[0]) > 10**8 for message in limits)
+
+
+def test_several_scatters_into_zeros() -> None:
+    """Each has an array of its own."""
+    x, places, values = pt.dmatrix("x"), pt.lvector("places"), pt.dvector("values")
+    zeros = pt.zeros_like(x)
+    output = pt.inc_subtensor(zeros[places, 0], values) - 2 * pt.inc_subtensor(zeros[places, 1], values)
+    _checked([x, places, values], output, [np.ones((4, 2)), np.array([0, 1, 1, 3, 0]), np.arange(1.0, 6.0)])
+
+
+def test_long_sums_of_float32() -> None:
+    """IREE adds one number after the other, which loses some percent of a million."""
+    x = pt.fvector("x")
+    data = np.random.default_rng(0).random(1_000_000, "float32")
+    program = hlograph.emit_stablehlo(([x], [x.sum()])).run_passes(["for_iree"])
+    np.testing.assert_allclose(iree_runs.compiled(program)(data)[0], data.astype("float64").sum(), rtol=1e-6)

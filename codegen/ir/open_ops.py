@@ -46,6 +46,14 @@ def elements(vector: ir.Value) -> list[Size]:
     known = constant_of(vector)
     if known is not None:
         return [int(number) for number in np.broadcast_to(known, (count,))]
+    made = owner(vector)
+    if made is not None and made.name == "stablehlo.concatenate":
+        return [size for part in made.operands for size in elements(part)]
+    if made is not None and made.name == "stablehlo.slice":
+        (start,), (limit,), (stride,) = (integers(made, name) for name in ("start_indices", "limit_indices", "strides"))
+        return elements(made.operands[0])[start:limit:stride]
+    if made is not None and made.name == "stablehlo.reshape" and not shape_of(made.operands[0]):
+        return [ops.convert(made.operands[0], np.int64)]
     return [ops.convert(ops.reshape(ops.slice(vector, [k], [k + 1]), []), np.int64) for k in range(count)]
 
 
@@ -163,6 +171,13 @@ def part(value: ir.Value, starts: Sequence[Size], limits: Sequence[Size]) -> ir.
     lengths = [compute("subtract", limit, start) for start, limit in zip(starts, limits, strict=True)]
     ones = ops.constant(np.ones(len(lengths), np.int64))
     return stablehlo.real_dynamic_slice(_type(value, lengths), value, vector(starts), vector(limits), ones)
+
+
+def typed_part(value: ir.Value, extents: Sequence[Size]) -> ir.Value:
+    """The first elements of each axis, of the value's type."""
+    ones = ops.constant(np.ones(len(extents), np.int64))
+    zeros = ops.constant(np.zeros(len(extents), np.int64))
+    return stablehlo.real_dynamic_slice(value.type, value, zeros, vector(extents), ones)
 
 
 def part_along(value: ir.Value, axis: int, start: Size, limit: Size) -> ir.Value:

@@ -12,7 +12,7 @@ docs/iree.md says what IREE takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import signature as signatures
@@ -20,18 +20,20 @@ from ...errors import PassError
 from ...ir.attributes import call_target
 from ...ir.bindings import ir, run_pipeline
 from ...ir.open_ops import is_open
-from ...ir.values import shape_of
-from ...ir.walk import symbol_of, walk
+from ...ir.walk import walk
 from ..factor_loops import expand
 from ..registry import PASSES
 from ..report import Report
 from ..rewriting import Rewrite, apply
-from . import dots, elementwise, indexing, loops, shapes
+from . import dots, elementwise, indexing, joins, loops, shapes
 from .entry import guard
 from .fusion import separate_reductions
+from .ownership import own_operands
+from .sizes import bound_sizes
 
 _FORMS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "stablehlo.cbrt": (elementwise.cbrt,),
+    "stablehlo.concatenate": (joins.joined,),
     "stablehlo.cosine": (elementwise.in_double,),
     "stablehlo.atan2": (elementwise.in_double,),
     "stablehlo.dot_general": (dots.dot_as_sum,),
@@ -39,6 +41,7 @@ _FORMS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "stablehlo.dynamic_gather": (indexing.gather_of_elements,),
     "stablehlo.dynamic_pad": (shapes.pad_of_parts,),
     "stablehlo.dynamic_reshape": (shapes.reshape_by_units,),
+    "stablehlo.dynamic_slice": (indexing.part_of_one_number,),
     "stablehlo.dynamic_update_slice": (shapes.update_of_parts,),
     "stablehlo.exponential_minus_one": (elementwise.exponential_minus_one,),
     "stablehlo.gather": (indexing.gather_of_elements,),
@@ -46,7 +49,10 @@ _FORMS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "stablehlo.optimization_barrier": (elementwise.through_barrier,),
     "stablehlo.pad": (shapes.pad_of_parts,),
     "stablehlo.power": (elementwise.power,),
+    "stablehlo.real_dynamic_slice": (indexing.part_by_place,),
+    "stablehlo.reduce": (dots.sum_in_double,),
     "stablehlo.sine": (elementwise.in_double,),
+    "stablehlo.slice": (indexing.part_of_one_number,),
     "stablehlo.sort": (indexing.sort_all_used,),
     "stablehlo.tan": (elementwise.in_double,),
     "stablehlo.while": (loops.plain_loop,),
@@ -63,28 +69,20 @@ def run(module: ir.Module, report: Report, *, asserts: bool = False) -> None:
     run_pipeline(module, PASSES["chlo-legalize-to-stablehlo"].pipeline, name="for_iree")
     if any(op.name == "stablehlo.composite" for op in walk(module)):
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="for_iree")
-    _mark_tested(module, expand(module))
-    guard(module, asserts=asserts)
+    expand(module)
     apply(module, _REWRITES, report)
     separate_reductions(module, report)
+    own_operands(module)
     _unmark(module)
+    guard(module, asserts=asserts, limit=bound_sizes(module))
     run_pipeline(module, "cse,symbol-dce", name="for_iree")
     _refuse_left(module)
-
-
-def _mark_tested(module: ir.Module, expanded: Sequence[str]) -> None:
-    """Marks the functions whose loops are known to come out right: those of matrices of open sizes."""
-    for each in module.body.operations:
-        if symbol_of(each.operation) in expanded and all(
-            shape_of(value)[-2:] == (None, None) for value in each.regions[0].blocks[0].arguments
-        ):
-            each.operation.attributes[loops.TESTED] = ir.UnitAttr.get(module.context)
 
 
 def _unmark(module: ir.Module) -> None:
     """Takes off what tells rewrites that an op is their own."""
     for op in walk(module):
-        for mark in (elementwise.ABSOLUTE, indexing.KEPT, loops.DONE, loops.TESTED):
+        for mark in (elementwise.ABSOLUTE, indexing.KEPT, loops.DONE):
             if mark in op.attributes:
                 del op.attributes[mark]
 

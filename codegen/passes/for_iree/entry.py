@@ -28,14 +28,14 @@ from ...ir.walk import main_function, returned_by, terminator
 from ...signature import CheckSpec, Signature, flags_type
 
 
-def guard(module: ir.Module, *, asserts: bool) -> int:
-    """Makes a module test its own constraints, in place.
+def guard(module: ir.Module, *, asserts: bool, limit: int | None) -> int:
+    """Makes a module test its own constraints, in place; and that no size is above a limit, where there is one.
 
     Returns:
         How many there are.
     """
     signature = signatures.read(module)
-    demands = _demands(signature)
+    demands = _demands(signature, limit)
     if not demands:
         return 0
     function = main_function(module)
@@ -53,8 +53,8 @@ def guard(module: ir.Module, *, asserts: bool) -> int:
     return len(demands)
 
 
-def _demands(signature: Signature) -> list[Constraint]:
-    """The constraints, and that the sizes of the arguments are what their names say."""
+def _demands(signature: Signature, limit: int | None) -> list[Constraint]:
+    """The constraints, that the sizes of the arguments are what their names say, and the limit."""
     sources = {(root.argument, root.axis) for root in signature.roots}
     named = [
         Constraint(dimension.symbol(_own(number, axis)), "==", dim, f"axis {axis} of {argument.name}")
@@ -62,7 +62,15 @@ def _demands(signature: Signature) -> list[Constraint]:
         for axis, dim in enumerate(argument.dims)
         if not isinstance(dim, int) and (number, axis) not in sources
     ]
-    return [*named, *signature.constraints]
+    largest = (
+        []
+        if limit is None
+        else [
+            Constraint(limit, ">=", dimension.symbol(root.name), "offsets in IREE's buffers")
+            for root in signature.roots
+        ]
+    )
+    return [*named, *signature.constraints, *largest]
 
 
 def _own(number: int, axis: int) -> str:

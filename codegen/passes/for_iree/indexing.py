@@ -17,7 +17,7 @@ from ...ir import ops
 from ...ir.attributes import gather_numbers, integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.open_ops import Size, compute
-from ...ir.values import dtype_of, shape_of, users
+from ...ir.values import constant, dtype_of, owner, shape_of, sizes_of, users
 
 
 def gather_of_elements(op: ir.Operation) -> ir.Value | None:
@@ -118,3 +118,36 @@ def _with_use(value: ir.Value, other: ir.Value) -> ir.Value:
     one, two = (op_.full_like(other, number) for number in ((0, 1) if dtype_of(other).kind == "b" else (2, 3)))
     never = stablehlo.and_(ops.compare("EQ", other, one), ops.compare("EQ", other, two))
     return stablehlo.select(never, op_.full_like(value, 0), value)
+
+
+def part_of_one_number(op: ir.Operation) -> ir.Value | None:
+    """A part of what is one number everywhere is that number: IREE loses track of an array of it that loops read."""
+    number, result = constant(op.operands[0]), op.results[0]
+    if number is None or number.ndim or op_.is_open(result) or not op_.is_open(op.operands[0]):
+        return None
+    return op_.full(number.item(), result, sizes_of(result), result.type)
+
+
+def part_by_place(op: ir.Operation) -> ir.Value | None:
+    """A part of open size is read by place: IREE then knows the size as the number that it is given."""
+    value, result = op.operands[0], op.results[0]
+    strides = constant(op.operands[3])
+    if not op_.is_open(result) or strides is None or (strides != 1).any():
+        return None
+    starts, limits = (op_.elements(operand) for operand in op.operands[1:3])
+    known = shape_of(result)
+    extents = [_length(starts[k], limits[k]) if (size := known[k]) is None else size for k in range(len(known))]
+    first = [op_.broadcast(op_.number(start), extents, []) for start in starts]
+    places = [stablehlo.add(op_.iota(extents, axis), start) for axis, start in enumerate(first)]
+    return op_.elements_at(value, places, result.type)
+
+
+def _length(start: Size, limit: Size) -> Size:
+    """The difference of two sizes; of a sum with the same number what it was before."""
+    made = None if isinstance(limit, int) else owner(limit)
+    if made is not None and made.name == "stablehlo.add" and isinstance(start, int):
+        for one, other in (made.operands, reversed(list(made.operands))):
+            known = constant(other)
+            if known is not None and int(known) == start:
+                return one
+    return compute("subtract", limit, start)

@@ -1,12 +1,11 @@
-"""Loops in the form that IREE compiles, and right: a flag decides, every carry changes, arrays travel flat.
+"""Loops in the form that IREE compiles: every carry changes and keeps its size, a flag stands for long conditions.
 
-    before  while(%x : ?x?, %fixed, %y : ?x?, %i)  cond { reduce(compare LT ...) }  do { ... }
-    after   while(%go, %i, %m, %n, ..., %x : ?, %y : ?)  cond { return %go }        do { ... }
+    before  while(%x : ?, %fixed, %i)  cond { reduce(compare LT ...) }  do { ...; return %y, %fixed, %next }
+    after   while(%go, %x : ?, %i)     cond { return %go }              do { ...; return %holds, select(_, %x, %y), _ }
 
-IREE 3.13 gives wrong results of loops that carry arrays with two open axes, or whose condition reads arrays. So arrays
-travel flat, beside their sizes, and a flag is computed at the body's end. Where carries are passed on as they are, and
-where a result's size is known without the carry, its compiler refuses the module.
-Rounding: none; the same ops run in the same order.
+Where a carry is passed on as it is, where a condition reads arrays, and where more is known of the size of what is
+passed on than of the carry's, IREE 3.13's compiler refuses the module, or ends. Rounding: none; the same ops run in the
+same order.
 """
 
 from __future__ import annotations
@@ -15,129 +14,68 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import PassError
 from ...ir import open_ops as op_
 from ...ir import ops
-from ...ir.bindings import DYNAMIC, ir, stablehlo
+from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone_block
-from ...ir.values import ancestors, owner, shape_of
+from ...ir.values import owner, shape_of
 from ...ir.walk import returned_by
 from ...ir.while_ops import loop
-from .shapes import read
+
+DONE = "hlograph.plain"
 
 
 def plain_loop(op: ir.Operation) -> list[ir.Value] | None:
-    """A loop whose condition is computed at the end of its body, with carries in the order that IREE takes."""
+    """A loop of what changes in it, of sizes as they are known, by a flag where its condition reads arrays."""
     condition, body = (region.blocks[0] for region in op.regions)
     if DONE in op.attributes:
         return None
     returned = returned_by(body)
     fixed = {place: op.operands[place] for place, value in enumerate(returned) if value == body.arguments[place]}
     keep = [place for place in range(len(returned)) if place not in fixed]
-    _check(op, [op.operands[place] for place in keep])
-    heavy = _computes_with_arrays(condition)
-    inits = [op.operands[place] for place in keep]
-    if not keep or not (fixed or heavy or any(map(_open_axes, inits))):
+    by_flag = _reads_arrays(condition)
+    if not keep or not (fixed or by_flag or any(op_.is_open(op.operands[place]) for place in keep)):
         return None
-    carries = _Carries(inits)
 
     def made_of(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
         known = {block.arguments[place]: value for place, value in fixed.items()}
         known |= {block.arguments[place]: value for place, value in zip(keep, values, strict=True)}
         return clone_block(block, known)[0]
 
-    def test(*parts: ir.Value) -> list[ir.Value]:
-        return [parts[0]] if heavy else made_of(condition, carries.whole(parts))
+    def test(*values: ir.Value) -> list[ir.Value]:
+        return [values[0]] if by_flag else made_of(condition, values)
 
-    def step(*parts: ir.Value) -> list[ir.Value]:
-        made = made_of(body, carries.whole(parts[heavy:]))
+    def step(*values: ir.Value) -> list[ir.Value]:
+        carries = values[by_flag:]
+        made = made_of(body, carries)
         following = [made[place] for place in keep]
-        flag = made_of(condition, following) if heavy else []
-        return [*flag, *map(_sized_as, parts[heavy:], carries.parts(following))]
+        following = [
+            _sized_as(x, y) if by_flag or x.type != y.type else y for x, y in zip(carries, following, strict=True)
+        ]
+        return [*flag(following), *following]
 
-    starts = [*(made_of(condition, inits) if heavy else []), *carries.parts(inits)]
-    results = loop(starts, test, step)
+    def flag(values: Sequence[ir.Value]) -> list[ir.Value]:
+        return made_of(condition, values) if by_flag else []
+
+    inits = [op.operands[place] for place in keep]
+    results = loop([*flag(inits), *inits], test, step)
     made = owner(results[0])
     assert made is not None, "a result of the loop"
     made.attributes[DONE] = ir.UnitAttr.get()
-    results = results[heavy:]
-    changed = dict(zip(keep, carries.whole(results), strict=True))
+    changed = dict(zip(keep, results[by_flag:], strict=True))
     return [changed.get(place, fixed.get(place, op.operands[place])) for place in range(len(returned))]
 
 
-DONE = "hlograph.plain"
-TESTED = "hlograph.tested"
-
-
-def _check(op: ir.Operation, carries: Sequence[ir.Value]) -> None:
-    """Refuses a loop of the kind that IREE computes wrong, or does not compile, in ways that nothing foretells.
-
-    Raises:
-        PassError: it carries several open arrays, in a function that no test has shown to be right.
-    """
-    count = sum(_open_axes(value) > 0 for value in carries)
-    if count > 1 and not any(TESTED in each.attributes for each in ancestors(op)):
-        raise PassError(
-            f"for_iree: IREE 3.13 computes loops wrong that carry several arrays of unknown sizes, and this one (at "
-            f"{op.location}) carries {count}; give the sizes first: pass `specialize`, with a value for each"
-        )
-
-
-def _computes_with_arrays(condition: ir.Block) -> bool:
+def _reads_arrays(condition: ir.Block) -> bool:
     """Whether a loop's condition reads or makes an array on its way."""
     inside = [op.operation for op in condition.operations]
     return any(len(shape_of(value)) > 0 for op in inside for value in (*op.operands, *op.results))
 
 
-def _open_axes(value: ir.Value) -> int:
-    return shape_of(value).count(None)
-
-
 def _sized_as(carry: ir.Value, value: ir.Value) -> ir.Value:
     """A value in such a form that its size is the carry's: a choice that never falls on the carry."""
-    if not _open_axes(carry):
+    if not op_.is_open(carry):
         return value
-    never = ops.compare("EQ", op_.number(op_.size(carry, 0)), ops.constant(np.int64(2**61 - 1)))
-    return stablehlo.select(never, carry, value)
-
-
-class _Carries:
-    """Carries, and the parts that they travel as."""
-
-    def __init__(self, inits: Sequence[ir.Value]) -> None:
-        self._types = [value.type for value in inits]
-        self._flat = [place for place, value in enumerate(inits) if _open_axes(value) > 1]
-        counts = [_open_axes(part) for parts in self._split(inits) for part in parts]
-        self._order = sorted(range(len(counts)), key=lambda place: counts[place])
-
-    def parts(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """What travels: open arrays in a row, behind what is not open."""
-        split = [part for parts in self._split(values) for part in parts]
-        return [split[place] for place in self._order]
-
-    def whole(self, parts: Sequence[ir.Value]) -> list[ir.Value]:
-        """The carries of what travels."""
-        split = dict(zip(self._order, parts, strict=True))
-        following = iter(split[place] for place in range(len(split)))
-        values = []
-        for place, type_ in enumerate(self._types):
-            value = next(following)
-            if place in self._flat:
-                known = ir.RankedTensorType(type_).shape
-                shape = [next(following) if size == DYNAMIC else size for size in known]
-                value = read(value, shape, type_)
-            values.append(value)
-        return values
-
-    def _split(self, values: Sequence[ir.Value]) -> list[list[ir.Value]]:
-        return [self._flattened(value) if place in self._flat else [value] for place, value in enumerate(values)]
-
-    @staticmethod
-    def _flattened(value: ir.Value) -> list[ir.Value]:
-        """All elements in a row, and the open sizes."""
-        sizes = op_.sizes(value)
-        total: op_.Size = 1
-        for size in sizes:
-            total = op_.compute("multiply", total, size)
-        flat = read(value, [total], ops.tensor_type(value, [DYNAMIC]))
-        return [flat, *[op_.number(size) for size in sizes if not isinstance(size, int)]]
+    size = op_.size(carry, shape_of(carry).index(None))
+    never = ops.compare("EQ", op_.number(size), ops.constant(np.int64(2**61 - 1)))
+    return stablehlo.select(never, carry, op_.typed(value, carry.type))

@@ -17,6 +17,7 @@ from ...ir.bindings import DYNAMIC, ir, stablehlo
 from ...ir.open_ops import Size, compute, is_open
 from ...ir.refused import require
 from ...ir.values import constant, owner, shape_of, sizes_of
+from .origins import origin_of
 
 
 def told_broadcast(op: ir.Operation) -> ir.Value | None:
@@ -96,33 +97,29 @@ def pad_of_parts(op: ir.Operation) -> ir.Value | None:
     if any(between):
         zeros = [0] * len(between)
         value = stablehlo.pad(value, padding, *[ops.integer_list(each) for each in (zeros, zeros, between)])
-    for axis, (below, above) in enumerate(zip(*amounts[:2], strict=True)):
-        value = _padded(value, padding, axis, below, above)
-    return op_.typed(value, result.type)
+    return _padded(value, padding, amounts[0], amounts[1], result.type)
 
 
-def _padded(value: ir.Value, padding: ir.Value, axis: int, low: Size, high: Size) -> ir.Value:
-    if low == 0 and high == 0:
-        return value
-    end = compute("add", op_.size(value, axis), compute("minimum", high, 0))
-    start = compute("subtract", 0, compute("minimum", low, 0))
-    if start != 0 or not (isinstance(high, int) and high >= 0):
-        value = op_.part_along(value, axis, start, compute("maximum", start, end))
-    blocks = []
-    for amount in (low, high):
-        extents = op_.sizes(value)
-        extents[axis] = compute("maximum", amount, 0)
-        blocks.append(op_.broadcast(padding, extents, []))
-    parts = [blocks[0], value, blocks[1]]
-    return op_.concatenate(parts, axis, _joined(parts, axis))
+def _padded(value: ir.Value, padding: ir.Value, low: list[Size], high: list[Size], type_: ir.Type) -> ir.Value:
+    """Each element by its place; outside of the array the element behind its end, which is the padding."""
+    rank = len(low)
+    longer = stablehlo.pad(value, padding, *[ops.integer_list([number] * rank) for number in (0, 1, 0)])
+    own = op_.sizes(value)
+    extents: list[Size] = []
+    for size, below, above in zip(own, low, high, strict=True):
+        extents.append(compute("maximum", compute("add", compute("add", size, below), above), 0))
+    zero = op_.full(0, "int64", extents)
+    coordinates = []
+    for axis in range(rank):
+        start, end = (op_.broadcast(op_.number(each), extents, []) for each in (low[axis], own[axis]))
+        index = stablehlo.subtract(op_.iota(extents, axis), start)
+        inside = stablehlo.select(ops.compare("LT", index, zero), end, index)
+        coordinates.append(stablehlo.minimum(inside, end))
+    return op_.typed(op_.elements_at(longer, coordinates, _open(longer, extents)), type_)
 
 
-def _joined(parts: list[ir.Value], axis: int) -> ir.Type:
-    known = [shape_of(part)[axis] for part in parts]
-    extents = op_.sizes(parts[1])
-    total: list[int | None] = [each if isinstance(each, int) else None for each in extents]
-    total[axis] = None if None in known else sum(each or 0 for each in known)
-    return ops.tensor_type(parts[1], [DYNAMIC if each is None else each for each in total])
+def _open(like: ir.Value, extents: list[Size]) -> ir.Type:
+    return ops.tensor_type(like, [each if isinstance(each, int) else DYNAMIC for each in extents])
 
 
 def update_of_parts(op: ir.Operation) -> ir.Value | None:
@@ -180,15 +177,4 @@ def _is_whole(value: ir.Value, update: ir.Value, axis: int) -> bool:
     known = shape_of(value)[axis], shape_of(update)[axis]
     if known[0] is not None or known[1] is not None:
         return known[0] == known[1]
-    return _origin(value, axis) == _origin(update, axis)
-
-
-_THROUGH = ("add", "subtract", "multiply", "divide", "negate", "maximum", "minimum", "convert", "abs", "exponential")
-
-
-def _origin(value: ir.Value, axis: int) -> tuple[ir.Value, int]:
-    """The value whose axis decides the size of this one."""
-    made = owner(value)
-    while made is not None and made.name in {f"stablehlo.{name}" for name in _THROUGH}:
-        value, made = made.operands[0], owner(made.operands[0])
-    return value, axis
+    return origin_of(value, axis) == origin_of(update, axis)
