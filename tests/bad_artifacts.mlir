@@ -1093,7 +1093,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<?xf32> { %r:2 = stablehlo.custom_ca
 func.func @main(%x: tensor<4xf32>) -> tensor<?xf32> { %r = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%x) {api_version=2:i32} : (tensor<4xf32>) -> tensor<?xf32>
  return %r : tensor<?xf32> }
 // -----
-// RUNS dyn approx odd
+// REFUSED dyn approx odd: stablehlo.dynamic_approx_top_k
 func.func @main(%x: tensor<4xf32>) -> tensor<?xf32> { %r = stablehlo.custom_call @stablehlo.dynamic_approx_top_k(%x) {api_version=2:i32} : (tensor<4xf32>) -> tensor<?xf32>
  return %r : tensor<?xf32> }
 // -----
@@ -1154,3 +1154,10 @@ module attributes {mhlo.cross_program_prefetches=[], mhlo.is_dynamic=true, mhlo.
 // RUNS exec thread
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %r = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
  return %r : tensor<4xf32> } func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> attributes {execution_thread="zz"} { return %a : tensor<4xf32> }
+// -----
+// REFUSED function as a value: has the op func.constant, which is not StableHLO
+func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+ %f = func.constant @g : (tensor<2xf64>) -> tensor<2xf64>
+ %r = func.call_indirect %f(%x) : (tensor<2xf64>) -> tensor<2xf64>
+ return %r : tensor<2xf64> }
+func.func private @g(%x: tensor<2xf64>) -> tensor<2xf64> { return %x : tensor<2xf64> }

@@ -110,6 +110,13 @@ def test_branches_of_several_arrays() -> None:
     assert all(int(message.split(" >= ")[0]) > 10**8 for message in limits)
 
 
+def test_stacks_of_factors() -> None:
+    """Cholesky factors of as many static matrices as there are."""
+    x = pt.tensor("x", shape=(None, 3, 3))
+    half = np.random.default_rng(0).normal(size=(4, 3, 3))
+    _checked([x], pt.linalg.cholesky(x), [half @ half.transpose(0, 2, 1) + np.eye(3)])
+
+
 def test_several_scatters_into_zeros() -> None:
     """Each has an array of its own."""
     x, places, values = pt.dmatrix("x"), pt.lvector("places"), pt.dvector("values")

@@ -33,9 +33,7 @@ _PLAIN = frozenset(
     }
 )
 # Those that StableHLO's and XLA's refinement puts ops in the place of, which they verify.
-_REFINED = frozenset(
-    f"stablehlo.dynamic_{name}" for name in ("approx_top_k", "reduce_window", "rng_bit_generator", "top_k")
-)
+_REFINED = frozenset(f"stablehlo.dynamic_{name}" for name in ("reduce_window", "rng_bit_generator", "top_k"))
 _RANDOM = "stablehlo.dynamic_rng_bit_generator"
 _SAME = frozenset({"Sharding", "annotate_device_placement"})  # give what they take
 _MARKS: Mapping[str, Collection[str]] = {

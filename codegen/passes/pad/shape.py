@@ -42,6 +42,9 @@ def result_dims(padder: Padder, shape: Sequence[int | None], operand: Live | Non
     if operand is None:
         return tuple(size for size in shape if size is not None)
     known = padder.sizes_of(operand, "the result's size")
+    for size, dim in zip(shape, known, strict=True):
+        if size is None:
+            padder.demand(dim, 0, "a size that is not negative")
     return tuple(dim if size is None else size for size, dim in zip(shape, known, strict=True))
 
 

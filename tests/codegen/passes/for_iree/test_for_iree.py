@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_cases import CASES
 from support import assert_same
 
 import hlograph
@@ -104,6 +103,44 @@ FORMS = {
         %r = stablehlo.multiply %a, %t : {M}""",
         "",
     ),
+    "loop_of_two": (
+        VECTOR,
+        """%l:3 = stablehlo.while(%a = %v, %i = %first, %b = %v) : {V}, tensor<i32>, {V}
+        cond {{
+          %c = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+        }} do {{
+          %a1 = stablehlo.add %a, %b : {V}
+          %b1 = stablehlo.negate %b : {V}
+          stablehlo.return %a1, %k, %b1 : {V}, tensor<i32>, {V}
+        }}
+        %r = stablehlo.subtract %l#0, %l#2 : {V}""",
+        "",
+    ),
+    "join_scalar": (
+        VECTOR,
+        """%i = stablehlo.convert %k : (tensor<i32>) -> tensor<f64>
+        %s = stablehlo.reshape %i : (tensor<f64>) -> tensor<1xf64>
+        %r = stablehlo.concatenate %s, %v, %s, dim = 0 : (tensor<1xf64>, {V}, tensor<1xf64>) -> {V}""",
+        "",
+    ),
+    "join_columns": (
+        "tensor<?x3xf64>",
+        """%s = stablehlo.concatenate %m1, %one, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+        %u = stablehlo.dynamic_broadcast_in_dim %v, %s, dims = [0] : ({V}, tensor<2xi32>) -> tensor<?x1xf64>
+        %w = stablehlo.negate %u : tensor<?x1xf64>
+        %r = stablehlo.concatenate %u, %w, %u, dim = 1 : (tensor<?x1xf64>, tensor<?x1xf64>, tensor<?x1xf64>)
+            -> tensor<?x3xf64>""",
+        "",
+    ),
+    "part_from_inside": (
+        VECTOR,
+        """%e = stablehlo.add %m1, %one : tensor<1xi32>
+        %p = stablehlo.pad %v, %zero, low = [1], high = [0], interior = [0] : ({V}, tensor<f64>) -> {V}
+        %r = stablehlo.real_dynamic_slice %p, %one, %e, %one :
+            ({V}, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> {V}""",
+        "",
+    ),
     "barrier": (VECTOR, "%r = stablehlo.optimization_barrier %v : {V}", "optimization_barrier"),
 }
 SHAPES = [(3, 4, 1), (1, 1, 0), (2, 7, 5), (5, 2, -3), (8, 8, 2)]
@@ -196,19 +233,6 @@ def _without_names(text: str) -> str:
 
 
 REFUSED = {
-    "loop of two": (
-        """%l:3 = stablehlo.while(%a = %v, %i = %first, %b = %v) : {V}, tensor<i32>, {V}
-        cond {{
-          %c = stablehlo.compare LT, %i, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
-          stablehlo.return %c : tensor<i1>
-        }} do {{
-          %a1 = stablehlo.add %a, %b : {V}
-          %b1 = stablehlo.negate %b : {V}
-          stablehlo.return %a1, %k, %b1 : {V}, tensor<i32>, {V}
-        }}
-        %r = stablehlo.subtract %l#0, %l#2 : {V}""",
-        "carries 2; give the sizes",
-    ),
     "window": (
         """%r = "stablehlo.reduce_window"(%v, %zero) <{{padding = dense<[[1, 0]]> : tensor<1x2xi64>,
             window_dimensions = array<i64: 2>}}> ({{
@@ -231,22 +255,3 @@ def test_refused(name: str) -> None:
     body, message = REFUSED[name]
     with pytest.raises(errors.PassError, match=message):
         program(VECTOR, body).run_passes(["for_iree"])
-
-
-def factored(type_: str) -> str:
-    return f"func.func @main(%x: {type_}) -> {type_} {{ %r = stablehlo.cholesky %x : {type_} return %r : {type_} }}"
-
-
-@pytest.mark.parametrize("type_", ["tensor<?x3x3xf64>", "tensor<?x5x5xf64>"])
-def test_open_stacks_of_static_matrices(type_: str) -> None:
-    """IREE gives NaN for their Cholesky factors."""
-    with pytest.raises(errors.PassError, match="carries 2; give the sizes"):
-        hlograph.Program.parse(factored(type_)).run_passes(["for_iree"])
-
-
-@pytest.mark.parametrize("name", ["LU", "LUFactor", "Det", "SLogDet", "Solve", "MatrixInverse"])
-def test_pivoted_factors_are_refused(name: str) -> None:
-    """Their loops carry several arrays of unknown sizes."""
-    program = hlograph.emit_stablehlo(CASES[name].build()[:2])
-    with pytest.raises(errors.PassError, match=r"loops wrong.*give the sizes"):
-        program.run_passes(["for_iree"])

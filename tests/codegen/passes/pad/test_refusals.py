@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hlograph import Program
-from hlograph.codegen.errors import PaddingError
+from hlograph.codegen.errors import ArgumentShapeError, PaddingError
 
 X = '%x: tensor<?xf64> {hlograph.dims = ["n"]}'
 REFUSED = {
@@ -121,3 +122,19 @@ def test_random_numbers_of_a_static_shape_are_two_draws():
         }}"""
     )
     assert program.pad({"n": 8}).op_counts()["stablehlo.rng"] == 2
+
+
+def test_negative_size() -> None:
+    """A negative size of a module that demands nothing of it is refused, and nothing is cut from padding."""
+    program = Program.parse(
+        """func.func @main(%x: tensor<f64>, %n: tensor<i64> {hlograph.name = "n", hlograph.values = ["n"]})
+            -> tensor<?xf64> {
+          %shape = stablehlo.reshape %n : (tensor<i64>) -> tensor<1xi64>
+          %y = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [] : (tensor<f64>, tensor<1xi64>) -> tensor<?xf64>
+          return %y : tensor<?xf64>
+        }"""
+    )
+    function = program.compile(policy="padded")
+    np.testing.assert_array_equal(function(np.array(2.0), np.array(3)), [2.0, 2.0, 2.0])
+    with pytest.raises(ArgumentShapeError, match="n >= 0"):
+        function(np.array(2.0), np.array(-2))
