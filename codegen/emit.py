@@ -204,6 +204,7 @@ class _Emitter:
             self.platforms,
         )
         signatures.write(operation, signature)
+        signatures.forget_unused_counts(builder.module)
         verify(builder.module, "the emitted module")
         if self.platforms:
             refuse_calls(builder.module, self.platforms, builder_name(builder))

@@ -24,7 +24,7 @@ for; without it, it runs wherever what it calls is there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +37,7 @@ from .errors import ArtifactError
 from .ir.attributes import PREFIX, attributes_of
 from .ir.bindings import ir
 from .ir.types import numpy_dtype
-from .ir.walk import main_function
+from .ir.walk import main_function, walk
 
 LIVE = "hlograph.live"
 _PLATFORMS = "hlograph.platforms"
@@ -338,6 +338,33 @@ def set_platforms(function: ir.Operation, platforms: Sequence[str]) -> None:
     """Says on a function for which platforms it is."""
     with function.context:
         function.attributes[_PLATFORMS] = _strings(platforms)
+
+
+def forget_unused_counts(module: ir.Module) -> None:
+    """Takes those sizes from data out of the signature whose calls of `@hlograph.size` are gone from the module.
+
+    As they are when nothing needed them. Those that the signature speaks of elsewhere stay.
+    """
+    function = main_function(module)
+    if not {"hlograph.counts", "hlograph.local_counts"}.intersection(attributes_of(function.attributes)):
+        return
+    signature = read(module)
+    made = {
+        ir.StringAttr(op.attributes["hlograph.dim"]).value for op in walk(module) if "hlograph.dim" in op.attributes
+    }
+    items: tuple[Argument | Result, ...] = (*signature.arguments, *signature.results)
+    named = {name for item in items for dim in (*item.dims, *item.live) for name in dimension.roots(dim)}
+    for constraint in signature.constraints:
+        named |= dimension.roots(constraint.lhs) | dimension.roots(constraint.rhs)
+    kept = [count for count in (*signature.counts, *signature.local_counts) if count.name in made | named]
+    bounds = {name for count in kept if count.bound is not None for name in dimension.roots(count.bound)}
+
+    def left(counts: Sequence[Count]) -> tuple[Count, ...]:
+        return tuple(count for count in counts if count in kept or count.name in bounds)
+
+    counts, local = left(signature.counts), left(signature.local_counts)
+    if (counts, local) != (signature.counts, signature.local_counts):
+        write(function, replace(signature, counts=counts, local_counts=local))
 
 
 # ---- from attributes ------------------------------------------------------------------------------------------

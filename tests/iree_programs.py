@@ -19,6 +19,7 @@ import numpy as np
 from support import reference
 
 import hlograph
+from hlograph.codegen.ir.jax_compat import enable_x64
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 Arrays = list[np.ndarray[Any, Any]]
@@ -62,17 +63,20 @@ def _function(
     function: Callable[..., Any],
     specs: Sequence[Any],
     data: Callable[[int, np.random.Generator], Arrays],
+    sizes: tuple[int, ...] = (1, 2, 5, 8, 17),
     **options: Any,
 ) -> Example:
-    """An example that is a JAX function."""
+    """An example that is a JAX function, of 64 bits."""
     import jax
 
-    program = hlograph.emit_stablehlo(function, *specs, **options)
+    with enable_x64(True):
+        program = hlograph.emit_stablehlo(function, *specs, **options)
 
     def wanted(arrays: Arrays) -> Sequence[Any]:
-        return jax.tree.leaves(jax.jit(function)(*arrays))
+        with enable_x64(True):
+            return jax.tree.leaves(jax.jit(function)(*arrays))
 
-    return Example(program, wanted, data)
+    return Example(program, wanted, data, sizes)
 
 
 def _with_gradient(value: Any, *parameters: Any) -> list[Any]:
@@ -254,6 +258,7 @@ def stages_stacked() -> Example:
         _of("stages")["stacked"],
         specs,
         lambda n, rng: [rng.normal(size=spec.shape).astype("float32") for spec in specs],
+        (1,),  # there are no open sizes, and a call takes ten seconds
     )
 
 

@@ -17,6 +17,7 @@ from ..ir.bindings import ir, run_pipeline
 from ..ir.inline import inline_calls
 from ..ir.modules import clone_module, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
+from ..signature import forget_unused_counts
 from .registry import Pass, find, parse_spec, write_spec
 from .report import Report, Watch
 
@@ -92,6 +93,8 @@ def steps(
             count = 1
             yield _run(module, planned[0], found)
         del planned[:count]
+    if found.changed:
+        forget_unused_counts(module)
 
 
 @dataclass(frozen=True)
@@ -115,16 +118,19 @@ class _Found:
     Args:
         promising: see `run_all`.
         detailed: see `run_all`.
+
+    Attributes:
+        changed: the passes that rewrote something.
     """
 
     def __init__(self, promising: bool, detailed: bool) -> None:
         self._promising, self.detailed = promising, detailed
         self._names: Set[str] | None = None
-        self._changed: set[str] = set()
+        self.changed: set[str] = set()
 
     def start(self, module: ir.Module, planned: _Planned) -> bool:
         """Whether a pass is started."""
-        if planned.options.get("after", "nothing") not in {"nothing", *self._changed}:
+        if planned.options.get("after", "nothing") not in {"nothing", *self.changed}:
             return False
         wanted = planned.how.triggers if self._promising else None
         if wanted is None:
@@ -143,7 +149,7 @@ class _Found:
         """Takes in what a pass has done."""
         if report.changed:
             self._names = None
-            self._changed.add(report.pass_name)
+            self.changed.add(report.pass_name)
 
 
 def _run(module: ir.Module, planned: _Planned, found: _Found) -> Step:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -104,6 +106,27 @@ def test_one_size_for_one_mask():
     program = check_data_sizes([x, y, flags], x[flags] + y[flags] * x[flags].mean(), SEVEN, SEVEN, SEVEN > 0)
     assert names(program) == {"nonzero_0": "x_0"}
     assert len(markers(program.copy_module())) == 1
+
+
+def test_a_size_that_nothing_needs_is_forgotten(tmp_path):
+    """By emission, where an op's other results are asked for, and by passes that leave out what made it."""
+    tall, sides = pt.dmatrix("tall"), pt.dmatrix("sides")
+    solution = pt.linalg.lstsq(tall, sides, np.float64(-1))[0]
+    program = hlograph.emit_stablehlo(([tall, sides], [solution]))
+    assert not program.signature.has_data_sizes
+    text = hlograph.emit_stablehlo(([x], [x[x > 0], x + 1])).text
+    kept = text.replace('tensor<?xf64> {hlograph.dims = ["nonzero_0"], hlograph.name = "out0"}, ', "")
+    result = re.search(r"return (%[\w#]+), (%[\w#]+) : ", kept)
+    kept = kept.replace(result[0], f"return {result[2]} : ").replace(
+        "tensor<?xf64>, tensor<?xf64>\n  }", "tensor<?xf64>\n  }"
+    )
+    loaded = hlograph.Program.parse(kept)
+    assert names(loaded) == {"nonzero_0": "x_0"}
+    optimized = loaded.run_passes(["simplify", "sink_reductions"])
+    for suffix, each in (("mlir", program), ("mlirbc", optimized)):
+        each.save(tmp_path / f"p.{suffix}")
+        assert not hlograph.load(tmp_path / f"p.{suffix}").signature.has_data_sizes
+    assert_same(optimized.compile()(SEVEN), SEVEN + 1)
 
 
 def test_a_sum_of_a_mask_is_its_size():
