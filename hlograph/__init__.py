@@ -40,7 +40,7 @@ _WHERE = {
     "lowers_with_jax": ".dialects.tensor.jax_ops",
     "HlographError": ".codegen.errors",
     "errors": ".errors",
-    "builder": ".codegen.builder",
+    "builder": ".builder",
     "passes": ".passes",
 }
 
@@ -74,8 +74,7 @@ __all__ = [
 check_core()
 
 if TYPE_CHECKING:
-    from . import errors, passes
-    from .codegen import builder
+    from . import builder, errors, passes
     from .codegen.artifact.reading import load
     from .codegen.emit import Context
     from .codegen.errors import HlographError

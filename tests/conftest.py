@@ -26,6 +26,15 @@ settings.register_profile("hlograph", deadline=None, derandomize="HLOGRAPH_NIGHT
 settings.load_profile("hlograph")
 
 
+def pytest_configure() -> None:
+    """Stops where the tests of one checkout would run the code of another, in an environment that both use."""
+    import hlograph
+
+    here, found = Path(__file__).resolve().parent.parent, Path(hlograph.__file__).resolve().parent.parent
+    if found != here:
+        pytest.exit(f"these tests are {here}'s, but `import hlograph` finds {found}'s: run `make setup` here", 2)
+
+
 @pytest.fixture(autouse=True)
 def _no_c_compiler() -> Iterator[None]:
     """PyTensor evaluates in Python: it would compile each op of an inner graph with g++, 1 s an op, to run it once.

@@ -1,7 +1,10 @@
 """pyproject.toml against the folders: a folder that is forgotten there is missing from what users install."""
 
+import importlib
 import tomllib
 from pathlib import Path
+
+import hlograph
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
@@ -28,3 +31,10 @@ def test_a_top_folder_is_named_after_its_package() -> None:
 def test_the_core_needs_jax_and_numpy_only() -> None:
     names = {requirement.partition(">=")[0] for requirement in SETTINGS["project"]["dependencies"]}
     assert names == {"jax", "jaxlib", "numpy"}
+
+
+def test_public_modules_can_be_imported_by_name() -> None:
+    for name in ("builder", "errors", "passes"):
+        module = importlib.import_module(f"hlograph.{name}")
+        assert getattr(hlograph, name) is module
+    assert hlograph.builder.add.__module__.startswith("hlograph.codegen.builder")
