@@ -7,11 +7,14 @@ int4) kind "V", so a kind is asked for here wherever such a dtype may come.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
 
 DType = np.dtype[Any]
+
+_PACKED = re.compile(r"u?int[124]|float4_.*")
 
 
 @functools.cache
@@ -21,6 +24,12 @@ def kind_of(dtype: DType) -> str:
         return str(dtype.kind)
     name = dtype.name
     return "u" if name.startswith("uint") else "i" if name.startswith("int") else "f"
+
+
+@functools.cache
+def is_packed(dtype: DType) -> bool:
+    """Whether XLA has several elements in one byte, where NumPy has one."""
+    return _PACKED.fullmatch(dtype.name) is not None
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from .artifact.hazards import stable_sorts
+from .artifact.hazards import refuse_elements, stable_sorts
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
 from .ir.walk import walk
@@ -150,6 +150,7 @@ class Recipe:
             steps.run(f"device_linalg{{platform={self.platform}}}")
         if self.platform != "cpu":
             return
+        steps.finds(refuse_elements)
         if steps.has(cpu_updates.OPS):
             steps.run("cpu_updates")
         if steps.finds(cpu_initial.endangered):
@@ -187,7 +188,7 @@ class Steps:
             return not self._program.op_counts().keys().isdisjoint(names)
         return any(operation.name in names for operation in walk(self._module))
 
-    def finds(self, look: Callable[[ir.Module], Collection[ir.Operation]]) -> bool:
+    def finds(self, look: Callable[[ir.Module], Collection[ir.Operation] | None]) -> bool:
         """Whether a function finds ops in the module."""
         if self._module is None:
             return self._program.find(lambda module: bool(look(module)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 
-from ..errors import ArtifactError
+from ..errors import ArtifactError, CompileError
 from ..ir.attributes import flag_of, names_of
 from ..ir.bindings import ir
 from ..ir.types import static_bytes
@@ -20,6 +20,11 @@ DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by r
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
 _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _FRONTEND = "mhlo.frontend_attributes"
+_SIX_BITS, _TWO_BITS = frozenset(["f6E2M3FN", "f6E3M2FN"]), frozenset(["i2", "ui2"])
+_OF_ELEMENTS = {
+    **dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], _SIX_BITS),
+    **dict.fromkeys(["stablehlo.concatenate", "stablehlo.sort"], _TWO_BITS),
+}
 _WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 
 
@@ -47,6 +52,8 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
                     raise ArtifactError(
                         f"{filename} has the op {operation.name}, which would wait for another program for ever"
                     )
+                if operation.name == "stablehlo.bitcast_convert":
+                    _check_bitcast(operation, filename)
                 _check_frontend(operation, filename, allow)
     _check_calls(calls, counts, filename)
     _check_memory(module, filename)
@@ -54,6 +61,17 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
 
 def _callee(operation: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(operation.attributes[_CALLS[operation.name]]).value
+
+
+def _check_bitcast(operation: ir.Operation, filename: str) -> None:
+    """To XLA a boolean is a byte here and a bit there: its result has another size than its type."""
+    ends = operation.operands[0], operation.results[0]
+    types = [str(ir.RankedTensorType(value.type).element_type) for value in ends]
+    if types[0] != types[1] and "i1" in types:
+        raise ArtifactError(
+            f"{filename} has a stablehlo.bitcast_convert from {types[0]} to {types[1]}, which XLA compiles to a result "
+            "of another size; convert to and from booleans with stablehlo.compare and stablehlo.convert"
+        )
 
 
 def _check_frontend(operation: ir.Operation, filename: str, allow: Collection[str]) -> None:
@@ -108,6 +126,20 @@ def _memory() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 2**40
+
+
+def refuse_elements(module: ir.Module) -> None:
+    """Refuses elements of which XLA:CPU makes wrong numbers, or ends the process, in a module from anywhere.
+
+    Raises:
+        CompileError: with the op.
+    """
+    for operation in walk(module):
+        if operation.name in _OF_ELEMENTS:
+            types = {str(getattr(x.type, "element_type", "")) for x in (*operation.operands, *operation.results)}
+            found = sorted(types & _OF_ELEMENTS[operation.name])
+            if found:
+                raise CompileError(f"XLA:CPU has no {operation.name} of {found[0]}; use a wider type there")
 
 
 def stable_sorts(module: ir.Module) -> int:

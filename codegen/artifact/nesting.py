@@ -7,6 +7,7 @@ or goes through it, never ends. So each is measured once.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ WORDS_OF_AN_OP = 256  # beyond these, of one op on average
 _CHARACTERS = 64  # of a text that count as a word
 _MOST = 2**60
 _BOUNDS = "#stablehlo.bounds<"
+_UNKNOWN = re.compile(r"f6E\dM\dFN")  # StableHLO has these element types, XLA has not
 
 
 class _Measures:
@@ -121,7 +123,13 @@ def _check_types(types: Sequence[ir.Type], filename: str) -> None:
         encoding = type_.encoding if isinstance(type_, ir.RankedTensorType) else None
         if encoding is not None and not str(encoding).startswith(_BOUNDS):
             raise ArtifactError(f"{filename} has the type {cut(str(type_), 200)}, whose encoding is not StableHLO's")
-    check_shapes("\n".join(map(str, types)).encode(), filename)
+    text = "\n".join(map(str, types))
+    check_shapes(text.encode(), filename)
+    unknown = _UNKNOWN.search(text)
+    if unknown is not None:
+        raise ArtifactError(
+            f"{filename} has elements of {unknown[0]}, on which XLA ends the process; use f8E4M3FN or another type"
+        )
 
 
 def _check_regions(operations: Sequence[ir.Operation], filename: str) -> None:

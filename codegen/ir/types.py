@@ -78,10 +78,9 @@ def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
 def _dtype_beside_numpy(name: str) -> np.dtype[Any]:
     import ml_dtypes
 
-    try:
-        return np.dtype(getattr(ml_dtypes, name))
-    except AttributeError:
-        raise TypeError(f"element type {name} has no numpy dtype") from None
+    if not hasattr(ml_dtypes, name) or not (name in _FLOATS or _NARROW.fullmatch(name)):
+        raise TypeError(f"element type {name} has no numpy dtype")
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def is_static(type_: ir.Type) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
-from ...codegen.dtypes import kind_of
+from ...codegen.dtypes import kind_of, limits
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
 from ...codegen.signature import Argument, Signature, describe
 
@@ -76,10 +76,10 @@ def key_data(argument: Argument, value: Any) -> Any:
 
 def check_fits(argument: Argument, value: int) -> None:
     """Raises `ArgumentTypeError` for a Python int that the argument's dtype cannot hold."""
-    info = np.iinfo(argument.dtype)
-    if not info.min <= value <= info.max:
+    least, greatest = map(int, limits(argument.dtype))
+    if not least <= value <= greatest:
         raise ArgumentTypeError(
-            f"argument {argument.name!r}: {value} does not fit dtype {argument.dtype} ({info.min} to {info.max})"
+            f"argument {argument.name!r}: {value} does not fit dtype {argument.dtype} ({least} to {greatest})"
         )
 
 
@@ -199,7 +199,7 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
     """
     if value is MISSING:
         raise ArgumentTypeError(f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is missing")
-    if type(value) is int and argument.dtype.kind in "iu":
+    if type(value) is int and kind_of(argument.dtype) in "iu":
         check_fits(argument, value)
         return (), np.dtype(np.int64), True
     if isinstance(value, bool | int | float | complex):

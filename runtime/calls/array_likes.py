@@ -75,7 +75,7 @@ def _check_number(argument: Argument, value: Any) -> None:
             f"argument {argument.name!r}: expected dtype {argument.dtype}, got a list that holds {value!r}; convert it "
             f"with numpy.asarray(..., {argument.dtype.name!r})"
         )
-    if type(value) is int and argument.dtype.kind in "iu":
+    if type(value) is int and kind_of(argument.dtype) in "iu":
         check_fits(argument, value)
 
 

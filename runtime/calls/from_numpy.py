@@ -36,6 +36,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
 from ..direct.call import DirectCall
 from ..executables.loaded import LoadedExecutable
@@ -274,6 +275,11 @@ class _Writer:
             lines.append(f"{target} = {call}")
         if self.direct is None or not is_synchronous(self.device):
             lines += [f"o{i}.block_until_ready()" for i in range(len(self.outputs))]
+        # Before the first look at memory; later results are as large as the first ones.
+        looked = sorted({place.array for place in self.results if place.numpy})
+        if looked:
+            self.scope |= {"unseen": [True], "look": _look}
+            lines.append(f"if unseen: look(unseen, ({''.join(f'o{i}, ' for i in looked)}))")
         # The arrays are the caller's.
         for i, place in enumerate(self.arguments):
             if i in self.position and not place.numpy:
@@ -320,6 +326,19 @@ class _Writer:
                     assert place.start is not None
                     lines.append(f"r{i} = {name}.getfield(part{i}, {place.start * place.dtype.itemsize:d})")
         return lines
+
+
+def _look(unseen: list[bool], arrays: Sequence[jax.Array]) -> None:
+    """That results have as many elements as their types say, which are JAX's; `asarray` has what the buffer says.
+
+    Raises:
+        CompileError: XLA made something else.
+    """
+    for array in arrays:
+        found = np.asarray(array).shape
+        if found != array.shape:
+            raise CompileError(f"XLA gives a result of shape {found} for {array.dtype}{list(array.shape)}")
+    unseen.clear()
 
 
 def _failed() -> None:

@@ -34,6 +34,7 @@ from typing import Any, Protocol
 import jax
 from jax import tree_util
 
+from ...codegen.dtypes import kind_of
 from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
@@ -147,7 +148,7 @@ def call_function(
     lines += ["try:"]
     for i, argument in enumerate(signature.arguments):
         # A Python int has no dtype that could be checked; JAX would wrap it around.
-        if argument.dtype.kind in "iu" and not argument.dims:
+        if kind_of(argument.dtype) in "iu" and not argument.dims:
             names[f"argument_{i:d}"] = argument
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
     lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from ...codegen import forks
+from ...codegen.dtypes import is_packed
 from ...codegen.errors import CompileError, PassError
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.passes.pack_results import PackedResult
@@ -49,12 +50,12 @@ def callee_of(plan: CpuPlan) -> StaticModule:
     return StaticModule(plan.prepared.program, plan.prepared, plan.outputs)
 
 
-def unpacked(plan: CpuPlan, outputs: Sequence[Any]) -> Sequence[Any]:
-    """The results that a program has, from those of `callee_of` its plan."""
-    if plan.places is None:
+def unpacked(places: Sequence[PackedResult] | None, outputs: Sequence[Any]) -> Sequence[Any]:
+    """The results that a program has, from those of `callee_of` its plan, which has these places."""
+    if places is None:
         return outputs
     results = []
-    for place in plan.places:
+    for place in places:
         output = outputs[place.output]
         if place.start is not None:
             output = output[place.start : place.start + math.prod(place.shape)].reshape(place.shape)
@@ -154,7 +155,7 @@ class Executable:
         self.prepared, self.checks, self._check = prepared, prepared.checks, check
         self.signature, self.name = prepared.program.signature, prepared.program.name
         alone = frozenset() if self._numpy is None else self._numpy.results
-        numpy = self._numpy is not None
+        numpy = self._numpy is not None and self._in_memory(self._device)
         try:
             self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
             self.notes = self.plan.notes
@@ -435,9 +436,9 @@ class Executable:
         """From NumPy arrays to NumPy arrays; these are the arguments of the first call."""
         debugged: Any = jax.config
         if self._calls_host:  # what is below would call the executable in Python, which takes longer
-            return self._by_jax(self._calling_host(jitted, args), numpy)
-        if platform_of(self._device) != "cpu" or debugged.jax_debug_nans or debugged.jax_debug_infs:
-            return self._by_jax(jitted, numpy)
+            return self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places)
+        if not self._in_memory(self._device) or debugged.jax_debug_nans or debugged.jax_debug_infs:
+            return self._by_jax(jitted, numpy, self.plan.places)
         arguments = self.signature.arguments
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         compiled = jitted.lower(*specs).compile()
@@ -445,6 +446,11 @@ class Executable:
         taken = self._with_direct(compiled, given, results, ways, args) or ways()
         self.call_unchecked = taken.trusting
         return taken.run
+
+    def _in_memory(self, device: Any) -> bool:
+        """Whether NumPy and XLA have the elements of arguments and results in the same form in the same memory."""
+        values = (*self.signature.arguments, *self.signature.results)
+        return platform_of(device) == "cpu" and not any(is_packed(value.dtype) for value in values)
 
     def _numpy_ways(
         self, compiled: Any, numpy: Numpy, packed: Sequence[PackedResult] | None
@@ -535,13 +541,15 @@ class Executable:
         if self.ready:  # nobody knows it before
             self.account.changed()
 
-    def _by_jax(self, jitted: Any, numpy: Numpy) -> Callable[..., Any]:
-        """The same by JAX's own conversions: on other devices, where JAX is to look at every result or calls Python."""
+    def _by_jax(self, jitted: Any, numpy: Numpy, packed: Sequence[PackedResult] | None) -> Callable[..., Any]:
+        """The same by JAX's own conversions: on other devices, for elements smaller than a byte, where JAX is to look
+        at every result or calls Python.
+        """
         flag, in_x64, wide = x64_flag(), x64_caller(), x64_flag().value
 
         def by_jax(*args: Any) -> Any:
             returned = in_x64(jitted, args) if wide and not flag.value else jitted(*args)
-            found = unpacked(self.plan, jax.tree.leaves(returned))
+            found = unpacked(packed, jax.tree.leaves(returned))
             results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]
             return results[0] if len(results) == 1 and not self.checks else tuple(results)
 

@@ -28,7 +28,7 @@ from ..direct import verdict
 from ..options import CpuOptions, Numpy
 from .devices import default_device, platform_of
 from .direct_way import DirectWay
-from .executable import Account, Check, Executable
+from .executable import Account, Check, Executable, unpacked
 from .loaded import LoadedExecutable
 from .policy import Plan
 from .prepared import PreparedProgram
@@ -242,10 +242,12 @@ class StoredExecutable(Executable):
         self.name, self.signature, self.checks = stored.name, stored.signature, stored.signature.checks
         self._check = check(stored.signature)
         self.notes = (*stored.notes, "out of a bundle")
-        if self._numpy is not None and platform_of(device) == "cpu":
+        if self._numpy is not None and self._in_memory(device):
             self._numpy_calls(loaded, self._numpy)
         else:
             call = self._in_jax(loaded, device)
+            if self._numpy is not None:
+                call = self._by_jax(call, self._numpy, None)
             self._try(Ways(call, call), self._install)
         self._loaded, self.ready = loaded, True
         stored.state = f"loaded in {1e3 * (time.perf_counter() - start):.1f} ms"
@@ -310,7 +312,7 @@ class StoredExecutable(Executable):
     def _in_jax(self, loaded: LoadedExecutable, device: Any) -> Callable[..., Any]:
         """From arrays to JAX arrays."""
         arguments = self.signature.arguments
-        alone = len(self._stored.outputs) == 1 and not self.checks
+        alone = len(self.signature.results) == 1 and not self.checks
 
         def run(args: Sequence[Any]) -> list[Any]:
             arrays = []
@@ -327,7 +329,7 @@ class StoredExecutable(Executable):
                 return self.compile_and_call(*args)
             if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
                 self._check(args)
-            outputs = self._outside(lambda: run(args))
+            outputs = unpacked(self._stored.places, self._outside(lambda: run(args)))
             return outputs[0] if alone else tuple(outputs)
 
         return in_jax

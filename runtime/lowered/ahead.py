@@ -139,7 +139,7 @@ class AheadFunction:
         callee = callee_of(plan)
 
         def traced(*arrays: Any) -> Any:
-            outputs = unpacked(plan, call(callee, arrays))
+            outputs = unpacked(plan.places, call(callee, arrays))
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = static.name
