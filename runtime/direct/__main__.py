@@ -6,7 +6,6 @@ It prints the verdict, and runs the self-test where there is none yet; with `--a
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from . import verdict
@@ -25,7 +24,6 @@ def main(arguments: list[str] | None = None) -> int:
 
         return run()
     if given.supervise:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # what the process that wanted it had open is no business of its
         print(supervise().to_json(), flush=True)
         return 0
     reason = verdict.unsupported()
@@ -36,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     for line in found.tried:
         print(f"  {line}")
     print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason} ({found.seconds:.1f} s)")
-    print(f"kept in {verdict.place()}")
+    print(f"kept in {verdict.place() or 'no file: ' + verdict.NOWHERE}")
     if verdict.switched_off():
         print(f"switched off by {verdict.SWITCH}")
     return 0 if found.good else 1

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
 
 from .verdict import COMMAND, Verdict, place, read, store
 
@@ -22,6 +23,8 @@ SECONDS = 240.0  # that a self-test may take; 20 are usual
 STAGE, PASSED, FAILED = "stage: ", "passed: ", "failed: "  # how lines begin that the self-test prints
 # Signals that tell of machine code gone wrong; others come from outside.
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
+# The CPU alone, without options and caches of JAX's and XLA's that may be set.
+_SET = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
 
 
 def supervise(*, again: bool = False) -> Verdict:
@@ -30,12 +33,13 @@ def supervise(*, again: bool = False) -> Verdict:
     Args:
         again: runs it in any case.
     """
-    with _alone():
+    path = place()
+    with _alone(path):
         found = None if again else read()
         if found is None:
             found = run([sys.executable, "-P", *COMMAND, "--kernels"])
             with contextlib.suppress(OSError):
-                store(found)
+                store(found, path)
         return found
 
 
@@ -47,13 +51,14 @@ def run(arguments: Sequence[str], seconds: float = SECONDS) -> Verdict:
         seconds: how long it may take.
     """
     start = time.monotonic()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))} | _SET
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
-            env=_environment(os.environ),
+            env=environment,
             start_new_session=True,
         )
         try:
@@ -64,73 +69,48 @@ def run(arguments: Sequence[str], seconds: float = SECONDS) -> Verdict:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # what it has forked, too
             process.wait()
-        printed = _Printed.of(_text(output).splitlines(), _text(errors).splitlines())
-    return printed.verdict(status, time.monotonic() - start, seconds)
+        lines, complaints = _lines(output), _lines(errors)
+    good, lasting, reason = _judged(lines, complaints, status, seconds)
+    tried = tuple(line for line in lines if not line.startswith((STAGE, PASSED, FAILED)))
+    return Verdict(good, reason, lasting, time.time(), time.monotonic() - start, tried)
 
 
-@dataclass(frozen=True)
-class _Printed:
-    """What a self-test has printed: where it was last, what it has tried, and how it ended."""
+def _judged(lines: Sequence[str], errors: Sequence[str], status: int | None, limit: float) -> tuple[bool, bool, str]:
+    """Whether a self-test passed, whether that lasts, and why: from what it printed, and its exit status.
 
-    stage: str
-    tried: tuple[str, ...]
-    passed: str
-    failed: str
-    error: str
-
-    @staticmethod
-    def of(lines: Sequence[str], errors: Sequence[str]) -> _Printed:
-        def last(beginning: str) -> str:
-            found = [line.removeprefix(beginning) for line in lines if line.startswith(beginning)]
-            return found[-1] if found else ""
-
-        tried = tuple(line for line in lines if not line.startswith((STAGE, PASSED, FAILED)))
-        return _Printed(last(STAGE) or "its start", tried, last(PASSED), last(FAILED), errors[-1] if errors else "")
-
-    def verdict(self, status: int | None, took: float, limit: float) -> Verdict:
-        """From the exit status as well; None where it was ended from here."""
-        good, lasting = False, True
-        if status is None:
-            reason, lasting = f"the self-test hung for {limit:.0f} s in: {self.stage}", False
-        elif status < 0:
-            reason = f"the self-test died of {_name(-status)} in: {self.stage}"
-            lasting = -status in _CRASHES
-        elif self.failed:
-            reason = f"the self-test failed: {self.failed}"
-        elif status or not self.passed:
-            reason, lasting = f"the self-test stopped in: {self.stage} ({self.error})", False
-        else:
-            reason, good = self.passed, True
-        return Verdict(good, reason, lasting, time.time(), took, self.tried)
+    Args:
+        lines, errors: what it printed.
+        status: None where it was ended from here.
+        limit: the seconds that it had.
+    """
+    last = {x: [line.removeprefix(x) for line in lines if line.startswith(x)][-1:] for x in (STAGE, PASSED, FAILED)}
+    where = (last[STAGE] or ["its start"])[0]
+    if status is None:
+        return False, False, f"the self-test hung for {limit:.0f} s in: {where}"
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return False, -status in _CRASHES, f"the self-test died of {signal.Signals(-status).name} in: {where}"
+        return False, False, f"the self-test died of signal {-status} in: {where}"
+    if last[FAILED]:
+        return False, True, f"the self-test failed: {last[FAILED][0]}"
+    if status or not last[PASSED]:
+        return False, False, f"the self-test stopped in: {where} ({errors[-1] if errors else ''})"
+    return True, True, last[PASSED][0]
 
 
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number:d}"
-
-
-def _text(file: object) -> str:
-    file.seek(0)  # type: ignore[attr-defined]
-    return str(file.read(1 << 20), "utf-8", "replace")  # type: ignore[attr-defined]
-
-
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The CPU alone, without options and caches of JAX's and XLA's that may be set here."""
-    kept = {name: value for name, value in given.items() if not name.startswith(("JAX_", "XLA_"))}
-    return {**kept, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
+def _lines(file: IO[bytes]) -> list[str]:
+    file.seek(0)
+    return str(file.read(1 << 20), "utf-8", "replace").splitlines()
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """While no other process of this user runs a self-test, if that can be told; at most for the time it may take."""
+def _alone(path: Path | None) -> Iterator[None]:
+    """While no other process runs a self-test for this place, if that can be told; at most for the time it may take."""
     import fcntl
 
-    path = place().with_suffix(".lock")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = "" if path is None else path.with_suffix(".lock")
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         yield
         return

@@ -1,8 +1,9 @@
 """Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
 
 In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test that
-another process runs meanwhile, see `supervisor`. Decision to know: nobody's call waits for it; who is refused without
-a verdict is told when there is one, and only who asks for a C function, or insists on the direct call, waits.
+another process runs meanwhile, see `supervisor`. Decisions to know: nobody's call waits for it; who is refused without
+a verdict is told when there is one, and only who asks for a C function, or insists on the direct call, waits. A verdict
+is read only where nobody but this user and root can have written it, and no self-test begins where none can be kept.
 
     known()     from this process's memory or the disk; None where nobody has tried yet
     asked(who)  the same; without one a self-test begins in the background, and `who` is called when it is over
@@ -11,22 +12,24 @@ a verdict is told when there is one, and only who asks for a C function, or insi
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
 import platform
+import stat
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib import metadata, util
 from pathlib import Path
-from typing import Any
 
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
 from .processor import processor
@@ -35,6 +38,12 @@ SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a verdict counts that may be the moment's fault
 QUIET = 2.0  # seconds of waiting before a line says what is waited for
 COMMAND = ("-m", "hlograph.runtime.direct")
+LARGEST = 1 << 16  # bytes of a file that is read
+NOWHERE = (
+    "a self-test would have to be repeated by each process, as there is no folder that this user alone can write to "
+    "for its verdict; set XDG_CACHE_HOME to one"
+)
+_LIBRARIES = ("liblapack.so*", "lib*blas*.so*", "libmkl_rt.so*")
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class Verdict:
             if found.pop("identity") != identity():
                 return None
             verdict = Verdict(**{**found, "tried": tuple(map(str, found["tried"]))})
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
         types = {"good": bool, "reason": str, "lasting": bool, "made": float, "seconds": float}
         return verdict if all(isinstance(getattr(verdict, name), type_) for name, type_ in types.items()) else None
@@ -102,61 +111,97 @@ def unsupported() -> str:
 def identity() -> Mapping[str, str]:
     """What the direct call depends on, by name."""
     found = processor()
-    flags = " ".join(sorted(found.features))
+    code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
     return {
-        "jaxlib": metadata.version("jaxlib"),
+        **{package: _version(package) for package in ("jaxlib", "hlograph", "numpy", "scipy")},
+        "python": sys.version,
         "processor": found.model or platform.processor(),
-        "flags": hashlib.sha256(flags.encode()).hexdigest()[:16],
-        "libc": _libc(),
-        "hlograph": metadata.version("hlograph"),
-        "code": _digest_of_code(),
+        "flags": _digest(" ".join(sorted(found.features))),
+        "code": _digest(*(path.name.encode() + path.read_bytes() for path in code)),
+        "libraries": _digest(*sorted(map(_described, _libraries()))),
     }
 
 
-def _libc() -> str:
+def _version(package: str) -> str:
     try:
-        return os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (ValueError, OSError, AttributeError):
-        return "unknown"
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
-def _digest_of_code() -> str:
-    """Of all files of this package."""
+def _libraries() -> Iterator[str]:
+    """Files with machine code that direct calls run besides their own: jaxlib, SciPy and its BLAS, the C library."""
+    with contextlib.suppress(OSError), open("/proc/self/maps") as lines:
+        mapped = {line.split(maxsplit=5)[-1].strip() for line in lines if "/lib" in line}
+        yield from (path for path in mapped if os.path.basename(path).startswith(("libc.", "libc-", "libm.", "libm-")))
+    for package, files in {"jaxlib": ["*.so"], "scipy": ["linalg/cython_*.so", "../scipy.libs/*"]}.items():
+        spec = util.find_spec(package)
+        for folder in () if spec is None else spec.submodule_search_locations or ():
+            yield from (str(path) for name in files for path in Path(folder).glob(name))
+    for folder in (Path(sys.prefix, "lib"), *Path("/usr").glob("lib*"), Path("/usr/lib/x86_64-linux-gnu")):
+        yield from (str(path) for name in _LIBRARIES for path in folder.glob(name))
+
+
+def _described(path: str) -> str:
+    real = os.path.realpath(path)
+    try:
+        status = os.stat(real)
+    except OSError:
+        return path
+    return f"{path} {real} {status.st_size} {status.st_mtime_ns}"
+
+
+def _digest(*parts: str | bytes) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*")):
-        if path.suffix in (".py", ".o"):
-            digest.update(path.name.encode() + path.read_bytes())
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
     return digest.hexdigest()[:16]
 
 
 # ---- on disk ---------------------------------------------------------------------------------------------------------
 
 
-def place() -> Path:
-    """Its file, in the user's cache."""
-    root = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(root) if os.path.isabs(root) else Path(os.path.expanduser("~")) / ".cache"
-    name = hashlib.sha256(json.dumps(identity(), sort_keys=True).encode()).hexdigest()[:20]
-    return folder / "hlograph" / "direct" / f"{name}.json"
+def folders() -> list[Path]:
+    """Where a verdict may be: in the user's cache, else in places that end with the session or the machine's uptime."""
+    given = [os.environ.get(name, "") for name in ("XDG_CACHE_HOME", "XDG_RUNTIME_DIR")]
+    cache_, runtime = (Path(root) if os.path.isabs(root) else None for root in given)
+    temporary = Path(tempfile.gettempdir()) / f"hlograph-{os.geteuid()}"
+    roots = [cache_ or Path(os.path.expanduser("~")) / ".cache", runtime, temporary]
+    return [root / "hlograph" / "direct" for root in roots if root is not None and root.is_absolute()]
+
+
+def place() -> Path | None:
+    """The file for it in the first folder that it can be kept in, which is made; None where there is no such folder."""
+    for folder in folders():
+        with contextlib.suppress(OSError):
+            ours, root = (folder.parent, folder), folder.parent.parent
+            root.mkdir(0o700, parents=True, exist_ok=True)
+            for part in ours if _is_safe(root) else ():
+                part.mkdir(0o700, exist_ok=True)
+                if os.lstat(part).st_uid == os.geteuid():  # it may have been made for a group
+                    part.chmod(0o700)
+            if _is_safe(folder):
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    file.write(bytes(LARGEST))  # a full disk tells now, not after the self-test
+                return folder / _name()
+    return None
 
 
 def read() -> Verdict | None:
-    """The verdict on disk that still counts."""
-    try:
-        found = Verdict.of_json(place().read_text())
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return found if found is not None and found.counts else None
+    """The latest verdict on disk, of those that still count and that this user or root has written."""
+    found = [Verdict.of_json(_content(folder / _name())) for folder in folders()]
+    return max((verdict for verdict in found if verdict and verdict.counts), key=lambda x: x.made, default=None)
 
 
-def store(verdict: Verdict) -> None:
+def store(verdict: Verdict, path: Path | None = None) -> None:
     """Puts it in the place of the one on disk.
 
     Raises:
-        OSError: the folder cannot be written to.
+        OSError: there is nowhere to keep it.
     """
-    path = place()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = path or place()
+    if path is None:
+        raise OSError(NOWHERE)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".new")
     try:
         with open(handle, "w") as file:
@@ -165,6 +210,36 @@ def store(verdict: Verdict) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _name() -> str:
+    return _digest(json.dumps(identity(), sort_keys=True)) + ".json"
+
+
+def _content(path: Path) -> str:
+    """What stands in a file that nobody else can have written; "" for any other."""
+    try:
+        if not _is_safe(path.parent):
+            return ""
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            safe = stat.S_ISREG(status.st_mode) and _is_own(status)
+            return str(file.read(LARGEST), "utf-8") if safe else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether nobody but this user and root can put something of ours in it aside, or lead its path elsewhere."""
+    real = folder.resolve()
+    return all(_is_own(os.lstat(part)) for part in {folder, *folder.parents, real, *real.parents})
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Whether this user or root owns a file, link or folder, and nobody else can change it, or what they own in it."""
+    mode = status.st_mode
+    sticky = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
+    return status.st_uid in (0, os.geteuid()) and bool(stat.S_ISLNK(mode) or sticky or not mode & 0o022)
 
 
 # ---- the self-test in the background ---------------------------------------------------------------------------------
@@ -187,9 +262,10 @@ class _Inquiry:
     def begin(self, listener: Callable[[], None] | None = None) -> Verdict | threading.Event:
         """The verdict; without one what tells the end of the self-test, which begins unless it has."""
         with self.lock:
-            found = self.known()
-            if found is not None:
-                return found
+            if self.known() is None and self.over is None and place() is None:
+                self.verdict = Verdict(False, NOWHERE, lasting=False)
+            if self.verdict is not None:
+                return self.verdict
             if listener is not None:
                 self.listeners.append(weakref.WeakMethod(listener))
             if self.over is None:
@@ -237,7 +313,8 @@ def awaited(say: Callable[[str], object] | None = None) -> Verdict:
     if isinstance(begun, Verdict):
         return begun
     if not begun.wait(QUIET):
-        (say or _say)("hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)")
+        line = "hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)"
+        (say or (lambda line: print(line, file=sys.stderr, flush=True)))(line)
         begun.wait()
     assert inquiry.verdict is not None
     return inquiry.verdict
@@ -264,46 +341,30 @@ def assume(verdict: Verdict | None) -> Verdict | None:
     return before
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def _from_another_process() -> Verdict:
     """What a supervisor finds, who goes on if this process ends."""
     interpreter = sys.executable or ""
     if not os.path.basename(interpreter).startswith("python"):
         return Verdict(False, f"no Python interpreter to run the self-test with ({interpreter!r})", lasting=False)
-    try:
-        lines, process = _spawn([interpreter, "-P", *COMMAND, "--supervise"])
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    except ChildProcessError:
-        status = 0  # somebody else has waited for it
-    except (OSError, NotImplementedError) as error:
-        return Verdict(False, f"the self-test could not be started: {error}", lasting=False)
-    found = Verdict.of_json(lines)
-    if found is None:
-        return Verdict(False, f"the self-test could not be run by {interpreter} (exit status {status})", lasting=False)
-    return found
-
-
-def _spawn(arguments: list[str]) -> tuple[str, int]:
-    """The first line that a process of its own session prints, and its number."""
-    end, start = os.pipe()
-    actions: list[Any] = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, start, 1),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
+    command, null = [interpreter, "-P", *COMMAND, "--supervise"], subprocess.DEVNULL
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     try:
-        process = os.posix_spawn(arguments[0], arguments, environment, file_actions=actions, setsid=True)
-    except BaseException:
-        os.close(end)
-        raise
-    finally:
-        os.close(start)
-    with open(end) as stream:
-        return stream.readline(), process
+        done = subprocess.run(
+            command,
+            stdin=null,
+            stdout=subprocess.PIPE,
+            stderr=null,
+            env=environment,
+            start_new_session=True,
+            check=False,
+        )
+    except (OSError, NotImplementedError) as error:
+        return Verdict(False, f"the self-test could not be started: {error}", lasting=False)
+    found = Verdict.of_json(done.stdout.decode(errors="replace"))
+    if found is None:
+        reason = f"the self-test could not be run by {interpreter} (exit status {done.returncode})"
+        return Verdict(False, reason, lasting=False)
+    return found
 
 
 def _after_fork() -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from hlograph.runtime.direct import supervisor, verdict
+import hlograph
+from hlograph.runtime.direct import object_code, supervisor, verdict
 from hlograph.runtime.direct.verdict import Verdict
 
 pytestmark = [
@@ -27,24 +33,36 @@ pytestmark = [
 ]
 
 GOOD = Verdict(True, "all passed", made=1.0, seconds=2.0, tried=("densities: direct call of the kernels",))
+NAMES = {"jaxlib", "hlograph", "numpy", "scipy", "python", "processor", "flags", "code", "libraries"}
 USERS_CACHE = os.environ.get("XDG_CACHE_HOME")
 COMMAND = [sys.executable, "-P", *verdict.COMMAND]
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and nothing known."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    """An empty cache, no other places, and nothing known."""
+    found = tmp_path / "cache"
+    found.mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(found))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(verdict, "_inquiry", verdict._Inquiry())
-    return tmp_path
+    return found
+
+
+def place() -> Path:
+    found = verdict.place()
+    assert found is not None
+    return found
 
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.read() is None
     verdict.store(GOOD)
     assert verdict.read() == verdict.known() == GOOD
-    assert verdict.place().is_relative_to(cache)
-    assert set(verdict.identity()) == {"jaxlib", "processor", "flags", "libc", "hlograph", "code"}
+    assert place().is_relative_to(cache)
+    assert set(verdict.identity()) == NAMES
     text = GOOD.to_json()
     for name in verdict.identity():
         other = {**verdict.identity(), name: "another"}
@@ -57,11 +75,11 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"identity": 1}', "\x00\xff", "good"])
 def test_a_broken_file_is_no_verdict(text: str) -> None:
     verdict.store(GOOD)
-    verdict.place().write_bytes(text.encode("latin-1"))
+    place().write_bytes(text.encode("latin-1"))
     assert verdict.read() is None
     for name, value in {"good": "yes", "made": None, "tried": 3, "reason": 1, "more": 1}.items():
         broken = json.loads(GOOD.to_json()) | {name: value}
-        verdict.place().write_text(json.dumps(broken))
+        place().write_text(json.dumps(broken))
         assert verdict.read() is None
     verdict.store(GOOD)
     assert verdict.read() == GOOD
@@ -87,17 +105,123 @@ def test_many_write_at_once() -> None:
         for _ in range(20):
             pool.submit(verdict.store, verdicts[0])
             assert verdict.read() in verdicts
-    assert [path.suffix for path in verdict.place().parent.iterdir()] == [".json"]
+    assert [path.suffix for path in place().parent.iterdir()] == [".json"]
 
 
-def test_a_folder_that_cannot_be_written_to(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (cache / "hlograph").write_text("in the way")
-    with pytest.raises(OSError, match="hlograph"):
-        verdict.store(GOOD)
-    monkeypatch.setattr(supervisor, "run", lambda arguments: GOOD)
-    assert supervisor.supervise() == GOOD
+# ---- who can have written it -----------------------------------------------------------------------------------------
+
+
+def of_somebody_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid():
+        monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    else:
+        os.chown(path, 65534, 65534)
+
+
+def led_elsewhere(path: Path) -> None:
+    path.rename(path.with_suffix(".other"))
+    path.symlink_to(path.with_suffix(".other"))
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
+POISONED: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], Any], bool]] = {
+    "as it was written": (lambda path, patch: None, True),
+    "a file of somebody else": (of_somebody_else, False),
+    "a folder of somebody else": (lambda path, patch: of_somebody_else(path.parent, patch), False),
+    "the user's cache is somebody else's": (lambda path, patch: of_somebody_else(path.parents[2], patch), False),
+    "a file that all can write to": (lambda path, patch: path.chmod(0o666), False),
+    "a file that a group can write to": (lambda path, patch: path.chmod(0o620), False),
+    "a file that all can read": (lambda path, patch: path.chmod(0o644), True),
+    "a folder that all can write to": (lambda path, patch: path.parent.chmod(0o777), False),
+    "a folder above it that a group can write to": (lambda path, patch: path.parents[2].chmod(0o770), False),
+    "a sticky folder above it, as /tmp is": (lambda path, patch: path.parents[2].chmod(0o1777), True),
+    "a link in place of the file": (lambda path, patch: led_elsewhere(path), False),
+    "a link of the user's in place of a folder": (lambda path, patch: led_elsewhere(path.parent), True),
+    "a pipe": (lambda path, patch: a_pipe(path), False),
+    "truncated": (lambda path, patch: path.write_text(GOOD.to_json()[:-40]), False),
+    "nested too deep": (lambda path, patch: path.write_text("[" * 60_000), False),
+    "nothing in it": (lambda path, patch: path.write_text(""), False),
+}
+
+
+@pytest.mark.parametrize("case", POISONED)
+def test_a_verdict_is_believed_if_nobody_else_can_have_written_it(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change, believed = POISONED[case]
+    verdict.store(GOOD)
+    path = place()
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    change(path, monkeypatch)
+    assert (verdict.read() == GOOD) == (verdict.known() == GOOD) == believed
+
+
+def test_another_folder_where_the_cache_cannot_be_written_to(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session's, then one for temporary files; it has the verdict for the next process, which runs no self-test."""
+    cache.rmdir()
+    cache.write_text("in the way")
+    runs: list[Any] = []
+    monkeypatch.setattr(supervisor, "run", lambda arguments: runs.append(arguments) or GOOD)
+    for session in (True, False):
+        root = tmp_path / ("session" if session else f"temporary/hlograph-{os.geteuid()}")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(root) if session else "relative")
+        assert supervisor.supervise() == supervisor.supervise() == verdict.read() == GOOD
+        assert place() == next(root.glob("hlograph/direct/*.json"))
+        assert root.stat().st_mode & 0o777 == 0o700
+    assert len(runs) == 2
+    (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
     assert verdict.read() is None
+    assert verdict.place() is None
 
+
+def test_no_self_test_where_no_verdict_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "place", lambda: None)
+    monkeypatch.setattr(verdict, "_from_another_process", lambda: pytest.fail("each process would run one"))
+    assert verdict.refusal(wait=False) == ""
+    asked = verdict.asked()
+    assert asked is not None
+    assert not asked.good
+    assert "set XDG_CACHE_HOME" in verdict.refusal(wait=True) == verdict.refusal(wait=False)
+    with pytest.raises(OSError, match="XDG_CACHE_HOME"):
+        verdict.store(GOOD)
+
+
+def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that is full afterwards leaves no part of a verdict."""
+    make: Any = tempfile.TemporaryFile
+
+    def full(dir: Path, **options: Any) -> Any:
+        if dir.is_relative_to(cache):
+            raise OSError(errno.ENOSPC, "no space left")
+        return make(dir=dir, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "TemporaryFile", full)
+        verdict.store(GOOD)
+        assert place().is_relative_to(tmp_path / "temporary")
+    monkeypatch.setattr(os, "replace", lambda *names: full(cache))
+    monkeypatch.setattr(supervisor, "run", lambda arguments: GOOD)
+    assert supervisor.supervise(again=True) == GOOD
+    assert [path.suffix for path in place().parent.iterdir()] == [".lock"]
+
+
+def test_what_a_killed_writer_leaves_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place()
+    path.with_suffix(".new").write_text(GOOD.to_json()[:50])
+    code = "from hlograph.runtime.direct import supervisor as s\nwith s._alone(s.place()): print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()  # it has the lock
+        holder.kill()
+    monkeypatch.setattr(supervisor, "run", lambda arguments: GOOD)
+    assert supervisor.supervise() == verdict.read() == GOOD
+
+
+# ---- what becomes of it ----------------------------------------------------------------------------------------------
 
 PRINTS = "import os, sys, time, signal\nprint('stage: threads', flush=True)\nprint('loop: direct', flush=True)\n"
 
@@ -269,3 +393,22 @@ def test_jaxlibs_that_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found() == ""
     monkeypatch.setattr(verdict, "proven_jaxlib", lambda: False)
     assert "not tried with jaxlib" in found.__wrapped__()
+
+
+@pytest.mark.parametrize(("system", "machine"), [("linux", "aarch64"), ("darwin", "arm64"), ("win32", "AMD64")])
+def test_on_other_machines_no_code_is_loaded(
+    system: str, machine: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Calls are PJRT's, and the statistics say why."""
+    request.addfinalizer(verdict.unsupported.cache_clear)
+    verdict.unsupported.cache_clear()
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(object_code.ObjectCode, "__init__", lambda *_: pytest.fail("code is loaded"))
+    verdict.assume(GOOD)
+    for cpu in ("auto", "direct"):
+        function = hlograph.jit(lambda x: jnp.linalg.cholesky(x @ x.T), outputs="numpy", cpu=cpu)
+        for _ in range(12):
+            np.testing.assert_allclose(function(2 * np.eye(2, dtype="f")), 2 * np.eye(2))
+        (executable,) = function.stats.by_executable
+        assert any("no direct call: machine code is loaded on x86-64 Linux only" in note for note in executable.plan)
