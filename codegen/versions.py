@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
 
 from .errors import UnsupportedVersionError
 
@@ -17,6 +19,7 @@ from .errors import UnsupportedVersionError
 MINIMA = {"jax": "0.7.1", "jaxlib": "0.7.1", "numpy": "1.26"}
 LIBRARY_MINIMA = {"pytensor": "2.38", "aesara": "2.9"}
 
+NONE = "none is installed"
 _CLAUSE = re.compile(r"(<=|>=|==|!=|<|>)\s*([0-9][0-9.]*)")
 _COMPARE = {
     "<=": operator.le,
@@ -34,8 +37,10 @@ def check_core() -> None:
     Raises:
         UnsupportedVersionError: they are not.
     """
-    for package, minimum in MINIMA.items():
-        _check_minimum(package, minimum)
+    needed = {package: _misfit(package, minimum) for package, minimum in MINIMA.items()}
+    if needed["jaxlib"] == NONE and not needed["jax"]:
+        needed["jaxlib"] = ""  # what jax itself says of its release
+    _refuse({package: found for package, found in needed.items() if found}, MINIMA)
     _check_neighbours("jax", ("jaxlib", "numpy"))
 
 
@@ -45,17 +50,24 @@ def check_library(package: str) -> None:
     Raises:
         UnsupportedVersionError: it is too old, or needs another NumPy.
     """
-    _check_minimum(package, LIBRARY_MINIMA[package])
+    found = _misfit(package, LIBRARY_MINIMA[package])
+    _refuse({package: found} if found else {}, LIBRARY_MINIMA)
     _check_neighbours(package, ("numpy",))
 
 
-def _check_minimum(package: str, minimum: str) -> None:
+def _misfit(package: str, minimum: str) -> str:
+    """What there is of a package that is missing or too old; "" for any other."""
     found = _installed(package)
-    if found is None or _numbers(found) < _numbers(minimum):
-        what = "none is installed" if found is None else f"found {found}"
-        raise UnsupportedVersionError(
-            f"hlograph needs {package} >= {minimum}; {what}. Install it with: pip install '{package}>={minimum}'"
-        )
+    if found is None:
+        return NONE
+    return f"found {found}" if _numbers(found) < _numbers(minimum) else ""
+
+
+def _refuse(misfits: Mapping[str, str], minima: Mapping[str, str]) -> None:
+    if misfits:
+        needed = " and ".join(f"{package} >= {minima[package]} ({found})" for package, found in misfits.items())
+        command = " ".join(f"'{package}>={minima[package]}'" for package in misfits)
+        raise UnsupportedVersionError(f"hlograph needs {needed}. Install with: pip install {command}")
 
 
 def _check_neighbours(package: str, others: tuple[str, ...]) -> None:
@@ -69,15 +81,15 @@ def _check_neighbours(package: str, others: tuple[str, ...]) -> None:
         if found is None or not all(_COMPARE[sign](_numbers(found), _numbers(bound)) for sign, bound in clauses):
             needed = " and ".join(f"{sign} {bound}" for sign, bound in clauses)
             raise UnsupportedVersionError(
-                f"{package} {_installed(package)} needs {name} {needed}; found {found}. "
+                f"{package} {_installed(package)} needs {name} {needed}; {f'found {found}' if found else NONE}. "
                 f"Install what fits together with: pip install '{package}=={_installed(package)}' {name}"
             )
 
 
 def _installed(package: str) -> str | None:
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return None if package in MINIMA and find_spec(package) is None else version(package)
+    except (PackageNotFoundError, ImportError):
         return None
 
 

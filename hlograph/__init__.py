@@ -5,7 +5,7 @@
     program = hlograph.load("model.mlir")         # no graph library needed
 
 This module re-exports the public names, which are imported when first used. Importing it imports neither JAX nor a
-graph library; it looks at the metadata of what is installed, and says what does not fit.
+graph library; the first name that needs JAX looks at the metadata of what is installed, and says what does not fit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .codegen.interrupts import deferred
-from .codegen.versions import check_core
 
 __version__ = "0.1.0"
 
@@ -70,8 +69,6 @@ __all__ = [
     "lowers_with_jax",
     "passes",
 ]
-
-check_core()
 
 if TYPE_CHECKING:
     from . import builder, errors, passes

@@ -22,9 +22,15 @@ __all__ = ["app"]
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if not value or context.resilient_parsing:
         return
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    click.echo(f"hlograph {version('hlograph')} (jax {version('jax')}, jaxlib {version('jaxlib')})")
+    releases = []
+    for package in ("hlograph", "jax", "jaxlib"):
+        try:
+            releases.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            releases.append(f"no {package}")
+    click.echo(f"{releases[0]} ({', '.join(releases[1:])})")
     context.exit()
 
 

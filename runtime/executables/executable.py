@@ -449,8 +449,8 @@ class Executable:
 
     def _in_memory(self, device: Any) -> bool:
         """Whether NumPy and XLA have the elements of arguments and results in the same form in the same memory."""
-        values = (*self.signature.arguments, *self.signature.results)
-        return platform_of(device) == "cpu" and not any(is_packed(value.dtype) for value in values)
+        dtypes = [value.dtype for values in (self.signature.arguments, self.signature.results) for value in values]
+        return platform_of(device) == "cpu" and not any(map(is_packed, dtypes))
 
     def _numpy_ways(
         self, compiled: Any, numpy: Numpy, packed: Sequence[PackedResult] | None

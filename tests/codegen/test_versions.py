@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytensor.tensor as pt
 import pytest
@@ -94,12 +95,12 @@ def test_the_minima_are_those_that_installers_see():
     assert f"pytensor>={versions.LIBRARY_MINIMA['pytensor']}" in settings["optional-dependencies"]["pytensor"]
 
 
-def test_importing_says_it(tmp_path):
+def test_the_first_use_says_it(tmp_path):
     """From outside: metadata of an old JAX, found first."""
     metadata = tmp_path / "jax-0.6.2.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: jax\nVersion: 0.6.2\n")
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import hlograph"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import hlograph; hlograph.load"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1].endswith(
@@ -138,3 +139,71 @@ def test_the_jaxlib_of_these_tests_is_proven() -> None:
     assert jax_compat.proven_jaxlib()
     x = pt.dvector("x")
     assert hlograph.function([x], x + 1).stats.unproven == ""
+
+
+WITHOUT = {
+    (
+        "jax",
+        "jaxlib",
+    ): "hlograph needs jax >= 0.7.1 (none is installed) and jaxlib >= 0.7.1 (none is installed). Install",
+    ("jax",): "hlograph needs jax >= 0.7.1 (none is installed). Install with: pip install 'jax>=0.7.1'",
+    ("jaxlib",): f"jax {jax.__version__} needs jaxlib",
+}
+
+
+@pytest.mark.parametrize("missing", WITHOUT)
+def test_without_jax_it_can_be_imported_and_its_first_use_says_what_is_missing(missing: tuple[str, ...]) -> None:
+    """Every public name, also after the first; the command line has its help."""
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({missing!r}))
+import hlograph, hlograph.errors
+assert "jit" in dir(hlograph) and hlograph.__version__
+free = ["HlographError", "__version__", "errors", "lowers"]
+for name in set(hlograph.__all__) - set(free):
+    try:
+        getattr(hlograph, name)
+    except hlograph.errors.UnsupportedVersionError as error:
+        assert str(error).startswith({WITHOUT[missing]!r}), error
+        assert "pip install" in str(error)
+    else:
+        raise AssertionError(name)
+for name in ("pytensor", "nutpie", "pymc", "passes"):
+    try:
+        __import__("hlograph." + name)
+    except ImportError as error:
+        assert str(error).startswith({WITHOUT[missing]!r}), error
+import runpy
+for words, code in (["--help"], 0), (["run", "--help"], 0), (["--version"], 0), (["run", "no.mlir"], 1):
+    sys.argv = ["hlograph", *words]
+    try:
+        runpy.run_module("hlograph", run_name="__main__")
+    except SystemExit as end:
+        assert end.code == code, (words, end.code)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: hlograph run" in done.stdout
+    assert done.stderr.startswith(f"hlograph: error: {WITHOUT[missing]}")
+
+
+def test_what_is_installed_is_shown_without_jax(monkeypatch, capsys):
+    pytest.importorskip("click")
+    from hlograph.tools.cli import main
+
+    def version(package: str) -> str:
+        if package == "jaxlib":
+            raise versions.PackageNotFoundError(package)
+        return "1.2"
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == "hlograph 1.2 (jax 1.2, no jaxlib)\n"
+
+
+def test_all_that_is_too_old_is_said_at_once(installed):
+    installed(jax="0.6.2", jaxlib=None)
+    with pytest.raises(UnsupportedVersionError) as error:
+        versions.check_core()
+    words = "hlograph needs jax >= 0.7.1 (found 0.6.2) and jaxlib >= 0.7.1 (none is installed). "
+    assert str(error.value) == words + "Install with: pip install 'jax>=0.7.1' 'jaxlib>=0.7.1'"
