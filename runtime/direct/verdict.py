@@ -136,8 +136,8 @@ def _libraries() -> Iterator[str]:
         yield from (path for path in mapped if os.path.basename(path).startswith(("libc.", "libc-", "libm.", "libm-")))
     for package, files in {"jaxlib": ["*.so"], "scipy": ["linalg/cython_*.so", "../scipy.libs/*"]}.items():
         spec = util.find_spec(package)
-        for place in () if spec is None else spec.submodule_search_locations or ():
-            yield from (str(path) for name in files for path in Path(place).glob(name))
+        for where in () if spec is None else spec.submodule_search_locations or ():
+            yield from (str(path) for name in files for path in Path(where).glob(name))
     for folder in (Path(sys.prefix, "lib"), *Path("/usr").glob("lib*"), Path("/usr/lib/x86_64-linux-gnu")):
         yield from (str(path) for name in _LIBRARIES for path in folder.glob(name))
 

@@ -104,7 +104,7 @@ def test_the_first_use_says_it(tmp_path):
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1].endswith(
-        "hlograph needs jax >= 0.7.1; found 0.6.2. Install it with: pip install 'jax>=0.7.1'"
+        "hlograph needs jax >= 0.7.1 (found 0.6.2). Install with: pip install 'jax>=0.7.1'"
     )
 
 
