@@ -43,7 +43,7 @@ NOWHERE = (
     "a self-test would have to be repeated by each process, as there is no folder that this user alone can write to "
     "for its verdict; set XDG_CACHE_HOME to one"
 )
-_LIBRARIES = ("liblapack.so*", "lib*blas*.so*", "libmkl_rt.so*")
+_ALGEBRA = ("libblas", "libcblas", "liblapack", "libopenblas", "libflexiblas", "libmkl_rt")  # where SciPy brings none
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,18 @@ def _libraries() -> Iterator[str]:
     with contextlib.suppress(OSError), open("/proc/self/maps") as lines:
         mapped = {line.split(maxsplit=5)[-1].strip() for line in lines if "/lib" in line}
         yield from (path for path in mapped if os.path.basename(path).startswith(("libc.", "libc-", "libm.", "libm-")))
-    for package, files in {"jaxlib": ["*.so"], "scipy": ["linalg/cython_*.so", "../scipy.libs/*"]}.items():
-        spec = util.find_spec(package)
-        for where in () if spec is None else spec.submodule_search_locations or ():
-            yield from (str(path) for name in files for path in Path(where).glob(name))
-    for folder in (Path(sys.prefix, "lib"), *Path("/usr").glob("lib*"), Path("/usr/lib/x86_64-linux-gnu")):
-        yield from (str(path) for name in _LIBRARIES for path in folder.glob(name))
+    yield from (*_files("jaxlib", "*.so"), *_files("scipy", "linalg/cython_*.so"))
+    bundled = _files("scipy", "../scipy.libs/*")
+    yield from bundled
+    for folder in () if bundled else (f"{sys.prefix}/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib"):
+        with contextlib.suppress(OSError):
+            yield from (f"{folder}/{name}" for name in os.listdir(folder) if name.startswith(_ALGEBRA))
+
+
+def _files(package: str, pattern: str) -> list[str]:
+    spec = util.find_spec(package)
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    return [str(path) for folder in folders for path in Path(folder).glob(pattern)]
 
 
 def _described(path: str) -> str:
