@@ -139,6 +139,7 @@ class Recipe:
         """The passes that a platform needs, where they find something."""
         if not self.platform or not steps.is_static:
             return
+        steps.finds(partial(refuse_elements, platform=self.platform))
         if steps.calls_host:
             steps.run("merge_host_calls")
             steps.run("order_host_calls")
@@ -150,7 +151,6 @@ class Recipe:
             steps.run(f"device_linalg{{platform={self.platform}}}")
         if self.platform != "cpu":
             return
-        steps.finds(refuse_elements)
         if steps.has(cpu_updates.OPS):
             steps.run("cpu_updates")
         if steps.finds(cpu_initial.endangered):

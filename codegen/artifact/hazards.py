@@ -20,11 +20,9 @@ DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by r
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
 _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _FRONTEND = "mhlo.frontend_attributes"
-_SIX_BITS, _TWO_BITS = frozenset(["f6E2M3FN", "f6E3M2FN"]), frozenset(["i2", "ui2"])
-_OF_ELEMENTS = {
-    **dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], _SIX_BITS),
-    **dict.fromkeys(["stablehlo.concatenate", "stablehlo.sort"], _TWO_BITS),
-}
+# Ops, and elements that XLA does not have in them.
+_SIX_BITS = dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], frozenset(["f6E2M3FN", "f6E3M2FN"]))
+_TWO_BITS = dict.fromkeys(["stablehlo.concatenate", "stablehlo.sort"], frozenset(["i2", "ui2"]))
 _WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 
 
@@ -128,18 +126,19 @@ def _memory() -> int:
         return 2**40
 
 
-def refuse_elements(module: ir.Module) -> None:
-    """Refuses elements of which XLA:CPU makes wrong numbers, or ends the process, in a module from anywhere.
+def refuse_elements(module: ir.Module, platform: str) -> None:
+    """Refuses elements of which XLA makes wrong numbers, or on which it ends the process, in a module from anywhere.
 
     Raises:
         CompileError: with the op.
     """
+    unknown = {**_SIX_BITS, **(_TWO_BITS if platform == "cpu" else {})}
     for operation in walk(module):
-        if operation.name in _OF_ELEMENTS:
+        if operation.name in unknown:
             types = {str(getattr(x.type, "element_type", "")) for x in (*operation.operands, *operation.results)}
-            found = sorted(types & _OF_ELEMENTS[operation.name])
+            found = sorted(types & unknown[operation.name])
             if found:
-                raise CompileError(f"XLA:CPU has no {operation.name} of {found[0]}; use a wider type there")
+                raise CompileError(f"XLA has no {operation.name} of {found[0]} for {platform}; use a wider type there")
 
 
 def stable_sorts(module: ir.Module) -> int:
