@@ -40,8 +40,8 @@ QUIET = 2.0  # seconds of waiting before a line says what is waited for
 COMMAND = ("-m", "hlograph.runtime.direct")
 LARGEST = 1 << 16  # bytes of a file that is read
 NOWHERE = (
-    "a self-test would have to be repeated by each process, as there is no folder that this user alone can write to "
-    "for its verdict; set XDG_CACHE_HOME to one"
+    "a self-test would have to be repeated by each process: there is no place for its verdict, neither in the user's "
+    "cache nor for temporary files; set XDG_CACHE_HOME to a folder that this user alone can write to"
 )
 _ALGEBRA = ("libblas", "libcblas", "liblapack", "libopenblas", "libflexiblas", "libmkl_rt")  # where SciPy brings none
 
@@ -134,8 +134,8 @@ def _libraries() -> Iterator[str]:
     with contextlib.suppress(OSError), open("/proc/self/maps") as lines:
         mapped = {line.split(maxsplit=5)[-1].strip() for line in lines if "/lib" in line}
         yield from (path for path in mapped if os.path.basename(path).startswith(("libc.", "libc-", "libm.", "libm-")))
-    yield from (*_files("jaxlib", "*.so"), *_files("scipy", "linalg/cython_*.so"))
-    bundled = _files("scipy", "../scipy.libs/*")
+    yield from (*_files("jaxlib", "jaxlib/*.so"), *_files("scipy", "scipy/linalg/cython_*.so"))
+    bundled = _files("scipy", "scipy.libs/*")
     yield from bundled
     for folder in () if bundled else (f"{sys.prefix}/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib"):
         with contextlib.suppress(OSError):
@@ -143,9 +143,10 @@ def _libraries() -> Iterator[str]:
 
 
 def _files(package: str, pattern: str) -> list[str]:
+    """In the folder that a package is installed in."""
     spec = util.find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
-    return [str(path) for folder in folders for path in Path(folder).glob(pattern)]
+    return [str(path) for folder in folders for path in Path(folder).parent.glob(pattern)]
 
 
 def _described(path: str) -> str:

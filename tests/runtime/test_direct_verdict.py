@@ -388,6 +388,18 @@ def test_the_switch(value: str, off: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert verdict.switched_off() == off
 
 
+def test_switched_off_no_verdict_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(verdict.SWITCH, "0")
+    for name in ("read", "place", "_from_another_process"):
+        monkeypatch.setattr(verdict, name, lambda: pytest.fail("the switch is off"))
+    for cpu in ("auto", "direct"):
+        function = hlograph.jit(lambda x: jnp.linalg.cholesky(x), outputs="numpy", cpu=cpu)
+        for _ in range(12):
+            np.testing.assert_allclose(function(4 * np.eye(2, dtype="f")), 2 * np.eye(2))
+        (executable,) = function.stats.by_executable
+        assert f"no direct call: switched off by {verdict.SWITCH}" in executable.plan
+
+
 def test_jaxlibs_that_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Any = verdict.unsupported
     assert found() == ""

@@ -222,6 +222,10 @@ def test_a_python_number_fits_or_is_refused(dtype, number):
     ],
 )
 def test_what_ends_the_process_in_xla_is_refused(function, op):
+    try:
+        jax.eval_shape(function, jax.ShapeDtypeStruct((3,), np.float32))
+    except TypeError:
+        pytest.skip("this JAX has no such type")
     with pytest.raises(CompileError, match=f"XLA has no stablehlo.{op} for cpu"):
         hlograph.jit(function, dims={"x": ("n",)})(np.ones(3, np.float32))
     program = hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct((3,), np.float32))
