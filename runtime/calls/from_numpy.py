@@ -229,7 +229,7 @@ class _Writer:
             arrays = {i: aligned(place.dims, place.dtype) for i, place in arguments.items()}
             on_device = {i: in_place(array, device) for i, array in arrays.items()}
             if any(array is None for array in on_device.values()):
-                raise ValueError(f"{device} does not use NumPy's memory in place")
+                raise CompileError(f"{device} does not use NumPy's memory in place; compile without outputs='numpy'")
             return [on_device.get(i) for i in kept], *arrays.values()
 
         return make
