@@ -290,6 +290,29 @@ def test_of_several_that_want_one_at_once_one_runs_it(monkeypatch: pytest.Monkey
     assert len(runs) == 2
 
 
+def test_of_two_processes_one_runs_it(tmp_path: Path) -> None:
+    code = f"""
+import time
+from hlograph.runtime.direct import supervisor, verdict
+def run(arguments):
+    open({str(tmp_path / "runs")!r}, "a").write("x")
+    time.sleep(1)
+    return verdict.Verdict(True, "all passed")
+supervisor.run = run
+print("ready", flush=True); input()
+print(supervisor.supervise().reason)
+"""
+    command = [sys.executable, "-c", code]
+    both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.stdout and process.stdout.readline() for process in both] == ["ready\n"] * 2
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.communicate()[0] for process in both] == ["all passed\n"] * 2
+    assert (tmp_path / "runs").read_text() == "x"
+
+
 MISTAKES = {
     "constants": "image._constant = lambda data, make=image._constant: make(data[1:] + data[:1])",
     "code": "image.ObjectCode.address = lambda self, name, find=image.ObjectCode.address: find(self, name) + 3",
