@@ -115,30 +115,6 @@ def _jax_optimizes(wanted: bool) -> None:
         jax.clear_caches()
 
 
-@pytest.fixture(scope="session")
-def foreign_parser() -> Iterator[Any]:
-    """What parses foreign files in place of a new process each."""
-    from foreign_parser import ForeignParser
-
-    parser = ForeignParser()
-    yield parser
-    parser.end()
-
-
-# Tests that read many files which hlograph did not write, for other reasons than how these are parsed.
-FOREIGN = ("codegen/artifact/", "codegen/test_program.py", "tools/")
-
-
-@pytest.fixture(autouse=True)
-def _fast_parses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that hlograph did not write are parsed in forks of one process; in new processes where that is tested."""
-    path = request.path.relative_to(Path(__file__).parent).as_posix()
-    if path.startswith(FOREIGN) and not path.endswith("test_reading.py") and "HLOGRAPH_NIGHTLY" not in os.environ:
-        from hlograph.codegen.artifact import foreign
-
-        monkeypatch.setattr(foreign, "parse", request.getfixturevalue("foreign_parser").parse)
-
-
 @pytest.hookimpl(trylast=True)  # after `-k`: a case that was asked for runs
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out cases of `sampled` tests, and skips those marked `gpu` where JAX has no GPU."""

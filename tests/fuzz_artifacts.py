@@ -3,8 +3,7 @@
     python tests/fuzz_artifacts.py --count 5000 --jobs 2 --first 0 [--forged]
 
 Seeds are programs as hlograph saves them, and the same without a digest, in text and bytecode. A mutation is a number;
-`--first NUMBER --count 1 --keep FILE` makes it again. `--forged` gives each file the right digest, as anyone can: it is
-not parsed in a child process first, and jaxlib's reader of bytecode ends the process, as docs/security.md says.
+`--first NUMBER --count 1 --keep FILE` makes it again. `--forged` gives each file the right digest, as anyone can.
 
 What a program computes is its own affair: loops that do not end and arrays that are too large are counted apart.
 """
@@ -31,13 +30,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foreign_parser import ForeignParser
-
 SECONDS = 60.0  # that one mutation may take
 CHUNK = 250  # mutations of one process
 LARGE = 2**24  # elements of arrays that are not made
 MEMORY = 2**34  # bytes of address space of a worker
-REAL = 40  # one of so many foreign files is parsed in a real child, the others in forks of one that has its imports
 
 
 # ---- seeds ---------------------------------------------------------------------------------------------------------
@@ -183,10 +179,11 @@ INSERTED: tuple[Callable[[random.Random], bytes], ...] = (
 
 def forged(data: bytes) -> bytes:
     """A file with the right digest; without one where it cannot have one."""
-    from hlograph.codegen.artifact import bytecode, digest
+    from hlograph.codegen.artifact import digest
+    from hlograph.codegen.ir.portable import MAGIC
     from hlograph.errors import ArtifactError
 
-    if digest.mark(data) is None and not data.startswith(bytecode.MAGIC):
+    if digest.mark(data) is None and not data.startswith(MAGIC):
         data = f"// {digest.marks()['hlograph.digest']}\n".encode() + data
     try:
         return digest.seal(re.sub(rb"(sha256 )[0-9a-f]{64}", rb"\g<1>" + b"0" * 64, data))
@@ -196,18 +193,13 @@ def forged(data: bytes) -> bytes:
 
 def work(folder: Path, first: int, count: int, forge: bool) -> None:
     """Says on stdout, a line each, which mutation is at which stage and what became of it."""
-    parser = ForeignParser()
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from hlograph.codegen.artifact import foreign
-
-    real = foreign.parse
     warnings.simplefilter("ignore")
     files = sorted(folder.iterdir())
     for mutation in range(first, first + count):
-        foreign.parse = real if mutation % REAL == 0 else parser.parse
         _tell(mutation, "load")
         _tell(mutation, "end", _one(files, mutation, forge))
 

@@ -27,16 +27,17 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MODULE_SUFFIXES = (".mlir", ".mlirbc")
-BYTECODE_MAGIC = b"ML\xefR"
 STDIN = "-"
 
 
 def read_module(file: str) -> str | bytes:
     """The content of a module file, or of stdin for `-`: text, or bytes when it is bytecode."""
+    from ..codegen.ir.portable import MAGIC
+
     if file == STDIN and sys.stdin is None:
         raise click.ClickException("there is no stdin to read a module from")
     data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
-    if data.startswith(BYTECODE_MAGIC):
+    if data.startswith(MAGIC):
         return data
     try:
         return data.decode()
@@ -66,8 +67,8 @@ def trusted_option(command: Command) -> Command:
     return click.option(
         "--trusted",
         is_flag=True,
-        help="Parse the module here, also if hlograph did not save it; else in a process of its own first, since some "
-        "modules end the process that parses them.",
+        help="Parse the module here; else in a process of its own first, since some modules end the process that "
+        "parses them.",
     )(command)
 
 

@@ -1,26 +1,31 @@
-"""The process in which a foreign file is parsed first: `python -m hlograph.codegen.artifact.child NAME`.
+"""The process in which files are parsed first: `python -m hlograph.codegen.artifact.child`.
 
-In: the file's bytes on stdin. Out: on stdout "ready", and then "module" and the module in MLIR's bytecode, or "error"
-and a message; and "end". Decision to know: it imports MLIR's bindings and little more, and may neither compute for
-long, nor take much memory, nor nest deeper than any thread of the other process could.
+In: on stdin, for each file, its bytes and its name, each behind its length. Out: on stdout "ready", and for each file
+the status and the answer of a fork that parsed it: "module" and the module in MLIR's bytecode, or "error" and a
+message; and "end". Decisions to know: a fork imports nothing and may neither compute for long, nor take much memory,
+nor nest deeper than any thread of the other process could; the process itself touches no file's content. It ends with
+its stdin, and when nothing was asked of it for some seconds. Where there is no `fork` it serves one file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
-from typing import BinaryIO
 
 from ..errors import ArtifactError
 from ..ir.modules import to_bytecode
-from . import nesting
-from .parsing import check_printed, parse
+from .parsing import parse_limited
 
 READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
 STACK = 2**20  # bytes
 MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins with; more for each byte of the file
+IDLE = 10.0  # seconds in which another file may come
+FORKS = sys.platform == "linux"
+_LENGTH = 8  # bytes of a number
+_MOST = 2**30  # bytes that are read or written at once
 
 
 def seconds(size: int) -> float:
@@ -28,36 +33,97 @@ def seconds(size: int) -> float:
     return 1 + size / 2**21
 
 
+def send(descriptor: int, *parts: bytes | int) -> None:
+    """Writes numbers, and bytes behind their lengths."""
+    for part in parts:
+        number, data = (part, b"") if isinstance(part, int) else (len(part), part)
+        _write(descriptor, number.to_bytes(_LENGTH, "little", signed=True))
+        _write(descriptor, data)
+
+
+def receive(descriptor: int) -> bytes:
+    """The bytes that `send` wrote.
+
+    Raises:
+        EOFError: there are not so many.
+    """
+    return read(descriptor, receive_number(descriptor))
+
+
+def receive_number(descriptor: int) -> int:
+    """The number that `send` wrote; raises as `receive` does."""
+    return int.from_bytes(read(descriptor, _LENGTH), "little", signed=True)
+
+
+def read(descriptor: int, size: int) -> bytes:
+    """So many bytes; raises as `receive` does."""
+    parts: list[bytes] = []
+    while size:
+        part = os.read(descriptor, min(size, _MOST))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view[:_MOST]) :]
+
+
 def main() -> None:
-    """Reads, parses, answers."""
-    output = os.fdopen(os.dup(1), "wb")
+    """Reads, has a fork parse, answers."""
+    output = os.dup(1)
     os.dup2(2, 1)  # what libraries print
-    output.write(READY)
-    output.flush()
-    data = sys.stdin.buffer.read()
-    _limit(len(data))
-    _answer(data, sys.argv[1], output)
+    _write(output, READY)
+    while not FORKS or select.select([0], [], [], IDLE)[0]:
+        try:
+            data, filename = receive(0), receive(0).decode(errors="surrogateescape")
+        except EOFError:
+            return
+        if not FORKS:
+            _limit(len(data))
+            send(output, 0, _answer(data, filename))
+            return
+        send(output, *_forked(data, filename))
+        del data  # while it waits
 
 
-def _answer(data: bytes, filename: str, output: BinaryIO) -> None:
+def _forked(data: bytes, filename: str) -> tuple[int, bytes]:
+    """Status and answer of a fork."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with contextlib.suppress(OSError):  # there is no such device
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            _limit(len(data))
+            _write(theirs, _answer(data, filename))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    parts = []
+    while part := os.read(ours, _MOST):
+        parts.append(part)
+    os.close(ours)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts)
+
+
+def _answer(data: bytes, filename: str) -> bytes:
     try:
-        module = parse(data, filename)
-        nesting.check(module, filename)
-        check_printed(module, filename)
-        found = MODULE, to_bytecode(module)
+        found = MODULE + to_bytecode(parse_limited(data, filename))
     except ArtifactError as error:
-        found = ERROR, str(error).encode(errors="backslashreplace")
-    for part in (*found, END):
-        output.write(part)
-    output.close()
+        found = ERROR + str(error).encode(errors="backslashreplace")
+    return found + END
 
 
 def _limit(size: int) -> None:
     """Limits what the system can limit."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
+    import resource
+
     signal.setitimer(signal.ITIMER_PROF, seconds(size))  # SIGPROF ends the process
     wanted = {
         resource.RLIMIT_CORE: 0,

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Protocol
 
-from ..errors import ArtifactError, ArtifactNotFoundError
-from .files import write_atomically
+from ..errors import ArtifactError
+from .files import open_regular, write_atomically
 
 ALIGNMENT = 64  # bytes: XLA's client for CPU takes arrays that lie so without a copy
 PARTS = 4096  # of one file
@@ -83,11 +83,11 @@ def _add(archive: zipfile.ZipFile, stream: IO[bytes], name: str, data: bytes | S
 
 
 def is_container(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a zip does; a file that cannot be read does not."""
+    """Whether a regular file begins as a zip does; what cannot be read does not, and of a pipe nothing is read."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             return stream.read(len(MAGIC)) == MAGIC
-    except OSError:
+    except ArtifactError:
         return False
 
 
@@ -108,15 +108,13 @@ class Container:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        try:
-            with self.path.open("rb") as stream:
+        with open_regular(self.path) as stream:
+            try:
                 self._places = self._read(stream)
-        except FileNotFoundError:
-            raise ArtifactNotFoundError(f"no such file: {self.path}") from None
-        except OSError as error:
-            raise ArtifactError(f"cannot read {self.path}: {error.strerror or error}") from None
-        except _READ as error:
-            raise self._error(f"it is damaged, cut off or no zip: {error}") from None
+            except ArtifactError:
+                raise
+            except _READ as error:
+                raise self._error(f"it is damaged, cut off or no zip: {error}") from None
         self.names = tuple(self._places)
 
     def place(self, name: str) -> tuple[int, int]:
@@ -141,12 +139,9 @@ class Container:
             ArtifactError: there is no such part, or it is another one.
         """
         start, size = self.place(name)
-        try:
-            with self.path.open("rb") as stream:
-                stream.seek(start)
-                data = stream.read(size)
-        except OSError as error:
-            raise ArtifactError(f"cannot read {self.path}: {error.strerror or error}") from None
+        with open_regular(self.path) as stream:
+            stream.seek(start)
+            data = stream.read(size)
         if len(data) != size:
             raise self._error(f"its part {name!r} is cut off")
         if digest and hashlib.sha256(data).hexdigest() != digest:

@@ -4,8 +4,8 @@
 
 In: a file's bytes. Out: whether hlograph wrote exactly these. Decisions to know: the digest is that of the bytes with
 its own digits replaced by zeros, so that it is checked before anything is parsed, in text and in bytecode (where
-strings stand as they are). It tells damage and edits; it is no signature, for anyone can compute it. So a file with the
-right digest that has what hlograph does not write is somebody else's.
+strings stand as they are). It tells damage and edits; it is no signature, for anyone can compute it. So nothing is left
+out for a file because its digest is right, but what its reader has been told to leave out.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from . import bytecode
+from ..ir.portable import MAGIC
 
 FORMAT = 1
 _DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"
 _ZEROS = b"0" * 64
-_ALIAS = re.compile(rb"(?!#loc)[#!][A-Za-z_][\w.$-]*+\s*+(?://[^\n]*+\s*+)*+=")
 _MARK = re.compile(rb"hlograph ([\w.+-]{1,64}) format ([1-9]\d{0,8}) sha256 ([0-9a-f]{64})")
 
 
 class Origin(enum.Enum):
-    """Where a file is from."""
+    """Where a file is from, as it says."""
 
     OURS = "hlograph wrote exactly these bytes"
     EDITED = "hlograph wrote it, and it was changed since"
-    FOREIGN = "it does not say that hlograph wrote it, or has what hlograph does not write"
+    FOREIGN = "it does not say that hlograph wrote it"
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,12 @@ def seal(data: bytes) -> bytes:
 
 
 def origin(data: bytes, filename: str) -> Origin:
-    """Where a file is from; line ends of text are of no account.
+    """Where a file is from, as it says; line ends of text are of no account.
 
     Raises:
         ArtifactError: it has a newer format, or is bytecode that was changed.
     """
-    is_text = not data.startswith(bytecode.MAGIC)
+    is_text = not data.startswith(MAGIC)
     if is_text and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     found = _MARK.search(data)
@@ -100,7 +99,7 @@ def origin(data: bytes, filename: str) -> Origin:
             f"{FORMAT}: install hlograph {release} or newer"
         )
     if found is not None and _digest(data, *found.span(3)) == found[3]:
-        return Origin.OURS if _is_as_written(data, is_text) else Origin.FOREIGN
+        return Origin.OURS
     if found is None and _DIGEST.encode() not in data:
         return Origin.FOREIGN
     if is_text:
@@ -108,11 +107,6 @@ def origin(data: bytes, filename: str) -> Origin:
     raise ArtifactError(
         f"{filename} is damaged: its bytes are not those that were saved (the digest in it differs); get it again"
     )
-
-
-def _is_as_written(data: bytes, is_text: bool) -> bool:
-    """Whether a file has no aliases of attributes and types, and no names that are not UTF-8."""
-    return _ALIAS.search(data) is None if is_text else bytecode.has_plain_strings(data)
 
 
 def _digest(data: bytes, start: int, end: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all.
+"""Files that are written whole or not at all, and regular files opened for reading.
 
 In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was. Decision to know:
 where the system can, the new content has no name until it is whole, so that a killed writer leaves nothing behind.
@@ -14,7 +14,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import ArtifactError, ArtifactNotFoundError
+
 _NEW = 0o666  # less the process's umask, which the system takes off
+
+
+@contextmanager
+def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A regular file, opened for reading; devices and pipes, whose bytes may never end or never come, are refused.
+
+    Raises:
+        ArtifactNotFoundError: there is no such file.
+        ArtifactError: it is a folder, a pipe or a device; or it cannot be opened, or read in the block.
+    """
+    if "\0" in os.fspath(path):
+        raise ArtifactError(f"cannot read {path!r}: no file has a NUL character in its name")
+    try:
+        with open(path, "rb", opener=_without_waiting) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
+            yield stream
+    except FileNotFoundError:
+        raise ArtifactNotFoundError(f"no such file: {path}") from None
+    except OSError as error:
+        raise ArtifactError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file without waiting for the other end of what is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager

@@ -1,18 +1,22 @@
-"""Files that are not ours, parsed in a process of their own first: MLIR's parser does not survive everything.
+"""Files parsed in a process of their own first: MLIR's parser does not survive everything.
 
 In: a file's bytes. Out: the same module in bytecode that MLIR has just written, which the caller's process parses in
-their place. Decision to know: the child is a fresh Python (0.3 s) and no fork, so that it works in any thread, in a
-forked process, and with its streams closed.
+their place. Decision to know: the child is a Python of its own (0.3 s) and no fork of this process, so that it works in
+any thread, in a forked process, and with its streams closed. It forks for each file (see `child`), and waits some
+seconds for the next one.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 
+from .. import forks
 from ..errors import ArtifactError
 from . import child
 from .limits import cut
@@ -20,6 +24,8 @@ from .limits import cut
 _START = 60.0  # seconds in which the child begins, on a machine with other work
 _WAIT = 10.0  # times the processor time that it may take
 _COMMAND = ["-P", "-m", child.__name__]
+_lock = forks.lock()
+_waiting: list[_Child] = []  # at most one
 
 
 def parse(data: bytes, filename: str) -> bytes:
@@ -28,41 +34,124 @@ def parse(data: bytes, filename: str) -> bytes:
     Raises:
         ArtifactError: it is no module, or the parser died of it or did not end; or no process can be started.
     """
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise _not_started(filename, "there is no Python interpreter to start")
-    limit = _START + _WAIT * child.seconds(len(data))
-    try:
-        process = subprocess.Popen(
-            [sys.executable, *_COMMAND, filename],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(),
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise _not_started(filename, str(error)) from None
-    try:
-        answer, errors = process.communicate(data, limit)
-    except BaseException as error:
-        process.kill()
-        process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise ArtifactError(_reason(filename, f"it did not end within {limit:.0f} s")) from None
-        raise
-    return _module(answer, errors, process.returncode, filename)
+    with _lock:
+        if _waiting and _waiting[0].has_ended():
+            _waiting.pop().end()
+        asked = _waiting.pop() if _waiting else _Child(filename)
+        try:
+            status, answer = asked.ask(data, filename)
+        except BaseException:
+            asked.end()
+            raise
+        if asked.may_wait():
+            _waiting.append(asked)
+        else:
+            asked.end()
+    return _module(answer, status, filename)
 
 
-def _module(answer: bytes, errors: bytes, status: int, filename: str) -> bytes:
-    _, ready, found = answer.partition(child.READY)  # the interpreter may be set up to print something first
-    if not ready:
-        lines = errors.decode(errors="replace").strip().splitlines() or [_end(status)]
-        raise _not_started(filename, lines[-1])
-    if found.endswith(child.END):  # where signals of children are ignored there is no status
-        if found.startswith(child.MODULE):
-            return found[len(child.MODULE) : -len(child.END)]
-        if found.startswith(child.ERROR):
-            raise ArtifactError(found[len(child.ERROR) : -len(child.END)].decode(errors="replace"))
+class _Child:
+    """A process that parses files, one after the other.
+
+    Args:
+        filename: of the first one, for messages.
+
+    Raises:
+        ArtifactError: none can be started.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self._ready = self._late = False
+        if not sys.executable or getattr(sys, "frozen", False):
+            raise _not_started(filename, "there is no Python interpreter to start")
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, *_COMMAND],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(),
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise _not_started(filename, str(error)) from None
+        streams = self._process.stdin, self._process.stdout, self._process.stderr
+        self._streams = [stream for stream in streams if stream is not None]
+
+    def ask(self, data: bytes, filename: str) -> tuple[int, bytes]:
+        """The status of the fork that parsed a file, and its answer.
+
+        Raises:
+            ArtifactError: there is none.
+        """
+        limit = _START + _WAIT * child.seconds(len(data))
+        watch = threading.Timer(limit, self._kill, [True])
+        watch.start()
+        to, back, _ = (stream.fileno() for stream in self._streams)
+        try:
+            self._wait_for_start(back)
+            child.send(to, data, filename.encode(errors="surrogateescape"))
+            return child.receive_number(back), child.receive(back)
+        except (EOFError, OSError):
+            self._kill()
+            if self._late:
+                raise ArtifactError(_reason(filename, f"it did not end within {limit:.0f} s")) from None
+            status = self._process.wait()
+            if self._ready:
+                raise ArtifactError(_reason(filename, _end(status))) from None
+            lines = self._streams[2].read().decode(errors="replace").strip().splitlines()
+            raise _not_started(filename, lines[-1] if lines else _end(status)) from None
+        finally:
+            watch.cancel()
+            watch.join()
+
+    def has_ended(self) -> bool:
+        """Whether it has waited long enough."""
+        return self._process.poll() is not None
+
+    def may_wait(self) -> bool:
+        """Whether it can be asked again."""
+        return child.FORKS and not self._late
+
+    def end(self) -> None:
+        """Ends it."""
+        self._kill()
+        self._process.wait()
+        self.leave()
+
+    def leave(self) -> None:
+        """Closes its streams; it ends by itself."""
+        for stream in self._streams:
+            stream.close()
+
+    def forget(self) -> None:
+        """Leaves it to the process that this one was forked from."""
+        self.leave()
+        self._process.returncode = 0
+
+    def _wait_for_start(self, back: int) -> None:
+        found = b""
+        while not self._ready:
+            part = os.read(back, 2**16)
+            if not part:
+                raise EOFError
+            found += part  # the interpreter may be set up to print something first
+            self._ready = found.endswith(child.READY)
+
+    def _kill(self, late: bool = False) -> None:
+        self._late = late or self._late
+        if self._process.returncode is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _module(answer: bytes, status: int, filename: str) -> bytes:
+    if answer.endswith(child.END):
+        if answer.startswith(child.MODULE):
+            return answer[len(child.MODULE) : -len(child.END)]
+        if answer.startswith(child.ERROR):
+            raise ArtifactError(answer[len(child.ERROR) : -len(child.END)].decode(errors="replace"))
     raise ArtifactError(_reason(filename, _end(status)))
 
 
@@ -77,15 +166,15 @@ def _end(status: int) -> str:
 
 def _reason(filename: str, what: str) -> str:
     return (
-        f"{filename} cannot be parsed: it is not as hlograph saves files, so it was parsed in a process of its own "
-        f"first, and {what}. It is damaged, or too large; see docs/security.md"
+        f"{filename} cannot be parsed: it was parsed in a process of its own first, and {what}. It is damaged, or too "
+        "large; see docs/security.md"
     )
 
 
 def _not_started(filename: str, why: str) -> ArtifactError:
     return ArtifactError(
-        f"{filename} is not as hlograph saves files, so it is to be parsed in a process of its own first, which cannot "
-        f"be started: {cut(why, 300)}. If you know where the file is from, pass trusted=True to parse it here"
+        f"{filename} is to be parsed in a process of its own first, which cannot be started: {cut(why, 300)}. If you "
+        "know where the file is from, pass trusted=True to parse it here"
     )
 
 
@@ -93,3 +182,18 @@ def _environment() -> dict[str, str]:
     """This process's, and where it imports from."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {**os.environ, "PYTHONPATH": path}
+
+
+def _leave_to_parent() -> None:
+    while _waiting:
+        _waiting.pop().forget()
+
+
+@atexit.register
+def _end_all() -> None:
+    while _waiting:
+        _waiting.pop().end()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

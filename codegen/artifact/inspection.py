@@ -18,13 +18,13 @@ from ..errors import ArtifactError, HandEditWarning
 from ..ir import contents
 from ..ir.attributes import call_target
 from ..ir.bindings import ir
-from ..ir.portable import producer
+from ..ir.portable import MAGIC, producer
 from ..ir.walk import walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
-from . import bytecode, digest, foreign, limits, nesting, parameters, pullbacks, reading, tensors
+from . import digest, foreign, limits, parameters, pullbacks, reading, tensors
 from .custom_calls import KNOWN
-from .parsing import parse
+from .parsing import parse, parse_limited
 from .targets import promise
 
 Facts = dict[str, Any]
@@ -74,7 +74,7 @@ def _module(file: Path, data: bytes, trusted: bool) -> Facts:
     try:
         origin = digest.origin(data, name)
         facts["digest"] = _STATES[origin]
-        return {**facts, **_held(file, data, trusted or origin is digest.Origin.OURS), "load": _verdict(file, trusted)}
+        return {**facts, **_held(file, data, trusted), "load": _verdict(file, trusted)}
     except ArtifactError as error:
         return {**facts, "load": f"refused: {error}"}
 
@@ -87,10 +87,9 @@ def _held(file: Path, data: bytes, trusted: bool) -> Facts:
     """
     name = str(file)
     limits.check_size(len(data), name)
-    if not data.startswith(bytecode.MAGIC):
+    if not data.startswith(MAGIC):
         limits.check_text(data, name)
-    module = parse(data if trusted else foreign.parse(data, name), name)
-    nesting.check(module, name)
+    module = parse_limited(data, name) if trusted else parse(foreign.parse(data, name), name)
     digest.unmark(module)
     held = pullbacks.detach(module, name, lambda data, inner: Program(parse(data, inner), filename=inner))
     program = Program(module, filename=name)
@@ -99,12 +98,12 @@ def _held(file: Path, data: bytes, trusted: bool) -> Facts:
 
 def _envelope(data: bytes) -> Facts:
     """What the bytes say before they are parsed."""
-    written = producer(data) if data.startswith(bytecode.MAGIC) else None
+    written = producer(data) if data.startswith(MAGIC) else None
     facts: Facts = {"kind": "text", "stablehlo": None, "read by": "the jaxlib that wrote it; text has no version"}
     if written is not None and written.startswith("StableHLO_v"):
         version = written.removeprefix("StableHLO_v")
         facts = {"kind": "portable bytecode", "stablehlo": version, "read by": promise(version)}
-    elif data.startswith(bytecode.MAGIC):
+    elif data.startswith(MAGIC):
         facts = {"kind": f"MLIR bytecode ({written or 'unknown writer'})", "stablehlo": None, "read by": "its writer"}
     mark = digest.mark(data)
     return {

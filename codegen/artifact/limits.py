@@ -1,7 +1,7 @@
-"""Limits on what is read: bytes, nesting, words, sizes; before anything is parsed.
+"""Limits on what is read: bytes, nesting, sizes.
 
 In: the bytes of a file, or a module's text as MLIR prints it. Out: nothing, or an `ArtifactError`. Decision to know:
-the numbers are far above those of real models, and low enough that the parser's recursion ends in any thread's stack.
+the numbers are far above those of real models. How much a text may ask of the parser, the child process says (`child`).
 """
 
 from __future__ import annotations
@@ -9,27 +9,18 @@ from __future__ import annotations
 import math
 import re
 
-import numpy as np
-
 from ..errors import ArtifactError
 from . import container
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
-NESTING = 256  # of brackets; the parser needs less than 512 kB of stack for so many
-WORD = 4096  # bytes of a name or a number, outside of quotes
+NESTING = 256  # of attributes, types and ops
 RANK = 64  # axes of a tensor, which is NumPy's limit
 ELEMENTS = 2**40  # of a tensor without open sizes
 MESSAGE = 2000  # characters of what MLIR says
 
-_QUOTED = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+')
 _ESCAPED = re.compile(rb'(?<!backend_config = )"([^"\\\n]*+\\[^"\n]*+)"')
 _ESCAPE = re.compile(rb"\\([0-9A-F]{2})")
 _SHAPE = re.compile(rb"<([0-9?][0-9?x]*)x[a-z!]")
-_STEPS = np.zeros(256, np.int8)
-_STEPS[list(b"([{<")] = 1
-_STEPS[list(b")]}>")] = -1
-_SEPARATORS = np.ones(256, bool)
-_SEPARATORS[list(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.$-?")] = False
 
 
 def check_size(size: int, filename: str) -> None:
@@ -39,7 +30,7 @@ def check_size(size: int, filename: str) -> None:
 
 
 def check_text(text: bytes, filename: str) -> None:
-    """Raises `ArtifactError` for what is no text, and for text that the parser might not survive."""
+    """Raises `ArtifactError` for what is no text."""
     if not text.strip():
         raise ArtifactError(f"{filename} is empty")
     if text.startswith(container.MAGIC):
@@ -52,9 +43,6 @@ def check_text(text: bytes, filename: str) -> None:
         raise ArtifactError(
             f"{filename} is neither StableHLO text nor bytecode: byte {error.start} is not UTF-8"
         ) from None
-    characters = np.frombuffer(_QUOTED.sub(b" ", text).replace(b"->", b"  "), np.uint8)
-    _check_nesting(_STEPS[characters], filename)
-    _check_words(_SEPARATORS[characters], filename)
 
 
 def check_shapes(text: bytes, filename: str) -> None:
@@ -87,17 +75,3 @@ def check_strings(text: bytes, filename: str) -> None:
 def cut(message: str, length: int = MESSAGE) -> str:
     """The beginning of a message that is too long to be shown."""
     return message if len(message) <= length else f"{message[:length]}... ({len(message) - length} more characters)"
-
-
-def _check_nesting(steps: np.ndarray[tuple[int], np.dtype[np.int8]], filename: str) -> None:
-    brackets = steps[steps != 0]
-    deepest = int(np.cumsum(brackets, dtype=np.int64).max(initial=0))
-    if deepest > NESTING:
-        raise ArtifactError(f"{filename} has brackets nested {deepest} deep; at most {NESTING} are read")
-
-
-def _check_words(separators: np.ndarray[tuple[int], np.dtype[np.bool_]], filename: str) -> None:
-    places = np.flatnonzero(separators)
-    longest = int(np.diff(places, prepend=-1, append=len(separators)).max()) - 1
-    if longest > WORD:
-        raise ArtifactError(f"{filename} has a name or number of {longest} characters; at most {WORD} are read")

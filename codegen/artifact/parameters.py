@@ -6,7 +6,7 @@ safetensors format (`tensors.py`); and back, as bindings that are the file's own
     hlograph.parameters = ["weights.safetensors", "<SHA-256 of that file's header>"]
 
 Decision to know: the module names a file in its own folder, never a path. The header holds the SHA-256 of each array,
-so its digest tells another file at once; the arrays themselves are read, and compared, unless the file is trusted.
+so its digest tells another file at once; the arrays themselves are read once, and compared.
 """
 
 from __future__ import annotations
@@ -118,14 +118,13 @@ def share(program: Program, contents: tensors.Contents, file: Path) -> bool:
     return bool(digest)
 
 
-def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, trusted: bool) -> None:
+def bind(program: Program, path: Path, given: str | os.PathLike[str] | None) -> None:
     """Gives a program that was read the values of its parameters.
 
     Args:
         program: it.
         path: the file that it was read from.
         given: the file of the parameters; None for the one that the module names, in the same folder.
-        trusted: whether the arrays are taken as they are.
 
     Raises:
         ArtifactNotFoundError: there is no such file.
@@ -133,12 +132,12 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None, *, 
     """
     if any(argument.parameter for argument in program.signature.arguments):
         file = named_file(program, path)[0] if given is None else Path(given)
-        _fill(program, path, tensors.read(file), file, trusted)
+        _fill(program, path, tensors.read(file), file)
     elif given is not None:
         raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
 
 
-def bind_part(program: Program, path: Path, place: tuple[int, int] | None, *, trusted: bool) -> None:
+def bind_part(program: Program, path: Path, place: tuple[int, int] | None) -> None:
     """The same for a program in a file that has its parameters too: a part of it with this first byte and size.
 
     Raises:
@@ -147,10 +146,10 @@ def bind_part(program: Program, path: Path, place: tuple[int, int] | None, *, tr
     if any(argument.parameter for argument in program.signature.arguments):
         if place is None:
             raise ArtifactError(f"{path} does not hold the parameters of its program")
-        _fill(program, path, tensors.read(path, *place), path, trusted)
+        _fill(program, path, tensors.read(path, *place), path)
 
 
-def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path, trusted: bool) -> None:
+def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path) -> None:
     """Binds the parameters of a program that was read from a path to what was found in a file."""
     arguments = program.signature.arguments
     first = next(i for i, argument in enumerate(arguments) if argument.parameter)
@@ -166,8 +165,7 @@ def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path, trus
         if array.dtype != argument.dtype or array.shape != argument.dims:
             raise ArtifactError(f"{file} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}")
         values[i] = Parameter(array, argument.parameter, frozen=True, check=found.refuse_change)
-    if not trusted:
-        found.check(file)
+    found.check(file)
     program.bindings.update(values)
 
 

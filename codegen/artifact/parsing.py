@@ -1,7 +1,7 @@
 """From the bytes of a file to an MLIR module, verified.
 
-In: text, MLIR bytecode or portable bytecode. Out: the module, in a context of its own. Decision to know: this runs in
-the process that loads a file, and before that in a child process where the file is not ours (see `foreign`).
+In: text, MLIR bytecode or portable bytecode. Out: the module, in a context of its own. Decision to know: files are
+parsed in a child process first (see `foreign`), which makes sure that what the loading process parses is not too much.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
 from ..ir.modules import parse_module
 from ..ir.portable import deserialize_portable, is_portable
-from .limits import check_shapes, check_strings, check_text, cut
+from . import nesting
+from .limits import check_shapes, check_strings, cut
 
 _ELEMENTS = 16  # of constants, in the text that is looked at
 
@@ -38,16 +39,19 @@ def parse(data: bytes, filename: str) -> ir.Module:
     return module
 
 
-def check_printed(module: ir.Module, filename: str) -> None:
-    """Limits what cannot be seen in the bytes: nesting, names, strings and shapes as MLIR prints them.
+def parse_limited(data: bytes, filename: str) -> ir.Module:
+    """`parse`, of a module that is not too much for others than the parser.
 
     Raises:
-        ArtifactError: one is beyond its limit.
+        ArtifactError: as `parse` does; or it nests too deep, is too much when it is written out, has names that are not
+            UTF-8, or tensors that no array has.
     """
+    module = parse(data, filename)
+    nesting.check(module, filename)
     try:
         text = str(module.operation.get_asm(large_elements_limit=_ELEMENTS)).encode()
     except (UnicodeError, RuntimeError) as error:
         raise ArtifactError(f"{filename} has names that are not UTF-8: {error}") from None
-    check_text(text, filename)
     check_strings(text, filename)
     check_shapes(text, filename)
+    return module

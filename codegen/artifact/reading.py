@@ -1,8 +1,8 @@
 """Programs read: from text, MLIR bytecode and portable bytecode.
 
 In: a path, or what stands in a file. Out: a program, verified, with its pullback if the file holds one. Decision to
-know: nothing is parsed in this process that hlograph did not write, or that a child process did not parse before
-(docs/security.md).
+know: nothing is parsed in this process that a child process did not parse before, unless whoever calls has said that it
+may be (docs/security.md).
 """
 
 from __future__ import annotations
@@ -15,27 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import ArtifactError, ArtifactNotFoundError, HandEditWarning
+from ..errors import ArtifactError, HandEditWarning
 from ..ir.bindings import ir
+from ..ir.portable import MAGIC
 from ..program import Program
-from . import (
-    bytecode,
-    custom_calls,
-    defaults,
-    digest,
-    foreign,
-    hazards,
-    limits,
-    meaning,
-    nesting,
-    pullbacks,
-    structure,
-    vocabulary,
-)
+from . import custom_calls, defaults, digest, foreign, hazards, limits, meaning, pullbacks, structure, vocabulary
+from .files import open_regular
 from .foreign_dims import ForeignDims, name_sizes
 from .parameters import bind
-from .parsing import check_printed
 from .parsing import parse as parse_module
+from .parsing import parse_limited
 
 
 def load(
@@ -52,9 +41,9 @@ def load(
 
     Args:
         path: the file; text and bytecode are told apart by their first bytes.
-        trusted: parses the file in this process also if hlograph did not write it. Without it such a file is parsed in
-            a child process first (0.3 s), because there are files that end the process that parses them. The values
-            of parameters are taken as they are, too: without it they are read and compared with their digests.
+        trusted: parses the file in this process. Without it each file is parsed in a child process first, because there
+            are files that end the process that parses them, and anyone can write a right digest to one. The first
+            file takes 0.3 s more for that, others as long again as the parse.
         allow: names of custom calls that are taken as they are, besides those that hlograph knows with their shapes;
             what they name is code that runs in this process. "*" for all.
         dims: names for the sizes of a module that somebody else wrote, by the name or number of an argument: of its
@@ -72,7 +61,7 @@ def load(
     source = Path(path)
     program = _read(content(source), str(source), trusted, allow, level=3)
     program = name_sizes(program, dims or {})
-    bind(program, source, parameters, trusted=trusted)
+    bind(program, source, parameters)
     return program
 
 
@@ -90,15 +79,14 @@ def parse(source: str | bytes, filename: str, *, trusted: bool | None = None, al
 def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], level: int) -> Program:
     """The program; `level` says how far up the caller stands whom a warning is for."""
     limits.check_size(len(data), filename)
-    is_text = not data.startswith(bytecode.MAGIC)
-    if is_text:
+    if not data.startswith(MAGIC):
         limits.check_text(data, filename)
     origin = digest.origin(data, filename)
-    if is_text and origin is digest.Origin.OURS:
-        limits.check_strings(data, filename)
-    if origin is not digest.Origin.OURS and not trusted:
+    if not trusted:
         data = foreign.parse(data, filename)
-    program = _program(data, filename, allow, ours=origin is digest.Origin.OURS, trusted=trusted)
+    limited = not trusted or origin is digest.Origin.OURS
+    module = parse_module(data, filename) if limited else parse_limited(data, filename)
+    program = _program(module, filename, allow, trusted=trusted)
     if origin is digest.Origin.EDITED:
         warnings.warn(
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
@@ -109,17 +97,13 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
     return program
 
 
-def _program(data: bytes, filename: str, allow: Collection[str], *, ours: bool, trusted: bool) -> Program:
-    module = parse_module(data, filename)
-    nesting.check(module, filename)
-    if not ours:
-        check_printed(module, filename)
+def _program(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Program:
     digest.unmark(module)
     vocabulary.check(module, filename)
     pullback = pullbacks.detach(
         module,
         filename,
-        lambda inner, name: _program(inner, name, allow, ours=ours, trusted=trusted),
+        lambda inner, name: _program(parse_module(inner, name), name, allow, trusted=trusted),
     )
     check = partial(_check, filename=filename, allow=allow)
     structure.check(module, filename, trusted=trusted)
@@ -140,21 +124,23 @@ def _check(module: ir.Module, filename: str, allow: Collection[str]) -> None:
 
 def content(source: Path) -> bytes:
     """The bytes of a file or of a pipe."""
-    try:
-        with source.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if stat.S_ISFIFO(status.st_mode):
+    if _is_pipe(source):
+        try:
+            with source.open("rb") as stream:
                 return _piped(stream, str(source))
-            if not stat.S_ISREG(status.st_mode):
-                raise ArtifactError(f"cannot read {source}: it is a device, no file")
-            limits.check_size(status.st_size, str(source))
-            return stream.read()
-    except FileNotFoundError:
-        raise ArtifactNotFoundError(f"no such file: {source}") from None
-    except OSError as error:
-        raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
-    except ValueError as error:  # a path with a NUL character
-        raise ArtifactError(f"cannot read {source}: {error}") from None
+        except OSError as error:
+            raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
+    with open_regular(source) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        limits.check_size(size, str(source))
+        return stream.read(size)  # and not what has no end, as files of /proc
+
+
+def _is_pipe(source: Path) -> bool:
+    try:
+        return stat.S_ISFIFO(source.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _piped(stream: BinaryIO, filename: str) -> bytes:

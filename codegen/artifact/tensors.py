@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +24,9 @@ from typing import IO, Any
 import ml_dtypes
 import numpy as np
 
-from ..errors import ArtifactError, ArtifactNotFoundError
+from ..errors import ArtifactError
 from ..parameters import Array, digest_of
+from .files import open_regular
 
 Check = Callable[[str], object]
 _ALIGNMENT = 64
@@ -101,7 +101,7 @@ class File:
 
     Attributes:
         path: likewise.
-        known: its size and when it was written to last, as far as is known.
+        known: its state when its bytes were last known to be right.
     """
 
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
@@ -110,13 +110,16 @@ class File:
         weakref.finalize(self, os.close, self._descriptor)
         self.known = self.state()
 
-    def state(self) -> tuple[int, int]:
-        """Its size and when it was written to last."""
+    def state(self) -> tuple[int, int, int]:
+        """Its size, when it was written to last, and when anything of it was changed last.
+
+        Programs can set the second time, and not the third, which a chmod or another link changes too.
+        """
         status = os.fstat(self._descriptor)
-        return status.st_size, status.st_mtime_ns
+        return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def is_as_it_was(self) -> bool:
-        """Whether nobody wrote to it."""
+        """Whether surely nobody wrote to it."""
         return self.state() == self.known
 
 
@@ -235,23 +238,16 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
         ArtifactNotFoundError: there is no such file.
         ArtifactError: it is not of the format, or truncated.
     """
-    try:
-        with open(path, "rb", opener=_opener) as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ArtifactError(f"{path} is no regular file")
-            size = status.st_size - start if size is None else size
-            stream.seek(start)
-            length = int.from_bytes(stream.read(8), "little")
-            if start + size > status.st_size or size < 8 or length > min(size - 8, _LONGEST_HEADER):
-                raise ArtifactError(f"{path} is not a safetensors file, or truncated")
-            text = stream.read(length)
-            data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))
-            file = File(path, stream)
-    except FileNotFoundError:
-        raise ArtifactNotFoundError(f"no such file: {path}") from None
-    except OSError as error:
-        raise ArtifactError(f"cannot read {path}: {error.strerror}") from None
+    with open_regular(path) as stream:
+        file = File(path, stream)
+        whole = file.known[0]
+        size = whole - start if size is None else size
+        stream.seek(start)
+        length = int.from_bytes(stream.read(8), "little")
+        if start + size > whole or size < 8 or length > min(size - 8, _LONGEST_HEADER):
+            raise ArtifactError(f"{path} is not a safetensors file, or truncated")
+        text = stream.read(length)
+        data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))
     try:
         header = json.loads(text)
         metadata = header.pop("__metadata__", {})
@@ -262,11 +258,6 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
     if ends != data.size - 8 - length:
         raise ArtifactError(f"{path} has {data.size - 8 - length} bytes of arrays, and its header says {ends}")
     return Tensors(arrays, hashlib.sha256(text).hexdigest(), metadata if isinstance(metadata, dict) else {}, file)
-
-
-def _opener(path: str, flags: int) -> int:
-    """Opens a file without waiting for the other end of what is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _array(entry: Mapping[str, Any], data: Array) -> Array:

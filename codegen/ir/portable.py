@@ -11,6 +11,7 @@ from ..errors import ArtifactError, PassError
 from .bindings import diagnostics, ir, stablehlo
 from .walk import walk
 
+MAGIC = b"ML\xefR"  # of MLIR's bytecode, which portable bytecode is too
 _KEPT = "hlograph.kept"  # names and texts of the attributes of an op that VHLO cannot express
 _OTHERS = "sdy."
 Written = TypeVar("Written")
@@ -114,7 +115,7 @@ def _read_kept(module: ir.Module, filename: str) -> None:
 
 def is_portable(data: bytes) -> bool:
     """Whether bytes are bytecode that `serialize_portable` wrote, and not MLIR's own."""
-    return data[:4] == b"ML\xefR" and (producer(data) or "").startswith("StableHLO")
+    return data.startswith(MAGIC) and (producer(data) or "").startswith("StableHLO")
 
 
 def _refused_op(messages: list[str], version: str) -> str:

@@ -104,7 +104,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
 
 def _program(file: Container, manifest: Manifest, *, trusted: bool = False) -> Program:
     data = file.read(manifest.program, manifest.digest(manifest.program))
-    program = Program.parse(data, filename=str(file.path))
+    program = Program.parse(data, filename=str(file.path), trusted=trusted)
     place = None if manifest.parameters is None else file.place(manifest.parameters)
-    bind_part(program, file.path, place, trusted=trusted)
+    bind_part(program, file.path, place)
     return program
