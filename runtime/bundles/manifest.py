@@ -117,6 +117,7 @@ class Manifest:
     Args:
         data: its bytes.
         filename: of the bundle, for messages.
+        trusted: whether it may say how the program is compiled for a processor, and name any pass.
 
     Attributes:
         program: the part that holds the program.
@@ -129,8 +130,8 @@ class Manifest:
         ArtifactError: it is malformed, or of a later format.
     """
 
-    def __init__(self, data: bytes, filename: str) -> None:
-        self._filename = filename
+    def __init__(self, data: bytes, filename: str, *, trusted: bool = False) -> None:
+        self._filename, self._trusted = filename, trusted
         fields = self._json(data)
         found = _integer(self._field(fields, "format", int), self._error)
         if found != FORMAT:
@@ -183,7 +184,25 @@ class Manifest:
             numpy = Numpy(arguments, results)
         cache_size = _integer(self._field(fields, "cache_size", int), self._error)
         options = CompileOptions.of(cache_size=cache_size, policy=self._policy(fields.get("policy")))
-        return replace(options, cpu=CpuOptions(**cpu), passes=resolve(passes), numpy=numpy)
+        return replace(options, cpu=self._cpu(CpuOptions(**cpu)), passes=self._passes(resolve(passes)), numpy=numpy)
+
+    def _cpu(self, options: CpuOptions) -> CpuOptions:
+        """The options for CPU; of a file that is not trusted what it leaves out, and the client."""
+        if self._trusted:
+            return options
+        given = {name: value for name, value in asdict(options).items() if value is False or name == "client"}
+        return CpuOptions(**given)
+
+    def _passes(self, specs: tuple[str, ...]) -> tuple[str, ...]:
+        """The passes; of a file that is not trusted those of `optimize="default"` alone."""
+        known = {*resolve("default"), *resolve("default", reassociate=False)}
+        strange = [] if self._trusted else [spec for spec in specs if spec not in known]
+        if strange:
+            raise self._error(
+                f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "
+                "load_bundle(..., trusted=True) runs it"
+            )
+        return specs
 
     def _policy(self, choice: Any) -> Any:
         if isinstance(choice, dict) and choice.keys() == {"bucket"}:

@@ -76,14 +76,16 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
     Args:
         path: the file.
         trusted: True loads the executables, which are machine code: as with a Python file, who has written them can do
-            whatever you can. False compiles the program in the file instead, as None does, with a warning.
+            whatever you can. False compiles the program in the file instead, as None does, with a warning; the program
+            is parsed in a child process then, see `hlograph.load`, and the file may switch off what the plan for CPU
+            does, but on nothing (`direct=True`, `backend_level`), nor have passes that are none of the default ones.
 
     Raises:
         ArtifactNotFoundError: no such file.
         ArtifactError: it is no bundle, is damaged, or is from a later hlograph.
     """
     file = Container(path)
-    manifest = Manifest(file.read(MANIFEST), str(file.path))
+    manifest = Manifest(file.read(MANIFEST), str(file.path), trusted=bool(trusted))
     program = _program(file, manifest, trusted=bool(trusted))
     stored = manifest.stored(file.read, "" if trusted else NOT_TRUSTED)
     unknown = set(file.names) - manifest.digests.keys() - {MANIFEST, manifest.parameters}
