@@ -76,6 +76,14 @@ class Parameter:
             self._keep()
         return self.array
 
+    def __reduce__(self) -> tuple[Callable[..., Parameter], tuple[Any, ...]]:
+        """For pickles: the values alone, of which the file that they lie in is no part."""
+        return _unpickled, (self.get_value(), self.name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """Itself: nobody writes to it."""
+        return self
+
     def refuse_other(self, digest: str) -> None:
         """Raises `GraphError` unless the array has this digest still."""
         if self.digest and digest != self.digest:
@@ -96,6 +104,10 @@ class Parameter:
         array = array.view()
         array.flags.writeable = False
         self.array, self.digest, self._kept = array, "", True
+
+
+def _unpickled(array: Array, name: str) -> Parameter:
+    return Parameter(array, name, frozen=True)
 
 
 def digest_of(array: Array) -> str:

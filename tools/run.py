@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 SECONDS_NOT_TO_REPEAT = 2.0
+# What NumPy and `zipfile` raise for damaged files.
+DAMAGED = (
+    ValueError,
+    EOFError,
+    KeyError,
+    OSError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
@@ -86,14 +100,23 @@ def read_arrays(file: str) -> Arrays:
     """The arrays in a .npz file. Pickled objects are refused: a data file must not be able to run code."""
     import numpy as np
 
+    name = ""
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             raise click.ClickException(f"{file}: holds one array without a name; save it with np.savez(file, x=x)")
+        found = {}
         with loaded as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise click.ClickException(f"{file}: not a readable .npz file: {error}") from error
+            for name in arrays.files:
+                found[name] = arrays[name]
+                if not isinstance(found[name], np.ndarray):
+                    raise ValueError("it is no array")
+    except DAMAGED as error:
+        if isinstance(error, OSError) and error.filename:  # there is none, or it must not be read
+            raise
+        what = f" (array {name!r})" if name else ""
+        raise click.ClickException(f"{file}: not a readable .npz file{what}: {error}") from error
+    return found
 
 
 def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[Any]:

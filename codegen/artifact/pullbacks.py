@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from ..ir.modules import to_bytecode
+from ..ir.modules import from_bytecode, to_bytecode
 from ..program import Program, Pullback
 from ..signature import Argument, Result
 
@@ -28,7 +28,7 @@ _NAME, _OF, _FROM = "pullback", "hlograph.of", "hlograph.from"
 
 def attach(joined: ir.Module, pullback: Pullback) -> ir.Module:
     """Puts a pullback into a module; the module."""
-    inner = ir.Module.parse(pullback.program.to_bytecode(), joined.context).operation
+    inner = from_bytecode(pullback.program.to_bytecode(), joined.context).operation
     with joined.context:
         inner.attributes["sym_name"] = ir.StringAttr.get(_NAME)
         for name, places in ((_OF, pullback.arguments), (_FROM, pullback.results)):

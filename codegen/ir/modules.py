@@ -40,6 +40,28 @@ def to_bytecode(module: ir.Module | ir.Operation) -> bytes:
 
 
 @contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """MLIR's refusals of a type, an attribute or an op, as errors of ours; `what` says what was being done.
+
+    Raises:
+        PassError: MLIR refuses something.
+    """
+    try:
+        yield
+    except ir.MLIRError as error:
+        raise PassError(
+            f"{what}: MLIR refuses what is made of the module: {error}. A type or an attribute of the module is none; "
+            "a file is looked through for such ones where it is loaded without trusted=True"
+        ) from None
+
+
+def from_bytecode(data: bytes, context: ir.Context) -> ir.Module:
+    """The module in bytecode of our own; raises as `refusals` does."""
+    with refusals("a copy"):
+        return ir.Module.parse(data, context)
+
+
+@contextmanager
 def with_attributes(module: ir.Module, texts: Mapping[str, str]) -> Iterator[None]:
     """Further attributes of a module, strings, as long as the block lasts."""
     attributes = module.operation.attributes
@@ -59,13 +81,13 @@ def clone_module(module: ir.Module) -> ir.Module:
     In jaxlib 0.7 the ops of such a copy find no way up to it ("detached operations have no parent"): it is read again.
     """
     if RELEASE == "0.7":
-        return ir.Module.parse(to_bytecode(module), module.context)
+        return from_bytecode(to_bytecode(module), module.context)
     return cast(ir.Module, module.operation.clone(ip=False).opview)
 
 
 def clone_bytes(data: bytes) -> ir.Module:
     """A module from MLIR bytecode, in a new context."""
-    return ir.Module.parse(data, new_context())
+    return from_bytecode(data, new_context())
 
 
 def replace_body(module: ir.Module, other: ir.Module) -> None:
@@ -87,7 +109,7 @@ def refine_custom_calls(module: ir.Module) -> None:
         data = refine_polymorphic_shapes(to_bytecode(module))
     except (ValueError, RuntimeError) as error:
         raise PassError(f"specialize: XLA's shape refinement failed: {error}") from None
-    replace_body(module, ir.Module.parse(data, module.context))
+    replace_body(module, from_bytecode(data, module.context))
 
 
 def verify(module: ir.Module, what: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..ir.bindings import ir, run_pipeline
 from ..ir.inline import inline_calls
-from ..ir.modules import clone_module, replace_body, to_bytecode, verify
+from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
 from ..signature import forget_unused_counts
 from .registry import Pass, find, parse_spec, write_spec
@@ -185,6 +185,7 @@ def _on_loops(module: ir.Module, group: Sequence[_Planned], found: _Found) -> It
 def _started(module: ir.Module, planned: _Planned, found: _Found) -> Step:
     started = time.perf_counter()
     report = Report(planned.how.name, found.detailed, silent=not (planned.how.on_loops or planned.how.reassociates))
-    planned.how.run(module, report, **planned.options)
+    with refusals(f"pass {planned.how.name!r}"):
+        planned.how.run(module, report, **planned.options)
     found.note(report)
     return Step(planned.spec, module, report, time.perf_counter() - started)

@@ -32,7 +32,7 @@ from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import return_values
 from ..ir.inline import inline_calls
-from ..ir.modules import refine_custom_calls
+from ..ir.modules import refine_custom_calls, refusals
 from ..ir.types import element_type
 from ..ir.walk import main_function, terminator, walk
 from ..signature import Argument, Count, Result, Signature
@@ -48,6 +48,7 @@ def run(module: ir.Module, _report: Report, /, **sizes: int) -> None:
     specialize(module, sizes)
 
 
+@refusals("specialize")
 def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     """Fixes roots to sizes, in place.
 

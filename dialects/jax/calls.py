@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from ...codegen.builder import Builder, Tensor
 from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import new_context
-from ...codegen.ir.modules import to_bytecode
+from ...codegen.ir.modules import from_bytecode, to_bytecode
 from ...codegen.ir.types import numpy_dtype
 from ...codegen.ir.walk import main_function
 
@@ -23,7 +23,7 @@ Build = Callable[..., Tensor]
 
 def call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
     target = ctx.module_context.module
-    source = ir.Module.parse(bytecode, target.context)
+    source = from_bytecode(bytecode, target.context)
     results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
     symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
     callee = ir.FlatSymbolRefAttr.get(symbol, target.context)

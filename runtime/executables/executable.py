@@ -21,6 +21,7 @@ import numpy as np
 from ...codegen import forks
 from ...codegen.dtypes import is_packed
 from ...codegen.errors import CompileError, PassError
+from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import CheckSpec, Signature
@@ -61,6 +62,10 @@ def unpacked(places: Sequence[PackedResult] | None, outputs: Sequence[Any]) -> S
             output = output[place.start : place.start + math.prod(place.shape)].reshape(place.shape)
         results.append(output)
     return results
+
+
+# What XLA and MLIR raise for a module that they do not take.
+REFUSED = (jax.errors.JaxRuntimeError, ir.MLIRError)
 
 
 @dataclass
@@ -189,7 +194,7 @@ class Executable:
             start = time.perf_counter()
             try:
                 outputs = (self._compiled or self.compile_and_call)(*args)
-            except jax.errors.JaxRuntimeError as error:
+            except REFUSED as error:
                 raise CompileError(f"compiling or first running {self.name} failed: {error}") from None
             if not self.ready:
                 self.account.compile_seconds += time.perf_counter() - start
@@ -208,7 +213,7 @@ class Executable:
             start = time.perf_counter()
             try:
                 run = self._outside(lambda: self._compile(args))
-            except jax.errors.JaxRuntimeError as error:
+            except REFUSED as error:
                 raise CompileError(f"compiling {self.name} failed: {error}") from None
             if not self.ready:
                 self.account.compile_seconds += time.perf_counter() - start
@@ -222,7 +227,7 @@ class Executable:
         outside of that.
 
         Raises:
-            jax.errors.JaxRuntimeError: XLA refuses the module, with a plan and without.
+            jax.errors.JaxRuntimeError, MLIRError: XLA refuses the module, with a plan and without.
         """
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
@@ -231,7 +236,7 @@ class Executable:
         start = time.perf_counter()
         try:
             outputs = self._outside(lambda: self._compile(args)(*args))
-        except jax.errors.JaxRuntimeError:
+        except REFUSED:
             if not self.plan.planned:
                 raise
             self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
@@ -271,7 +276,7 @@ class Executable:
             self._options = replace(self._options, trial=False)
             try:
                 self._outside(lambda: self._compile_for(given))
-            except jax.errors.JaxRuntimeError as error:
+            except REFUSED as error:
                 raise CompileError(f"compiling {self.name} failed: {error}") from None
             self._settle(time.perf_counter() - start)
             self.account.compile_seconds += time.perf_counter() - start
@@ -284,7 +289,7 @@ class Executable:
             self._compile(args)
             if self.jitted is not None:
                 self.jitted.lower(*args).compile()
-        except jax.errors.JaxRuntimeError:
+        except REFUSED:
             if not self.plan.planned:
                 raise
             self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
@@ -404,7 +409,7 @@ class Executable:
         with enable_x64(True):
             try:
                 return self._outside(lambda: self._jit(keep_unused=keep_unused).lower(*specs).compile())
-            except jax.errors.JaxRuntimeError as error:
+            except REFUSED as error:
                 if not self.plan.planned:
                     raise CompileError(f"compiling {self.name} failed: {error}") from None
                 self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))

@@ -193,8 +193,9 @@ class Derived:
         source = self._program.source
         if source is None:
             raise DerivativeError(
-                f"{self._program.name} has no derivative: it was loaded from an artifact or padded, without a graph; "
-                "save the program with derivatives=1, or save a program of the gradient"
+                f"{self._program.name} has no derivative: it was loaded from an artifact, unpickled or padded, without "
+                "a graph; save the program with derivatives=1 (pickle program.with_pullback()), or save a program of "
+                "the gradient"
             )
         return source
 

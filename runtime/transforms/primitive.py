@@ -34,6 +34,7 @@ from ...codegen.ir import ops
 from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import stablehlo
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
+from ...codegen.ir.modules import from_bytecode
 from ...codegen.ir.walk import main_function
 from ...codegen.signature import flags_type
 from ...codegen.source import restricted
@@ -96,7 +97,7 @@ def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
         return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
     platforms = platforms_of(ctx)
     refuse_others(callee.name, module.program.signature.platforms, platforms)
-    source = ir.Module.parse(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
+    source = from_bytecode(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
     install(ctx, source, module.program.host_calls)
     function_type = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value)
     name = adopt(module_context.module, source, f"hlograph_{callee.name}", insert=module_context.symbol_table.insert)

@@ -27,7 +27,7 @@ from ...builder.types import INT32, INT64
 from ...errors import PassError, UnsupportedGraphError
 from ...ir.bindings import ir
 from ...ir.host_calls import host_calls
-from ...ir.modules import replace_body
+from ...ir.modules import refusals, replace_body
 from ...ir.walk import main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
@@ -60,6 +60,7 @@ def run(module: ir.Module, _report: Report, /, *, poison: bool = False, **bounds
     replace_body(module, padded)
 
 
+@refusals("pad")
 def pad(
     module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False, zeros: bool = False
 ) -> tuple[ir.Module, list[Action]]:
