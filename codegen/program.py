@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -22,7 +21,7 @@ from . import collector, forks
 from . import signature as signatures
 from .derivations import Made as Made
 from .derivations import Source as Source
-from .errors import ArtifactError, UnsupportedGraphError
+from .errors import UnsupportedGraphError
 from .ir import contents
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
@@ -100,19 +99,11 @@ class Program:
         self.check = check
 
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[Any, ...]]:
-        """For pickles, which the same releases read: the module, the values that it is bound to, and its pullback.
+        from ..runtime import api
 
-        What it was made from stays behind; `with_pullback` keeps its derivative.
-
-        Raises:
-            UnsupportedGraphError: it calls Python.
-        """
-        self.refuse_host_calls("a pickle has none of them")
-        kept = {name: getattr(self, name) for name in ("filename", "bindings", "pullback", "check")}
-        return _unpickled, (version("jaxlib"), self.to_bytecode(), kept, self.optimized)
+        return api.pickled(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
-        """A copy with values of its own; what it was made from and parameters, which nobody writes to, are the same."""
         copied = self._with(self.copy_module(), deepcopy(self.pullback, memo))
         copied.bindings, copied.optimized = deepcopy(self.bindings, memo), self.optimized
         return copied
@@ -606,16 +597,3 @@ class Program:
         """The constants, largest first: (type, bytes, location). A splat counts the bytes of one element."""
         with self._lock:
             return contents.constants(self._module)
-
-
-def _unpickled(writer: str, bytecode: bytes, kept: Mapping[str, Any], optimized: tuple[str, ...]) -> Program:
-    """What `Program.__reduce__` gives, as a program again."""
-    here = version("jaxlib")
-    if writer != here:
-        raise ArtifactError(
-            f"{kept['filename']} was pickled with jaxlib {writer}, and here is {here}, which need not read that: save "
-            "the program to a file (`program.save(path)`), which other releases read"
-        )
-    program = Program(clone_bytes(bytecode), **kept)
-    program.optimized = optimized
-    return program

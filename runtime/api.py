@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,39 @@ def save(program: Program, path: str | os.PathLike[str], **options: Any) -> Path
     from ..codegen.artifact import writing
 
     return writing.save(program, path, **options)
+
+
+def pickled(program: Program) -> tuple[Callable[..., Program], tuple[Any, ...]]:
+    """What pickles hold of a program: its module, the values that it is bound to, and its pullback.
+
+    What it was made from stays behind; `Program.with_pullback` keeps its derivative.
+
+    Raises:
+        UnsupportedGraphError: it calls Python.
+    """
+    program.refuse_host_calls("a pickle has none of them")
+    kept = {name: getattr(program, name) for name in ("filename", "bindings", "pullback", "check")}
+    return unpickled, (version("jaxlib"), program.to_bytecode(), kept, program.optimized)
+
+
+def unpickled(writer: str, bytecode: bytes, kept: dict[str, Any], optimized: tuple[str, ...]) -> Program:
+    """The program in a pickle, which the release of jaxlib reads that wrote it.
+
+    Raises:
+        ArtifactError: this is another one.
+    """
+    from ..codegen.errors import ArtifactError
+    from ..codegen.ir.modules import clone_bytes
+    from ..codegen.program import Program
+
+    if writer != version("jaxlib"):
+        raise ArtifactError(
+            f"{kept['filename']} was pickled with jaxlib {writer}, and here is {version('jaxlib')}, which may not read "
+            "that: save the program to a file (`program.save(path)`), which other releases read"
+        )
+    program = Program(clone_bytes(bytecode), **kept)
+    program.optimized = optimized
+    return program
 
 
 def plain(program: Program, **options: Any) -> Program:

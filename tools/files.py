@@ -32,11 +32,12 @@ STDIN = "-"
 
 def read_module(file: str) -> str | bytes:
     """The content of a module file, or of stdin for `-`: text, or bytes when it is bytecode."""
+    from ..codegen.artifact.reading import content
     from ..codegen.ir.portable import MAGIC
 
     if file == STDIN and sys.stdin is None:
         raise click.ClickException("there is no stdin to read a module from")
-    data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    data = sys.stdin.buffer.read() if file == STDIN else content(Path(file))
     if data.startswith(MAGIC):
         return data
     try:

@@ -75,6 +75,11 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def main() -> None:
     """Reads, has a fork parse, answers."""
+    for number in ("SIGCHLD", "SIGPROF"):  # that the parent ignores signals, or blocks them, is inherited
+        if hasattr(signal, number):
+            signal.signal(getattr(signal, number), signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
     output = os.dup(1)
     os.dup2(2, 1)  # what libraries print
     _write(output, READY)

@@ -35,19 +35,17 @@ def parse(data: bytes, filename: str) -> bytes:
         ArtifactError: it is no module, or the parser died of it or did not end; or no process can be started.
     """
     with _lock:
-        if _waiting and _waiting[0].has_ended():
-            _waiting.pop().end()
-        asked = _waiting.pop() if _waiting else _Child(filename)
-        try:
-            status, answer = asked.ask(data, filename)
-        except BaseException:
-            asked.end()
-            raise
-        if asked.may_wait():
-            _waiting.append(asked)
-        else:
-            asked.end()
-    return _module(answer, status, filename)
+        found = None
+        while found is None:
+            asked = _waiting.pop() if _waiting else _Child(filename)
+            try:
+                found = asked.ask(data, filename)
+            finally:
+                if found is not None and asked.may_wait():
+                    _waiting.append(asked)
+                else:
+                    asked.end()
+    return _module(*found, filename)
 
 
 class _Child:
@@ -79,12 +77,13 @@ class _Child:
         streams = self._process.stdin, self._process.stdout, self._process.stderr
         self._streams = [stream for stream in streams if stream is not None]
 
-    def ask(self, data: bytes, filename: str) -> tuple[int, bytes]:
-        """The status of the fork that parsed a file, and its answer.
+    def ask(self, data: bytes, filename: str) -> tuple[bytes, int] | None:
+        """The answer of the fork that parsed a file, and its status; None where the child had waited long enough.
 
         Raises:
             ArtifactError: there is none.
         """
+        waited = self._ready
         limit = _START + _WAIT * child.seconds(len(data))
         watch = threading.Timer(limit, self._kill, [True])
         watch.start()
@@ -92,12 +91,14 @@ class _Child:
         try:
             self._wait_for_start(back)
             child.send(to, data, filename.encode(errors="surrogateescape"))
-            return child.receive_number(back), child.receive(back)
+            status = child.receive_number(back)
+            return child.receive(back), status
         except (EOFError, OSError):
-            self._kill()
             if self._late:
                 raise ArtifactError(_reason(filename, f"it did not end within {limit:.0f} s")) from None
             status = self._process.wait()
+            if waited and status == 0:
+                return None
             if self._ready:
                 raise ArtifactError(_reason(filename, _end(status))) from None
             lines = self._streams[2].read().decode(errors="replace").strip().splitlines()
@@ -105,10 +106,6 @@ class _Child:
         finally:
             watch.cancel()
             watch.join()
-
-    def has_ended(self) -> bool:
-        """Whether it has waited long enough."""
-        return self._process.poll() is not None
 
     def may_wait(self) -> bool:
         """Whether it can be asked again."""

@@ -254,6 +254,12 @@ LATER = {
     "unlinked": (lambda path: path.unlink(), None),
     "another in its place": (lambda path: (path.unlink(), path.write_bytes(b"")), None),
     "touched": (lambda path: os.utime(path, (1, 1)), None),
+    "another mode": (lambda path: path.chmod(0o400), None),
+    "another link": (lambda path: os.link(path, path.with_name("link")), None),
+    "another renamed over it": (
+        lambda path: (path.with_name("n").write_bytes(b""), path.with_name("n").replace(path)),
+        None,
+    ),
     "longer": (lambda path: _in_place(path, lambda stream: (stream.seek(0, 2), stream.write(b"\0"))), None),
     "written to": (lambda path: _in_place(path, lambda stream: (stream.seek(-9, 2), stream.write(b"!"))), "damaged"),
     "cut off": (lambda path: os.truncate(path, 99), "was cut off since it was loaded"),
@@ -279,6 +285,19 @@ def test_what_becomes_of_the_file_after_it_was_loaded(kind, tmp_path):
             else:
                 with pytest.raises(ArtifactError, match=words):
                     fn(x)
+
+
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+def test_what_was_written_is_found_although_its_time_was_set_back(outputs, tmp_path):
+    file = tmp_path / "w.safetensors"
+    fn = hlograph.load(_saved(tmp_path, _weights()), trusted=True).compile(outputs=outputs)
+    fn(np.ones((3, 8)))
+    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+    _in_place(file, lambda stream: (stream.seek(-16, 2), stream.write(b"!")))
+    os.utime(file, ns=times)
+    for _ in range(2):
+        with pytest.raises(ArtifactError, match="damaged"):
+            fn(np.ones((3, 8)))
 
 
 DTYPES = [
@@ -441,13 +460,14 @@ DAMAGE = {
 }
 
 
+@pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_file_that_is_not_the_one_is_refused(kind, tmp_path):
+def test_a_file_that_is_not_the_one_is_refused(kind, trusted, tmp_path):
     path = _saved(tmp_path, _weights())
     change, words = DAMAGE[kind]
     change(tmp_path / "w.safetensors")
     with pytest.raises(ArtifactError, match=words) as raised:
-        hlograph.load(path)
+        hlograph.load(path, trusted=trusted)
     assert isinstance(raised.value, ArtifactNotFoundError) == (kind == "missing")
 
 
