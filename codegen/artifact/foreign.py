@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import IO
 
 from .. import forks
 from ..errors import ArtifactError
@@ -75,7 +76,7 @@ class _Child:
         except (OSError, ValueError) as error:
             raise _not_started(filename, str(error)) from None
         streams = self._process.stdin, self._process.stdout, self._process.stderr
-        self._streams = [stream for stream in streams if stream is not None]
+        self._streams = [_beyond_standard(stream) for stream in streams if stream is not None]
 
     def ask(self, data: bytes, filename: str) -> tuple[bytes, int] | None:
         """The answer of the fork that parsed a file, and its status; None where the child had waited long enough.
@@ -141,6 +142,16 @@ class _Child:
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _beyond_standard(stream: IO[bytes]) -> IO[bytes]:
+    """A stream that no library prints to: in a process without stdin or stderr its number may be theirs."""
+    if stream.fileno() > 2:
+        return stream
+    import fcntl
+
+    with stream:
+        return open(fcntl.fcntl(stream.fileno(), fcntl.F_DUPFD_CLOEXEC, 3), stream.mode, 0)
 
 
 def _module(answer: bytes, status: int, filename: str) -> bytes:

@@ -324,13 +324,15 @@ def test_the_child_gives_the_same_module(tmp_path: Path) -> None:
         thread.join()
         from hlograph.codegen.artifact import foreign
         (first,) = foreign._waiting
-        if os.fork() == 0:
+        assert min(stream.fileno() for stream in first._streams) > 2
+        pid = os.fork()
+        if pid == 0:
             assert not foreign._waiting
             load()
             os.write(1, found[1].encode())
             os._exit(0)
         try:
-            os.wait()
+            os.waitpid(pid, 0)
         except ChildProcessError:
             pass
         load()
