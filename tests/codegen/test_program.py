@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
+import re
 import subprocess
 import sys
 import textwrap
 
+import jax
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.compile.ops import FromFunctionOp
 from pytensor.raise_op import Assert
 
 import hlograph
+from hlograph.codegen.artifact import digest
 from hlograph.codegen.ir.portable import current_version, minimum_version
 from hlograph.errors import (
     ArgumentShapeError,
     ArtifactError,
     ArtifactNotFoundError,
     BranchSizeError,
+    DerivativeError,
     PassError,
     UnsupportedGraphError,
 )
@@ -331,3 +339,150 @@ def test_the_kind_of_a_demand_is_its_error_and_what_it_says_of_itself_is_not(kin
     with pytest.raises(ArgumentShapeError, match=r"result\.py:7 in index") as found:
         program.compile()(np.arange(2.0))
     assert [k for k, error in expected.items() if isinstance(found.value, error)] == [kind] * (kind in expected)
+
+
+# ---- pickles and copies ----------------------------------------------------------------------------------------------
+
+
+def _pickled(program):
+    return pickle.loads(pickle.dumps(program))
+
+
+def _through_joblib(program):
+    joblib = pytest.importorskip("joblib", reason="it comes with scikit-learn")
+    return joblib.Parallel(1)([joblib.delayed(_pickled)(program)])[0]
+
+
+def _through_cloudpickle(program):
+    return pickle.loads(pytest.importorskip("cloudpickle", reason="it comes with PyMC").dumps(program))
+
+
+COPIES = {
+    "pickle": _pickled,
+    "oldest protocol": lambda program: pickle.loads(pickle.dumps(program, 2)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "cloudpickle": _through_cloudpickle,
+    "joblib": _through_joblib,
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_copy_is_the_whole_program(program, kind):
+    copied = COPIES[kind](program)
+    assert (copied.text, copied.filename) == (program.text, program.filename)
+    X, b, k = arrays()
+    for policy in ("exact", "padded"):
+        (found,) = [np.asarray(copied.compile(policy=policy, outputs="numpy")(X, b, k))]
+        np.testing.assert_allclose(found, pt.gammaln(pt.abs(X @ b) + 1).eval()[:k], rtol=1e-12)
+    with pytest.raises(AssertionError, match="b is not finite"):
+        copied.compile()(X, b * np.inf, k)
+
+
+def test_what_is_pickled_by_value_and_what_copies_share():
+    shared, v = pytensor.shared(2.0, name="s"), pt.dvector("v")
+    weights = np.random.default_rng(0).normal(size=(40, 3))
+    y = (v[:, None] * weights).sum(0) * shared
+    program = hlograph.emit_stablehlo(([v], [y]), dims={"v": (40,)}, parameter_limit=64)
+    copies = [_pickled(program), copy.deepcopy(program)]
+    (place,) = (i for i, a in enumerate(program.signature.arguments) if a.parameter)
+    assert copies[1].bindings[place] is program.bindings[place]
+    assert not np.shares_memory(copies[0].bindings[place].get_value(), weights)
+    shared.set_value(5.0)
+    for each, factor in zip([program, *copies], [5, 2, 2], strict=True):
+        np.testing.assert_allclose(each.compile()(np.ones(40)), factor * weights.sum(0), rtol=1e-12)
+
+
+def test_parameters_of_a_file_are_in_the_pickle_and_a_changed_file_is_refused(tmp_path):
+    weights = np.random.default_rng(0).normal(size=(40, 3)).astype("f")
+    program = hlograph.emit_stablehlo(lambda x: x @ weights, jax.ShapeDtypeStruct((2, 40), "float32"))
+    loaded = hlograph.load(program.save(tmp_path / "m.mlir", parameters=True, parameter_limit=64))
+    data = pickle.dumps(loaded)
+    with (tmp_path / "m.safetensors").open("r+b") as file:
+        file.seek(-40, 2)
+        file.write(b"!")
+    with pytest.raises(ArtifactError, match="damaged"):
+        pickle.dumps(loaded)
+    x = np.ones((2, 40), "f")
+    again = pickle.loads(data)
+    np.testing.assert_allclose(again.compile()(x), x @ weights, rtol=1e-5)
+    np.testing.assert_allclose(hlograph.load(again.save(tmp_path / "n.mlirbc")).compile()(x), x @ weights, rtol=1e-5)
+
+
+def test_derivatives_are_pickled_where_the_program_has_them_and_copies_have_what_it_was_made_from():
+    program = hlograph.emit_stablehlo(lambda x: (x**3).sum(), jax.ShapeDtypeStruct(("n",), "float32"))
+    x = np.float32([1, 2, 3])
+    for each in (_pickled(program.with_pullback()), copy.deepcopy(program), copy.deepcopy(program.with_pullback())):
+        np.testing.assert_allclose(jax.grad(each.compile())(x), 3 * x**2, rtol=1e-6)
+    with pytest.raises(DerivativeError, match=r"unpickled.*with_pullback\(\)"):
+        jax.grad(_pickled(program).compile())(x)
+
+
+def test_what_was_loaded_is_checked_in_its_pickle_too(tmp_path):
+    path = tmp_path / "m.mlir"
+    path.write_text("""func.func @main(%x: tensor<?x?xf64>) -> tensor<?x?xf64> {
+      %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%x) {api_version = 4 : i32, backend_config = {uplo = 76 : ui8}} :
+        (tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<i32>)
+      return %0#0 : tensor<?x?xf64> }""")
+    loaded = hlograph.load(path, allow=["lapack_dpotrf_ffi"])
+    assert _pickled(loaded).check.keywords == {"filename": str(path), "allow": ["lapack_dpotrf_ffi"]}
+
+
+def test_python_is_not_pickled_and_another_jaxlib_reads_none(program, monkeypatch):
+    x = pt.dvector("x")
+    called = FromFunctionOp(np.sort, [x.type], [x.type], lambda *given: [given[-1][0]])
+    host = hlograph.emit_stablehlo(([x], [called(x)]))
+    with pytest.raises(UnsupportedGraphError, match=r"calls Python functions .*a pickle has none of them"):
+        pickle.dumps(host)
+    np.testing.assert_array_equal(copy.deepcopy(host).compile()(np.array([2.0, 1.0])), [1, 2])
+    data = pickle.dumps(program)
+    monkeypatch.setattr("hlograph.runtime.api.version", lambda name: "0.0.1")
+    with pytest.raises(ArtifactError, match=r"pickled with jaxlib .*here is 0\.0\.1.*program\.save"):
+        pickle.loads(data)
+
+
+def test_a_pickle_is_read_in_another_process_without_a_graph_library(program, tmp_path):
+    """As `multiprocessing` and joblib send it."""
+    (tmp_path / "p").write_bytes(pickle.dumps(program))
+    code = f"""
+        import pickle, sys
+        program = pickle.load(open({str(tmp_path / "p")!r}, "rb"))
+        assert "pytensor" not in sys.modules
+        print(program.text, end="")
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert run.stdout == program.text
+
+
+# ---- what MLIR refuses -----------------------------------------------------------------------------------------------
+
+
+def test_a_type_that_is_none_is_an_error_of_ours_wherever_it_comes_to_light():
+    """An axis of -21 elements, which the reader of portable bytecode takes and MLIR's own does not."""
+    text = """func.func @main(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<f32>) {
+      %c = stablehlo.constant dense<1.0> : tensor<f32>
+      %1 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<21xf32>
+      %2 = stablehlo.tanh %1 : tensor<21xf32>
+      %s = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<21xf32>, tensor<f32>)
+        -> tensor<f32>
+      %0 = stablehlo.sine %x : tensor<?xf32>
+      return %0, %s : tensor<?xf32>, tensor<f32> }"""
+    plain = hlograph.Program.parse(text).to_portable()
+    assert plain.count(b"\x55") == 1  # 21 as MLIR writes it
+    changed = digest.seal(re.sub(rb"(sha256 )[0-9a-f]{64}", rb"\g<1>" + b"0" * 64, plain.replace(b"\x55", b"\x53")))
+    with pytest.raises(ArtifactError, match="invalid tensor dimension size"):
+        hlograph.Program.parse(changed)
+    trusted = hlograph.Program.parse(changed, trusted=True)
+    x = np.ones(3, "f")
+    for use in (
+        lambda: trusted.compile()(x),
+        lambda: trusted.compile(policy="padded", outputs="numpy")(x),
+        lambda: trusted.interpret(x),
+        lambda: trusted.pad({"arg0_0": 4}),
+        lambda: trusted.specialize({"arg0_0": 4}),
+        lambda: trusted.run_passes(["simplify"]),
+        lambda: copy.deepcopy(trusted),
+        lambda: _pickled(trusted),
+    ):
+        with pytest.raises(PassError, match=r"(?s)invalid tensor dimension size.*loaded without trusted=True"):
+            use()

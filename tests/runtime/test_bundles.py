@@ -185,8 +185,9 @@ def test_damaged_parameters_of_a_bundle_are_refused(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(weights.tobytes()) + 77] ^= 1
     path.write_bytes(data)
-    with pytest.raises(ArtifactError, match="damaged"):
-        hlograph.load_bundle(path, trusted=False)
+    for trusted in (False, True):
+        with pytest.raises(ArtifactError, match="damaged"):
+            hlograph.load_bundle(path, trusted=trusted)
 
     def without(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
         del manifest["parameters"], parts["parameters.safetensors"]

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -452,6 +454,69 @@ def test_arrays_that_do_not_fit_are_named_and_nothing_is_written(
     assert re.search(message, outcome.err), outcome.err
     assert "unexpected" not in outcome.err
     assert not Path("results.npz").exists()
+
+
+def _object_inside() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, x=X, w=np.array([{}]))
+    return buffer.getvalue()
+
+
+def _with_text() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, x=X, w=W)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("readme.txt", "hello")
+    return buffer.getvalue()
+
+
+def _flipped(data: bytes) -> bytes:
+    """A compressed file whose second array is damaged."""
+    start = data.index(b"w.npy") + 60
+    return data[:start] + b"\xff\xff\xff\xff" + data[start + 4 :]
+
+
+def _compressed() -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, x=X, w=W)
+    return buffer.getvalue()
+
+
+DAMAGED = {
+    "nothing": (lambda: b"", "damaged.npz: not a readable .npz file: "),
+    "text": (lambda: b"x = 3\n", "damaged.npz: not a readable .npz file: "),
+    "cut": (lambda: _compressed()[:-30], "damaged.npz: not a readable .npz file: "),
+    "an object": (_object_inside, "damaged.npz: not a readable .npz file (array 'w'): Object arrays cannot be loaded"),
+    "no array": (_with_text, "damaged.npz: not a readable .npz file (array 'readme.txt'): it is no array"),
+    "damaged": (lambda: _flipped(_compressed()), "damaged.npz: not a readable .npz file (array 'w'): "),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_file_of_arrays_is_named(folder: Path, kind: str) -> None:
+    make, message = DAMAGED[kind]
+    Path("damaged.npz").write_bytes(make())
+    succeed("emit", "model.py:pair", "-o", "out.mlir")
+    outcome = hlograph("run", "out.mlir", "--inputs", "damaged.npz")
+    assert outcome.code == 1
+    assert outcome.error.startswith(message)
+
+
+def test_what_has_no_end_is_no_module(folder: Path) -> None:
+    Path("zero.mlir").symlink_to("/dev/zero")
+    for command in ("opt", "run", "explain", "inspect", "bundle -o a.bundle"):
+        outcome = hlograph(*command.split(), "zero.mlir")
+        assert "zero.mlir: it is no regular file" in outcome.error
+        assert outcome.code == 1
+
+
+def test_a_module_comes_through_a_pipe(folder: Path) -> None:
+    succeed("emit", "model.py:pair", "-o", "out.mlir")
+    os.mkfifo("pipe.mlir")
+    writer = threading.Thread(target=lambda: Path("pipe.mlir").write_bytes(Path("out.mlir").read_bytes()))
+    writer.start()
+    assert "predicted" in succeed("run", "pipe.mlir", "--inputs", "data.npz")
+    writer.join()
 
 
 @pytest.mark.parametrize("file", ["out.mlir", "out.mlirbc"])

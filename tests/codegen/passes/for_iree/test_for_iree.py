@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from support import assert_same
@@ -248,6 +249,16 @@ REFUSED = {
         "dynamic_pad",
     ),
 }
+
+
+def test_a_program_with_its_pullback_is_refused() -> None:
+    """IREE takes one program a file: of a second module inside it leaves the ops as they are, and refuses them."""
+    spec = jax.ShapeDtypeStruct(("n",), "float32")
+    whole = hlograph.emit_stablehlo(lambda x: (x**2).mean(), spec).with_pullback()
+    for options in ("", "{asserts=true}"):
+        with pytest.raises(errors.PassError, match=r"for_iree: the program has its pullback.*--without-derivatives"):
+            whole.run_passes([f"for_iree{options}"])
+    assert "get_dimension_size" in whole.without_pullback().run_passes(["for_iree"]).text
 
 
 @pytest.mark.parametrize("name", REFUSED)
