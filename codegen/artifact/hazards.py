@@ -15,10 +15,10 @@ from ..ir.bindings import ir
 from ..ir.types import static_bytes
 from ..ir.walk import main_function, symbol_of, walk
 from .custom_calls import EVERY
+from .structure import called
 
 DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by recursion
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
-_CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 _FRONTEND = "mhlo.frontend_attributes"
 # Ops, and elements that XLA does not have in them.
 _SIX_BITS = dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], frozenset(["f6E2M3FN", "f6E3M2FN"]))
@@ -44,7 +44,7 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
             operations = walk(view.operation)
             name = symbol_of(view.operation)
             counts[name] = len(operations)
-            calls[name] = [_callee(op) for op in operations if op.name in _CALLS]
+            calls[name] = list(called(operations))
             for operation in operations:
                 if operation.name in _WAITING:
                     raise ArtifactError(
@@ -55,10 +55,6 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
                 _check_frontend(operation, filename, allow)
     _check_calls(calls, counts, filename)
     _check_memory(module, filename)
-
-
-def _callee(operation: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(operation.attributes[_CALLS[operation.name]]).value
 
 
 def _check_bitcast(operation: ir.Operation, filename: str) -> None:

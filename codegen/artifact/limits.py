@@ -1,6 +1,6 @@
 """Limits on what is read: bytes, nesting, sizes.
 
-In: the bytes of a file, or a module's text as MLIR prints it. Out: nothing, or an `ArtifactError`. Decision to know:
+In: the bytes of a file, or types as MLIR prints them. Out: nothing, or an `ArtifactError`. Decision to know:
 the numbers are far above those of real models. How much a text may ask of the parser, the child process says (`child`).
 """
 
@@ -18,8 +18,6 @@ RANK = 64  # axes of a tensor, which is NumPy's limit
 ELEMENTS = 2**40  # of a tensor without open sizes
 MESSAGE = 2000  # characters of what MLIR says
 
-_ESCAPED = re.compile(rb'(?<!backend_config = )"([^"\\\n]*+\\[^"\n]*+)"')
-_ESCAPE = re.compile(rb"\\([0-9A-F]{2})")
 _SHAPE = re.compile(rb"<([0-9?][0-9?x]*)x[a-z!]")
 
 
@@ -56,20 +54,6 @@ def check_shapes(text: bytes, filename: str) -> None:
             raise ArtifactError(
                 f"{filename} has a tensor of {cut(shape.decode(), 100)} elements; at most {ELEMENTS} are read"
             )
-
-
-def check_strings(text: bytes, filename: str) -> None:
-    """Raises `ArtifactError` for names and other strings that are not UTF-8 once their escapes are bytes.
-
-    What custom calls are given besides their operands may be any bytes.
-    """
-    for found in _ESCAPED.finditer(text) if b"\\" in text else ():
-        content = _ESCAPE.sub(lambda escape: bytes([int(escape[1], 16)]), found[1])
-        try:
-            content.decode()
-        except UnicodeDecodeError:
-            name = cut(found[1].decode(), 100)
-            raise ArtifactError(f'{filename} has a name that is not UTF-8: "{name}"') from None
 
 
 def cut(message: str, length: int = MESSAGE) -> str:

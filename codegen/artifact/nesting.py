@@ -1,4 +1,4 @@
-"""How deep a module nests, and how much its attributes and types are when they are written out.
+"""What a module may hold: how deep it nests, how much it is when it is written out, its strings and types.
 
 In: a module that was parsed. Out: nothing, or an `ArtifactError`. Decision to know: MLIR keeps equal attributes once. A
 list of twice the same list, forty times over, is forty attributes and a text of 2^40 words: whoever prints such a one,
@@ -24,6 +24,8 @@ _CHARACTERS = 64  # of a text that count as a word
 _MOST = 2**60
 _BOUNDS = "#stablehlo.bounds<"
 _UNKNOWN = re.compile(r"f6E\dM\dFN")  # StableHLO has these element types, XLA has not
+_BYTES = "backend_config"  # what a custom call is given besides its operands may be any bytes
+_BY_NAME = ("stablehlo.constant", "stablehlo.custom_call")  # ops of which not all attributes are read
 
 
 class _Measures:
@@ -52,9 +54,17 @@ class _Measures:
             known[item] = min(words, _MOST), 1 + max((known[part][1] for part in parts), default=0)
         return known[root]
 
+    def check_strings(self) -> None:
+        """Raises `UnicodeError` for one that is not UTF-8."""
+        for item in self._known:
+            if isinstance(item, ir.StringAttr):
+                item.value_bytes.decode()
+
 
 def check(module: ir.Module, filename: str) -> None:
     """Refuses a module that nests too deep, or with attributes and types that are too much, or none that XLA takes.
+
+    Names and other strings must be UTF-8.
 
     Raises:
         ArtifactError: with what it is.
@@ -75,10 +85,11 @@ def _attributes_and_types(operations: Sequence[ir.Operation]) -> list[ir.Attribu
     found: list[ir.Attribute | ir.Type] = []
     for operation in operations:
         attributes = operation.attributes
-        if hasattr(attributes, "values") and operation.name != "stablehlo.constant":
+        if hasattr(attributes, "values") and operation.name not in _BY_NAME:
             found += attributes.values()
         else:
-            found += [attributes[name] for name in _readable_names(operation)]
+            named = [(name, attributes[name]) for name in _readable_names(operation)]
+            found += [x for name, x in named if not (name.endswith(_BYTES) and isinstance(x, ir.StringAttr))]
         found += [value.type for value in operation.results]
         if len(operation.regions):
             found += [x.type for region in operation.regions for block in region.blocks for x in block.arguments]
@@ -110,6 +121,7 @@ def _check_measures(counts: Mapping[ir.Attribute | ir.Type, int], operations: in
         words += count * each
         if depth > NESTING:
             raise ArtifactError(f"{filename} has an attribute or type nested {depth} deep; at most {NESTING} are read")
+    measures.check_strings()
     most = WORDS + WORDS_OF_AN_OP * operations
     if words > most:
         raise ArtifactError(

@@ -82,10 +82,7 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
     if not data.startswith(MAGIC):
         limits.check_text(data, filename)
     origin = digest.origin(data, filename)
-    if not trusted:
-        data = foreign.parse(data, filename)
-    limited = not trusted or origin is digest.Origin.OURS
-    module = parse_module(data, filename) if limited else parse_limited(data, filename)
+    module = parse_limited(data, filename) if trusted else parse_module(foreign.parse(data, filename), filename)
     program = _program(module, filename, allow, trusted=trusted)
     if origin is digest.Origin.EDITED:
         warnings.warn(

@@ -2,12 +2,12 @@
 
 In: a module that was read, verified. Out: nothing, or an `ArtifactError` that names the op or function.
 Decision to know: MLIR's verifier takes modules that XLA and StableHLO's passes do not: with ops of other dialects,
-and functions that call themselves or have no body.
+and functions that have no body, or call themselves (see `hazards`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
@@ -39,7 +39,9 @@ def check(module: ir.Module, filename: str, *, trusted: bool) -> None:
     for operations in bodies.values():
         for operation in operations:
             _check_operation(operation, filename)
-    _check_calls({name: set(_called(operations)) for name, operations in bodies.items()}, filename)
+    missing = {name for operations in bodies.values() for name in called(operations)} - bodies.keys()
+    if missing:
+        raise ArtifactError(f"{filename} calls the function @{cut(min(missing), 100)}, which it does not hold")
 
 
 def _check_operation(operation: ir.Operation, filename: str) -> None:
@@ -48,32 +50,11 @@ def _check_operation(operation: ir.Operation, filename: str) -> None:
         raise ArtifactError(f"{filename} has the op {cut(name, 100)}, which is not StableHLO")
 
 
-def _called(operations: list[ir.Operation]) -> Iterator[str]:
+def called(operations: list[ir.Operation]) -> Iterator[str]:
+    """The functions that ops call, each time that they do."""
     for operation in operations:
         attribute = _CALLS.get(operation.name, "")
         if attribute in operation.attributes:
             found = operation.attributes[attribute]
             for symbol in ir.ArrayAttr(found) if isinstance(found, ir.ArrayAttr) else [found]:
                 yield ir.FlatSymbolRefAttr(symbol).value
-
-
-def _check_calls(calls: Mapping[str, set[str]], filename: str) -> None:
-    """Functions are taken away that call none of the others, until none is left or they call in a circle."""
-    missing = set().union(*calls.values()) - calls.keys()
-    if missing:
-        raise ArtifactError(f"{filename} calls the function @{cut(min(missing), 100)}, which it does not hold")
-    callers: dict[str, list[str]] = {name: [] for name in calls}
-    for name, called in calls.items():
-        for each in called:
-            callers[each].append(name)
-    left = {name: len(called) for name, called in calls.items()}
-    ends = [name for name, count in left.items() if not count]
-    while ends:
-        name = ends.pop()
-        del left[name]
-        for caller in callers[name]:
-            left[caller] -= 1
-            if not left[caller]:
-                ends.append(caller)
-    if left:
-        raise ArtifactError(f"{filename}: the function @{cut(min(left), 100)} calls itself, or one that does")

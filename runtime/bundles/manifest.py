@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...codegen.artifact import limits
 from ...codegen.artifact.outline import read_outline
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.optimize import resolve
@@ -255,7 +254,6 @@ class Manifest:
         if refusal:
             return "", Signature((), (), ())
         filename = f"{self._filename}, {part}"
-        limits.check_text(text.encode(), filename)
         return read_outline(text, filename)
 
     def _check(self, stored: Stored, part: str) -> None:

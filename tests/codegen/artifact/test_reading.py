@@ -132,7 +132,7 @@ REFUSED = {
     "nothing": (" \n", "is empty"),
     "a great tensor": (PLAIN.replace("3x", "4611686018427387904x4x"), "a tensor of 4611686018427387904x4 elements"),
     "many axes": (PLAIN.replace("3x", "1x" * 65), "a tensor of 65 axes"),
-    "no UTF-8 in a name": (PLAIN.replace("@main", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
+    "no UTF-8 in a name": (PLAIN.replace("@main", '@"\\FF"'), "names that are not UTF-8"),
     "nor in an attribute": (PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "a\\C3"})'), "not UTF-8"),
 }
 
@@ -199,7 +199,7 @@ HARMFUL = {
     "a long sum": (f"module attributes {{x.a = affine_map<(d) -> ({'d +' * 30_000} d)>}} {{}}", "it died of SIG"),
     "a great tensor": (in_bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
     "many axes": (in_bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
-    "a name": (in_bytecode("tensor<f32>", '@"\\FF"'), r'a name that is not UTF-8: "\\FF"'),
+    "a name": (in_bytecode("tensor<f32>", '@"\\FF"'), "names that are not UTF-8"),
     "no module": ("ML\xefR", "not a well-formed|cannot be read"),
     "attributes": ("module attributes {x.a = " + "[" * DEEP + "]" * DEEP + "} {}", "it died of SIG"),
     "types": ("func.func private @f(" + "tuple<" * DEEP + "f32" + ">" * DEEP + ")", "it died of SIG"),
