@@ -2,9 +2,9 @@
 
 In: on stdin, for each file, its bytes and its name, each behind its length. Out: on stdout "ready", and for each file
 the status and the answer of a fork that parsed it: "module" and the module in MLIR's bytecode, or "error" and a
-message; and "end". Decisions to know: a fork imports nothing and may neither compute for long, nor take much memory,
-nor nest deeper than any thread of the other process could; the process itself touches no file's content. It ends with
-its stdin, and when nothing was asked of it for some seconds. Where there is no `fork` it serves one file.
+message; and "end". Decisions to know: a fork may neither compute for long, nor take much memory, nor nest deeper than
+any thread of the other process could; the process itself reads no file. It ends with its stdin, and when nothing was
+asked of it for some seconds. Where there is no `fork` it serves one file.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
 STACK = 2**20  # bytes
 MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins with; more for each byte of the file
 IDLE = 10.0  # seconds in which another file may come
+NOTHING = 75  # status of a fork to which none came
 FORKS = sys.platform == "linux"
 _LENGTH = 8  # bytes of a number
 _MOST = 2**30  # bytes that are read or written at once
@@ -74,7 +75,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def main() -> None:
-    """Reads, has a fork parse, answers."""
+    """Has forks parse, and hands their answers on."""
     for number in ("SIGCHLD", "SIGPROF"):  # that the parent ignores signals, or blocks them, is inherited
         if hasattr(signal, number):
             signal.signal(getattr(signal, number), signal.SIG_DFL)
@@ -83,38 +84,46 @@ def main() -> None:
     output = os.dup(1)
     os.dup2(2, 1)  # what libraries print
     _write(output, READY)
-    while not FORKS or select.select([0], [], [], IDLE)[0]:
+    if not FORKS:
+        send(output, 0, _served())
+    while FORKS:
+        ours, theirs = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            _work(theirs)
+        os.close(theirs)
         try:
-            data, filename = receive(0), receive(0).decode(errors="surrogateescape")
+            send(output, 0, receive(ours))
+            os.waitpid(pid, 0)
         except EOFError:
-            return
-        if not FORKS:
-            _limit(len(data))
-            send(output, 0, _answer(data, filename))
-            return
-        send(output, *_forked(data, filename))
-        del data  # while it waits
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            if status == NOTHING:
+                return
+            send(output, status, b"")
+        os.close(ours)
 
 
-def _forked(data: bytes, filename: str) -> tuple[int, bytes]:
-    """Status and answer of a fork."""
-    ours, theirs = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            with contextlib.suppress(OSError):  # there is no such device
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            _limit(len(data))
-            _write(theirs, _answer(data, filename))
+def _work(answers: int) -> None:
+    """What a fork does: it waits for a file and answers. It is made before the file comes, and does what all need."""
+    try:
+        with contextlib.suppress(OSError):  # there is no such device
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        _answer(b"module {}", "")
+        if select.select([0], [], [], IDLE)[0]:
+            send(answers, _served())
             os._exit(0)
-        finally:
-            os._exit(1)
-    os.close(theirs)
-    parts = []
-    while part := os.read(ours, _MOST):
-        parts.append(part)
-    os.close(ours)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts)
+    except EOFError:
+        os._exit(NOTHING)
+    except BaseException:
+        os._exit(1)
+    os._exit(NOTHING)
+
+
+def _served() -> bytes:
+    """The answer for the file that comes next."""
+    data, filename = receive(0), receive(0).decode(errors="surrogateescape")
+    _limit(len(data))
+    return _answer(data, filename)
 
 
 def _answer(data: bytes, filename: str) -> bytes:
