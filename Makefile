@@ -110,7 +110,8 @@ nightly: setup
 		$(NIGHTLY_PYTEST) tests/property/test_rows.py
 	@seed=$${HLOGRAPH_SEED:-$$($(PY) -c 'import random; print(random.randrange(10**8))')}; \
 	echo "==> mutated artifacts from $$seed" && \
-	$(PY) -W ignore tests/fuzz_artifacts.py --first $$seed --count $$(( $${HLOGRAPH_PROGRAMS:-10000} / 2 )) --jobs $(TEST_WORKERS)
+	for kind in '' --forged; do $(PY) -W ignore tests/fuzz_artifacts.py $$kind --first $$seed \
+		--count $$(( $${HLOGRAPH_PROGRAMS:-10000} / 4 )) --jobs $(TEST_WORKERS) || exit 1; done
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
 

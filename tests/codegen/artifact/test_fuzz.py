@@ -13,8 +13,9 @@ import pytest
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_mutated_artifacts_are_programs_or_errors() -> None:
-    outcome = fuzz_artifacts.fuzz(first=7, count=12, jobs=1)
+@pytest.mark.parametrize("forge", [False, True])
+def test_mutated_artifacts_are_programs_or_errors(forge: bool) -> None:
+    outcome = fuzz_artifacts.fuzz(first=7, count=12, jobs=1, forge=forge)
     assert outcome.wrong == []
     assert outcome.counts.total() == 12
 
