@@ -96,6 +96,8 @@ def _complex(real: np.ndarray[Any, Any], imag: np.ndarray[Any, Any]) -> np.ndarr
 _UNKNOWN = frozenset(
     f"stablehlo.{name}"
     for name in (
+        *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "partition_id"),
+        *("reduce_scatter", "replica_id"),  # ops of several devices
         "batch_norm_grad",
         "batch_norm_inference",
         "batch_norm_training",

@@ -1,3 +1,13 @@
+// REFUSED a long transform: a Fourier transform of length (4,) of an array of size (3,)
+func.func @main(%x: tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+ %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+ return %0 : tensor<3xcomplex<f32>> }
+// -----
+// REFUSED swapped lengths of a transform: a Fourier transform of length (3, 2) of an array of size (5, 2, 3)
+func.func @main(%x: tensor<5x2x3xcomplex<f32>>) -> tensor<5x2x3xcomplex<f32>> {
+ %0 = stablehlo.fft %x, type = IFFT, length = [3, 2] : (tensor<5x2x3xcomplex<f32>>) -> tensor<5x2x3xcomplex<f32>>
+ return %0 : tensor<5x2x3xcomplex<f32>> }
+// -----
 // REFUSED div zero: (n)//0
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims=["n//0"]}) -> (tensor<?xf32> {})  {
  return %x : tensor<?xf32> }

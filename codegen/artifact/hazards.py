@@ -12,7 +12,9 @@ from collections.abc import Collection, Mapping
 from ..errors import ArtifactError, CompileError
 from ..ir.attributes import flag_of, names_of
 from ..ir.bindings import ir
+from ..ir.transforms import of_fft
 from ..ir.types import static_bytes
+from ..ir.values import shape_of
 from ..ir.walk import main_function, symbol_of, walk
 from .custom_calls import EVERY
 from .structure import called
@@ -53,6 +55,7 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = ()) -> None
                 if operation.name == "stablehlo.bitcast_convert":
                     _check_bitcast(operation, filename)
                 _check_frontend(operation, filename, allow)
+                _check_transform(operation, filename)
     _check_calls(calls, counts, filename)
     _check_memory(module, filename)
 
@@ -78,6 +81,15 @@ def _check_frontend(operation: ir.Operation, filename: str, allow: Collection[st
                 f"{filename} tells XLA's compiler {name[:100]!r} on {operation.name}, which can end the process; take "
                 f"the attribute out of the file, or trust it: hlograph.load(path, allow=[{name[:100]!r}])"
             )
+
+
+def _check_transform(operation: ir.Operation, filename: str) -> None:
+    """A Fourier transform of another length than its array's: it reads past the array, and MLIR's verifier takes it."""
+    if operation.name == "stablehlo.fft":
+        kind, lengths = of_fft(operation)
+        sizes = shape_of(operation.results[0] if kind == "IRFFT" else operation.operands[0])
+        if any(size not in (None, length) for size, length in zip(sizes[-len(lengths) :], lengths, strict=False)):
+            raise ArtifactError(f"{filename} has a Fourier transform of length {lengths} of an array of size {sizes}")
 
 
 def _check_calls(calls: Mapping[str, list[str]], counts: Mapping[str, int], filename: str) -> None:

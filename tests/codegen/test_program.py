@@ -323,6 +323,12 @@ def test_interpret_refuses_what_would_end_the_process():
         hlograph.Program.parse(text).interpret(np.ones(2, np.uint64))
 
 
+def test_ops_of_several_devices_do_not_end_the_interpreter():
+    text = "func.func @main() -> tensor<ui32> { %0 = stablehlo.partition_id : tensor<ui32> return %0 : tensor<ui32> }"
+    with pytest.raises(UnsupportedGraphError, match=r"does not know stablehlo\.partition_id"):
+        hlograph.Program.parse(text).interpret()
+
+
 def test_versions():
     assert tuple(map(int, minimum_version().split("."))) < tuple(map(int, current_version().split(".")))
 
