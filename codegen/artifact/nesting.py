@@ -86,6 +86,7 @@ def _attributes_and_types(operations: Sequence[ir.Operation]) -> list[ir.Attribu
     for operation in operations:
         attributes = operation.attributes
         if hasattr(attributes, "values") and operation.name not in _BY_NAME:
+            names_of(attributes)  # which tells whether they are UTF-8
             found += attributes.values()
         else:
             named = [(name, attributes[name]) for name in _readable_names(operation)]

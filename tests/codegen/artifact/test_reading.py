@@ -200,6 +200,12 @@ HARMFUL = {
     "a great tensor": (in_bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
     "many axes": (in_bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
     "a name": (in_bytecode("tensor<f32>", '@"\\FF"'), "names that are not UTF-8"),
+    "a name of an attribute": (
+        to_bytecode(
+            parsing.parse(PLAIN.replace("{ return", "attributes {zzz = 1 : i32} { return").encode(), "m")
+        ).replace(b"zzz", b"z\xffz"),
+        "names that are not UTF-8",
+    ),
     "no module": ("ML\xefR", "not a well-formed|cannot be read"),
     "attributes": ("module attributes {x.a = " + "[" * DEEP + "]" * DEEP + "} {}", "it died of SIG"),
     "types": ("func.func private @f(" + "tuple<" * DEEP + "f32" + ">" * DEEP + ")", "it died of SIG"),
