@@ -119,8 +119,8 @@ class Program:
         Args:
             source: text, or bytes of either kind.
             filename: what messages call it.
-            trusted: False parses what hlograph did not save in a child process first, as `hlograph.load` does, because
-                there are modules that end the process that parses them. By default text is trusted and bytes are not.
+            trusted: False parses it in a child process first, as `hlograph.load` does, because there are modules that
+                end the process that parses them. By default text is trusted and bytes are not.
             allow: names of custom calls that are taken as they are, see `hlograph.load`; "*" for all.
 
         Raises:

@@ -89,7 +89,9 @@ class Tensors:
         """Raises `ArtifactError` unless each array's bytes are those that were written."""
         for name, array in self.arrays.items():
             if digest_of(array) != self.digests.get(name):
-                raise ArtifactError(f"{path}: the values of {name!r} are not those that were written: it is damaged")
+                raise ArtifactError(
+                    f"{path}: the values of {name!r} are not those that were written: it is damaged; get it again"
+                )
 
 
 class File:

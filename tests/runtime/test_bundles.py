@@ -20,7 +20,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.artifact import container
+from hlograph.codegen.artifact import container, foreign
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
 from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
@@ -207,6 +207,19 @@ def test_executables_are_loaded_for_who_trusts_the_file(small: Path) -> None:
         assert (fn.stats.compiles, fn.stats.loaded) == (1, 0)
         assert "machine code" in fn.stats.bundle[0]
         assert any("machine code" in line for line in fn.stats.by_executable[0].plan)
+
+
+def test_the_program_of_a_bundle_that_is_not_trusted_is_parsed_in_the_child(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(data: bytes, filename: str) -> bytes:
+        raise ArtifactError(f"{filename}: in the child")
+
+    monkeypatch.setattr(foreign, "parse", parse)
+    hlograph.load_bundle(small, trusted=True)
+    for load in (lambda: hlograph.load_bundle(small, trusted=False), lambda: opening.facts(small)):
+        with pytest.raises(ArtifactError, match="in the child"):
+            load()
 
 
 def test_load_says_what_reads_a_bundle(small: Path) -> None:
