@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hlograph.codegen.artifact.container import ALIGNMENT, PARTS, Container, is_container, write
+from hlograph.codegen.artifact.container import ALIGNMENT, Container, is_container, write
 from hlograph.errors import ArtifactError, ArtifactNotFoundError
 
 GIVEN = {"manifest.json": b"{}", "executables/0": bytes(range(256)), "empty": b"", "last_one.bin": b"x" * 1000}
@@ -86,14 +86,6 @@ def changed(offset: int, new: bytes, directory: bool = True) -> bytes:
     return bytes(data)
 
 
-def overlapping() -> bytes:
-    """Two entries of the directory that lead to the same bytes, as in bombs."""
-    data = bytearray(zipped("a", "b"))
-    second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
-    data[second + 42 : second + 46] = struct.pack("<I", 0)
-    return bytes(data)
-
-
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "nothing": (lambda: b"", "damaged, cut off or no zip"),
     "text": (lambda: b"func.func @main() { return }", "no zip"),
@@ -104,26 +96,12 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "its beginning is gone": (lambda: zipped("a", "b")[40:], "cannot be read"),
     "compressed": (lambda: zipped("a", kind=zipfile.ZIP_DEFLATED), "compressed"),
     "a bomb": (lambda: zipped("a", kind=zipfile.ZIP_DEFLATED, data=bytes(1 << 20)), "compressed"),
-    "an absolute name": (lambda: zipped("/etc/passwd"), "no plain relative"),
-    "a name that leads out": (lambda: zipped("../a"), "no plain relative"),
-    "a name that leads out, inside": (lambda: zipped("a/../../b"), "no plain relative"),
-    "a backslash": (lambda: zipped("a\\b"), "no plain relative"),
-    "a drive": (lambda: zipped("C:a"), "no plain relative"),
-    "a folder": (lambda: zipped("a/"), "no plain relative"),
-    "a hidden file": (lambda: zipped(".a"), "no plain relative"),
-    "a space": (lambda: zipped("a b"), "no plain relative"),
-    "a letter that is none of ASCII": (lambda: zipped("\u00e4"), "no plain relative"),
-    "a long name": (lambda: zipped("a" * 1000), "no plain relative"),
-    "many folders": (lambda: zipped("/".join("abcdef")), "no plain relative"),
-    "too many parts": (lambda: zipped(*[f"a{i}" for i in range(PARTS + 1)], data=b""), "parts"),
     "an encrypted part": (lambda: changed(8, b"\x01\x00"), "encrypted"),
     "another method": (lambda: changed(10, b"\x63\x00"), "compressed"),
     "more bytes than there are": (lambda: changed(20, struct.pack("<II", 1 << 30, 1 << 30)), "beyond the end"),
     "more bytes unpacked": (lambda: changed(24, struct.pack("<I", 1 << 30)), "compressed"),
-    "another name in the header": (lambda: changed(30, b"b", directory=False), "another name"),
     "no header": (lambda: changed(0, b"XX", directory=False), "no header"),
     "a place beyond the end": (lambda: changed(42, struct.pack("<I", 1 << 30)), "cannot be read"),
-    "parts over each other": (overlapping, "cannot be read"),
 }
 
 
@@ -133,14 +111,6 @@ def test_what_is_not_written_here_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.bundle"
     path.write_bytes(make())
     with pytest.raises(ArtifactError, match=expected):
-        Container(path)
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.bundle"
-    path.write_bytes(zipped("a", "a"))
-    with pytest.raises(ArtifactError, match="two parts"):
         Container(path)
 
 
