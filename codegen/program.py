@@ -119,8 +119,7 @@ class Program:
         Args:
             source: text, or bytes of either kind.
             filename: what messages call it.
-            trusted: False parses it in a child process first, as `hlograph.load` does, because there are modules that
-                end the process that parses them. By default text is trusted and bytes are not.
+            trusted: False parses it in a child process first, see `hlograph.load`; by default text is trusted, not bytes.
             allow: names of custom calls that are taken as they are, see `hlograph.load`; "*" for all.
 
         Raises:
@@ -307,6 +306,8 @@ class Program:
         twin._lock = self._lock
         twin.optimized = self.optimized
         return twin
+
+    __copy__ = _twin
 
     def run_passes(self, names: Sequence[str], *, reports: list[Report] | None = None) -> Program:
         """The program after the named passes, in order; a name may carry options: `specialize{n=3}`.
