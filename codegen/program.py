@@ -119,7 +119,7 @@ class Program:
         Args:
             source: text, or bytes of either kind.
             filename: what messages call it.
-            trusted: False parses it in a child process first, see `hlograph.load`; by default text is trusted, not bytes.
+            trusted: False parses it in a child process first, see `hlograph.load`; bytes are not trusted by default.
             allow: names of custom calls that are taken as they are, see `hlograph.load`; "*" for all.
 
         Raises:

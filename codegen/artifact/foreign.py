@@ -187,9 +187,9 @@ def _not_started(filename: str, why: str) -> ArtifactError:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, and where it imports from."""
+    """This process's, and where it imports from; NumPy's library starts no threads, which forks would be warned of."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _leave_to_parent() -> None:
