@@ -12,16 +12,18 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dims as dimension
-from .builder import Dims
 from .dims import Dim
 from .dims_text import parse as parse_dim
 from .errors import GraphError
 from .signature import Argument
+
+if TYPE_CHECKING:
+    from .builder import Dims
 
 DimsArgument = Mapping[Any, Sequence[Any]]  # of names, sizes, None, and one `...`
 

@@ -18,11 +18,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from .artifact.hazards import refuse_elements, stable_sorts
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
 from .ir.walk import walk
-from .passes import cpu_initial, cpu_nan, cpu_updates, device_linalg, doubled_counters
 from .passes.driver import run_watched
 from .passes.registry import write_spec
 from .passes.report import Report, Watch
@@ -137,6 +135,9 @@ class Recipe:
 
     def _for_platform(self, steps: Steps) -> None:
         """The passes that a platform needs, where they find something."""
+        from .artifact.hazards import refuse_elements, stable_sorts
+        from .passes import cpu_initial, cpu_nan, cpu_updates, device_linalg, doubled_counters
+
         if not self.platform or not steps.is_static:
             return
         steps.finds(partial(refuse_elements, platform=self.platform))

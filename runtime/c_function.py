@@ -35,12 +35,13 @@ from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, table
 from .direct.call import DirectCall
 from .direct.comparison import TRIALS
-from .direct.executable import DirectCallRefused
+from .direct.steps import DirectCallRefused
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Account, Executable
 from .executables.policy import PaddingRefusedWarning, Plan, Policies, dependent_roots
 from .executables.prepared import PreparedProgram
+from .executables.sync_client import choose_device
 from .options import CompileOptions, CpuOptions, Numpy
 
 FormName = Literal["arrays", "logp", "density", "expand"]
@@ -269,7 +270,7 @@ class CFunction:
         follows = dependent_roots(signature) if bounds else {}  # those are met as what they follow from
         plan = Plan({name: size for name, size in self._sizes.items() if name not in {*bounds, *follows}}, bounds)
         cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, trial=False, client="sync")
-        device = cpu_plan.choose_device(cpu, find_device(options.device), numpy=True)
+        device = choose_device(cpu, find_device(options.device), numpy=True)
         recipe = Recipe(plan.exact, plan.bounds, options.passes)
         try:
             program = recipe.sized(self._program)

@@ -15,19 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
+from ..codegen.interrupts import deferred
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .c_function import CFunction, FormName
 from .calls import short
 from .calls.arguments import (
     check_call,
@@ -45,7 +45,6 @@ from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
-from .executables import cpu_plan
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded, platform_of
 from .executables.executable import Account, Check, Executable
@@ -54,14 +53,15 @@ from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_r
 from .executables.prepared import PreparedProgram, prepare
 from .executables.stats import Counter, Stats
 from .executables.stored import Shelf, StoredExecutable
+from .executables.sync_client import choose_device
 from .host import is_from_python
-from .lowered.ahead import AheadFunction
-from .lowered.stages import Lowered
 from .options import CompileOptions
 from .transforms.derived import Derived
-from .transforms.function_call import FunctionCall
-from .transforms.primitive import call, report
-from .warming import Sizes, compile_all, completed, expected_counts, sets_of
+
+if TYPE_CHECKING:
+    from .c_function import CFunction, FormName
+    from .lowered.stages import Lowered
+    from .warming import Sizes
 
 
 class Function:
@@ -150,7 +150,7 @@ class Function:
     @cached_property
     def _runs_on(self) -> Any:
         """Where executables run. It is asked for by the first call: before it, a process may still be forked."""
-        return cpu_plan.choose_device(self.options.cpu, self.device, numpy=self.options.numpy is not None)
+        return choose_device(self.options.cpu, self.device, numpy=self.options.numpy is not None)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -212,6 +212,10 @@ class Function:
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
         """A call under a JAX transformation: one equation, for exactly these sizes."""
+        with deferred():
+            from .transforms.function_call import FunctionCall
+            from .transforms.primitive import call, report
+
         forks.refuse_forked(f"{self.__name__} cannot run under a JAX transformation")
         args = to_arrays(self._signature.arguments, args)
         self._calls.increment()
@@ -478,6 +482,8 @@ class Function:
             CompileError: the device's compiler refuses the program.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
+        from .warming import compile_all, completed, expected_counts, sets_of
+
         found = [
             (completed(self.program, self.options.policy, given), expected_counts(self.program, given))
             for given in sets_of(sizes)
@@ -529,6 +535,9 @@ class Function:
             sizes: root name to size, for roots that the arguments do not tell.
             keywords: arguments by name.
         """
+        with deferred():
+            from .lowered.ahead import AheadFunction
+
         given = in_order(self.__name__, self._given, args, keywords) if keywords else args
         arrays = to_arrays(self._signature.arguments, split(self._given, given))
         return AheadFunction(self.program, None, self.options).lower(*arrays, sizes=sizes)
@@ -551,6 +560,9 @@ class Function:
             UnsupportedGraphError: the program does not have the form, or sizes that depend on data.
             CompileError: the device's compiler refuses the program.
         """
+        with deferred():
+            from .c_function import CFunction
+
         return CFunction(self.program, self.options, arguments, form)
 
     @property

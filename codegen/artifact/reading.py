@@ -13,18 +13,20 @@ import warnings
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import ArtifactError, HandEditWarning
 from ..ir.bindings import ir
 from ..ir.portable import MAGIC
 from ..program import Program
-from . import custom_calls, defaults, digest, foreign, hazards, limits, meaning, pullbacks, structure, vocabulary
+from . import custom_calls, defaults, digest, hazards, limits, meaning, pullbacks, structure, vocabulary
 from .files import open_regular
-from .foreign_dims import ForeignDims, name_sizes
 from .parameters import bind
 from .parsing import parse as parse_module
 from .parsing import parse_limited
+
+if TYPE_CHECKING:
+    from .foreign_dims import ForeignDims
 
 
 def load(
@@ -60,7 +62,10 @@ def load(
     """
     source = Path(path)
     program = _read(content(source), str(source), trusted, allow, level=3)
-    program = name_sizes(program, dims or {})
+    if dims:
+        from .foreign_dims import name_sizes
+
+        program = name_sizes(program, dims)
     bind(program, source, parameters)
     return program
 
@@ -82,7 +87,12 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
     if not data.startswith(MAGIC):
         limits.check_text(data, filename)
     origin = digest.origin(data, filename)
-    module = parse_limited(data, filename) if trusted else parse_module(foreign.parse(data, filename), filename)
+    if trusted:
+        module = parse_limited(data, filename)
+    else:
+        from . import foreign
+
+        module = parse_module(foreign.parse(data, filename), filename)
     program = _program(module, filename, allow, trusted=trusted)
     if origin is digest.Origin.EDITED:
         warnings.warn(

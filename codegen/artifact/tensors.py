@@ -16,7 +16,6 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -161,6 +160,8 @@ class Contents:
             if number not in self.checks:
                 stream.write(part.data)
                 continue
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(1) as pool:  # hashing takes as long as writing, and neither needs Python's lock
                 digest = pool.submit(digest_of, part)
                 stream.write(part.data)

@@ -32,9 +32,6 @@ with deferred():
     from jaxlib.mlir.dialects import sdy
     from jaxlib.mlir.dialects import stablehlo as stablehlo
 
-    with suppress(ImportError):  # JAX imports it later, in a first compile
-        importlib.import_module("jaxlib.mlir.dialects.mhlo")
-
 RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
 # MLIR's greedy driver for patterns written in Python, in the releases that have it.
@@ -49,6 +46,13 @@ def _registry() -> Any:
     _jax_mlir_ext.register_dialects(registry)
     stablehlo.register_stablehlo_passes()
     return registry
+
+
+@functools.cache
+def load_mhlo() -> None:
+    """Imports the dialect that JAX imports in a first compile (80 ms), where Ctrl-C cannot cut that short."""
+    with deferred(), suppress(ImportError):
+        importlib.import_module("jaxlib.mlir.dialects.mhlo")
 
 
 def new_context() -> ir.Context:

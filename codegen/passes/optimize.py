@@ -52,7 +52,7 @@ def resolve(optimize: Optimize, reassociate: bool = True) -> tuple[str, ...]:
         found = find(name)
         if not reassociate and found.reassociates:
             options.setdefault("reassociate", "false")
-        if options:
+        if options and spec not in DEFAULT:
             found.parse(options)
         specs.append(write_spec(name, options))
     return tuple(specs)

@@ -26,13 +26,12 @@ from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
-from ..executables import cpu_plan
 from ..executables.devices import find_device, platform_of
 from ..executables.executable import Account, Executable
 from ..executables.policy import Plan, Policies
 from ..executables.prepared import PreparedProgram, pending_size
 from ..executables.stored import Machine, Stored, key_of
-from ..executables.sync_client import is_synchronous
+from ..executables.sync_client import choose_device, is_synchronous
 from ..function import Function
 from ..lowered.ahead import all_sizes, known_sizes
 from ..options import CompileOptions
@@ -158,7 +157,7 @@ def _recipe(program: Program, plan: Plan, passes: tuple[str, ...] = ()) -> Recip
 def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any) -> tuple[tuple[str, Stored], bytes]:
     """An executable's outline, its description and its bytes."""
     cpu = replace(options.cpu, blas=False)
-    runs_on = cpu_plan.choose_device(cpu, device, numpy=options.numpy is not None)
+    runs_on = choose_device(cpu, device, numpy=options.numpy is not None)
     account = Account(lambda: None)
     executable = Executable(plan, account, cpu, runs_on, options.numpy)
     recipe = _recipe(program, plan, options.passes)

@@ -31,18 +31,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
-from ..direct.call import DirectCall
 from ..executables.loaded import LoadedExecutable
 from ..executables.sync_client import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, sharer
 from .writer import not_a_scalar, not_an_array, write
+
+if TYPE_CHECKING:
+    from ..direct.call import DirectCall
 
 STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
 COPIED = 1 << 13  # bytes of the largest array of results that is copied

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import metadata
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import numpy as np
@@ -21,8 +21,11 @@ from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib, serialized_executable
 from ..calls.writer import write
 from .comparison import TRIALS, compare
-from .executable import CpuExecutable, DirectCallRefused, Value
-from .image import Image, Workspace
+from .steps import DirectCallRefused, Value
+
+if TYPE_CHECKING:
+    from .executable import CpuExecutable
+    from .image import Workspace
 
 Function = Callable[..., list[np.ndarray]]
 
@@ -55,6 +58,8 @@ class DirectCall:
 
     def __init__(self, executable: CpuExecutable) -> None:
         """Loads an executable without trying it; `of` is what others use."""
+        from .image import Image, Workspace
+
         self.executable = executable
         self.parameters = tuple((value.dtype, value.shape) for value in executable.parameters)
         self.results = tuple((value.dtype, value.shape) for value in executable.results)
@@ -107,6 +112,8 @@ class DirectCall:
         Raises:
             DirectCallRefused: as `of` does, but for differences.
         """
+        from .executable import CpuExecutable
+
         read = CpuExecutable.read(data)
         if len(read.parameters) != arguments:
             raise DirectCallRefused(

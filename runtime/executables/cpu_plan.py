@@ -35,7 +35,7 @@ from ..options import CpuOptions
 from .devices import compile_options, platform_of
 from .one_kernel import forms_one_kernel
 from .prepared import PreparedProgram
-from .sync_client import is_synchronous, synchronous_device
+from .sync_client import choose_device, is_synchronous
 
 OPS = 4000  # of a program: from there on the passes would cost more than is saved
 MANY = 100  # from which XLA may start so many kernels that calls with JAX arrays gain
@@ -84,20 +84,6 @@ class CpuPlan:
     unsure: bool = False
     notes: tuple[str, ...] = ()
     planned: bool = False
-
-
-def choose_device(options: CpuOptions, device: Any, *, numpy: bool) -> Any:
-    """Where executables run: the synchronous client's device, or the one that was asked for.
-
-    Args:
-        options: what may be used.
-        device: the `jax.Device` that was asked for, or None for JAX's default.
-        numpy: NumPy arrays come back.
-    """
-    wanted = options.client == "sync" or (options.client == "auto" and numpy)
-    if not wanted or platform_of(device) != "cpu":
-        return device
-    return synchronous_device() or device
 
 
 def plan(

@@ -8,10 +8,7 @@ import jax
 
 from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import keep_nan_options, keep_products_options
-from ...codegen.passes import cpu_nan
 from ...codegen.program import Program
-
-LIBRARY_REDUCTION = cpu_nan.ELEMENTS  # from which XLA:CPU's maximum and minimum may pass NaN over
 
 
 def find_device(device: Any) -> Any:
@@ -78,6 +75,8 @@ def is_sharded(value: Any) -> bool:
 
 def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     """Compile options that a static program needs on a device (None: JAX's default); None where it needs none."""
+    from ...codegen.passes import cpu_nan
+
     config: Any = jax.config
     device = device or config.jax_default_device
     platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
@@ -88,7 +87,7 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     products = keep_products_options()
     if products and not {"stablehlo.dot_general", "stablehlo.reduce"}.isdisjoint(program.op_counts()):
         options |= products
-    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, LIBRARY_REDUCTION):
+    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, cpu_nan.ELEMENTS):
         options |= keep_nan_options()
     return options or None
 

@@ -26,7 +26,7 @@ from ..calls.from_numpy import Due, Place
 from ..direct import verdict
 from ..direct.call import DirectCall, serialized
 from ..direct.comparison import compare, difference
-from ..direct.executable import DirectCallRefused
+from ..direct.steps import DirectCallRefused
 from ..options import CpuOptions
 from .trial import Ways, text
 

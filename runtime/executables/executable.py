@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import numpy as np
@@ -21,18 +21,15 @@ import numpy as np
 from ...codegen import forks
 from ...codegen.dtypes import is_packed
 from ...codegen.errors import CompileError, PassError
+from ...codegen.interrupts import deferred
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import CheckSpec, Signature
 from .. import host
 from ..calls.from_numpy import Due, Place, alone, numpy_call
-from ..direct.call import DirectCall
 from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
-from ..transforms.primitive import call
-from . import cpu_plan
-from .cpu_plan import CpuPlan
 from .devices import default_device, platform_of
 from .direct_way import DirectWay
 from .forked_call import once_within
@@ -41,6 +38,10 @@ from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
 from .sync_client import is_synchronous
 from .trial import Trial, Ways
+
+if TYPE_CHECKING:
+    from ..direct.call import DirectCall
+    from .cpu_plan import CpuPlan
 
 Check = Callable[[Sequence[Any]], None]
 Made = TypeVar("Made")
@@ -157,6 +158,8 @@ class Executable:
             self.account.compile_seconds += time.perf_counter() - start
 
     def _take(self, prepared: PreparedProgram, check: Check) -> None:
+        from . import cpu_plan
+
         self.prepared, self.checks, self._check = prepared, prepared.checks, check
         self.signature, self.name = prepared.program.signature, prepared.program.name
         alone = frozenset() if self._numpy is None else self._numpy.results
@@ -297,6 +300,8 @@ class Executable:
             self._compile_for(args)
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
+        from . import cpu_plan
+
         self.account.retries.increment()
         self._direct = None
         self.plan, self.notes = cpu_plan.plain(self.prepared, self._device, notes), notes
@@ -305,7 +310,7 @@ class Executable:
         """A call of tracers, as a part of what is traced."""
         self._check(args)
         callee = StaticModule(self.prepared.program, self.prepared)
-        outputs = call(callee, self._converted(args))
+        outputs = _primitive().call(callee, self._converted(args))
         return outputs[0] if len(outputs) == 1 and not self.checks else tuple(outputs)
 
     def _converted(self, arrays: Sequence[Any]) -> list[Any]:
@@ -378,7 +383,7 @@ class Executable:
         forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
         if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
             initialize_lapack()
-        callee = callee_of(plan)
+        callee, call = callee_of(plan), _primitive().call
         # One output comes back alone, unless its caller takes the flags of checks off the end.
         alone = len(callee.result_types(())) == 1 and not self.checks
 
@@ -560,6 +565,13 @@ class Executable:
 
         self.call_unchecked = by_jax
         return by_jax
+
+
+def _primitive() -> Any:
+    """What puts a program into JAX's; it imports parts of JAX that executables which are there already need not."""
+    with deferred():
+        from ..transforms import primitive
+    return primitive
 
 
 def _places(outputs: Sequence[Any], packed: Sequence[PackedResult] | None) -> list[Place]:

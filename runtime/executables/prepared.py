@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from ...codegen import forks
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir.bindings import load_mhlo
 from ...codegen.ir.jax_compat import initialize_lapack
-from ...codegen.passes import device_linalg
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.signature import Signature
-
-_LINALG = device_linalg.OPS | {"stablehlo.custom_call"}
 
 
 class PreparedProgram:
@@ -41,6 +39,7 @@ class PreparedProgram:
         sizes: Sequence[int] = (),
         results: Sequence[int] | None = None,
     ) -> None:
+        load_mhlo()  # it is to be compiled
         self.program = program
         self.recipe = recipe or Recipe()
         self.sizes = tuple(sizes)
@@ -53,7 +52,9 @@ class PreparedProgram:
     @property
     def calls_lapack(self) -> bool:
         """Whether a module for CPU may call LAPACK."""
-        return not _LINALG.isdisjoint(self.program.op_counts())
+        from ...codegen.passes.device_linalg import OPS
+
+        return not self.program.op_counts().keys().isdisjoint({*OPS, "stablehlo.custom_call"})
 
     def optimize(self) -> Program:
         """The program after the passes."""

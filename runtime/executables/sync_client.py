@@ -16,6 +16,8 @@ from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import make_synchronous_cpu_client
+from ..options import CpuOptions
+from .devices import platform_of
 
 _lock = forks.lock()
 _made: list[Any] = []  # the device, or None where there is no such client; empty before the first use
@@ -39,3 +41,17 @@ def synchronous_device() -> Any:
 def is_synchronous(device: Any) -> bool:
     """Whether a call on a device has its results when it returns."""
     return bool(_made) and device is not None and _made[0] is device
+
+
+def choose_device(options: CpuOptions, device: Any, *, numpy: bool) -> Any:
+    """Where executables run: the synchronous client's device, or the one that was asked for.
+
+    Args:
+        options: what may be used.
+        device: the `jax.Device` that was asked for, or None for JAX's default.
+        numpy: NumPy arrays come back.
+    """
+    wanted = options.client == "sync" or (options.client == "auto" and numpy)
+    if not wanted or platform_of(device) != "cpu":
+        return device
+    return synchronous_device() or device

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from ...codegen import forks
 
@@ -105,7 +105,7 @@ class Trial:
             with self._lock:
                 if self._take == self._size:
                     self._take = self._compile
-                    call = max(statistics.median(self._first), 1e-7)
+                    call = max(float(np.median(self._first)), 1e-7)
                     self._due = self._calls() + max(0.0, self._compile_seconds - sum(self._first)) / call
         return outputs
 
@@ -145,7 +145,7 @@ class Trial:
         return outputs
 
     def _medians(self) -> tuple[float, float]:
-        plan, plain = (statistics.median(list(seconds)) for seconds in self._seconds)
+        plan, plain = (float(np.median(list(seconds))) for seconds in self._seconds)
         return plan, plain
 
     def _is_clear(self) -> bool:

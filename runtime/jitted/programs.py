@@ -20,12 +20,12 @@ from jax import tree_util
 from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.errors import DeviceError, GraphError, HlographError
-from ...codegen.passes import cpu_initial, doubled_counters, reduce_in_blocks
+from ...codegen.passes import cpu_initial, cpu_nan, doubled_counters, reduce_in_blocks
 from ...codegen.passes.optimize import is_default
 from ...codegen.program import Program
 from ...dialects.jax.trace import NotWanted, Traced, equations, largest, trace
 from ..executables import cpu_plan
-from ..executables.devices import LIBRARY_REDUCTION, compile_options, platform_of
+from ..executables.devices import compile_options, platform_of
 from ..executables.policy import RecompilationWarning
 from ..executables.stats import Stats
 from ..function import Function
@@ -271,7 +271,7 @@ def _may_go_wrong(jaxpr: Any) -> bool:
         equation.primitive.name == "reduce"
         or (
             equation.primitive.name in ("reduce_max", "reduce_min")
-            and any(math.prod(x.aval.shape) >= LIBRARY_REDUCTION for x in equation.invars)
+            and any(math.prod(x.aval.shape) >= cpu_nan.ELEMENTS for x in equation.invars)
         )
         for equation in equations(jaxpr)
     )

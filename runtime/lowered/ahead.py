@@ -33,6 +33,7 @@ from ..executables.devices import find_device
 from ..executables.executable import callee_of, unpacked
 from ..executables.policy import Policies, PolicyArgument, dependent_roots
 from ..executables.prepared import PreparedProgram, pending_size
+from ..executables.sync_client import choose_device
 from ..options import CompileOptions
 from ..transforms.primitive import call
 from .stages import Lowered, stages_of
@@ -154,7 +155,7 @@ class AheadFunction:
     def _plan(self, prepared: PreparedProgram, device: Any) -> CpuPlan:
         """That of a call with this program, which may be run on another client."""
         cpu, numpy = self.options.cpu, self.options.numpy
-        where = cpu_plan.choose_device(cpu, device, numpy=numpy is not None)
+        where = choose_device(cpu, device, numpy=numpy is not None)
         alone = frozenset() if numpy is None else numpy.results
         return cpu_plan.plan(prepared, cpu, where, numpy=numpy is not None, alone=alone)
 

@@ -30,9 +30,9 @@ from ...dialects.readers import xtensors
 from ...dialects.sparse.lower import is_sparse
 from ...dialects.transforms.whole_numbers import taking_floats
 from ..calls.writer import not_an_array, write
-from ..executables.cpu_plan import choose_device
 from ..executables.devices import default_device, find_device
 from ..executables.forked_call import SECONDS, within
+from ..executables.sync_client import choose_device
 from ..function import Function
 from ..options import CompileOptions, Numpy
 from . import values as values

@@ -523,6 +523,30 @@ def test_linear_algebra_in_a_fresh_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, check=True, timeout=300)
 
 
+@loads
+def test_what_a_bundle_imports(small: Path) -> None:
+    """Nothing that only emitting, passes, compiles or JAX's transformations need, before and in its first call."""
+    code = (
+        "import jax, sys\n"
+        "import hlograph, numpy as np\n"
+        "fn = hlograph.load_bundle(sys.argv[1], trusted=True)\n"
+        "fn(np.ones((4, 3)), np.ones(4), np.ones(3))\n"
+        "assert fn.stats.loaded == 1 and fn.stats.compiles == 0\n"
+        "print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, small], capture_output=True, text=True, check=True, timeout=300)
+    modules = done.stdout.split()
+    needless = (
+        *("codegen.builder", "codegen.emit", "codegen.artifact.foreign", "codegen.passes.cpu_", "dialects", "tools"),
+        *("runtime.lowered", "runtime.c_function", "runtime.warming", "runtime.executables.cpu_plan"),
+        *("runtime.transforms.primitive", "runtime.direct.image", "runtime.jit", "runtime.ragged"),
+    )
+    foreign = ("jax.extend", "jaxlib.mlir.dialects.mhlo", "concurrent.futures", "pytensor")
+    found = [name for name in modules if name.startswith((*(f"hlograph.{each}" for each in needless), *foreign))]
+    assert found == []
+    assert len([name for name in modules if name.startswith("hlograph.")]) <= 120
+
+
 def test_an_executable_that_is_not_serialized_is_an_error(
     regression: hlograph.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
