@@ -12,7 +12,7 @@ are therefore checked where JAX traces a new signature, and not again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ import jax
 
 from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
-from ..codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.interrupts import deferred
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
@@ -31,14 +31,11 @@ from ..codegen.sparse_parts import grouped, joined, split
 from .calls import short
 from .calls.arguments import (
     check_call,
-    check_count,
     converted,
     find_sizes,
     key_data,
     key_of,
     narrowed,
-    origin,
-    shapes_of,
     values_of,
 )
 from .calls.array_likes import to_arrays
@@ -47,10 +44,10 @@ from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded, platform_of
-from .executables.executable import Account, Check, Executable
-from .executables.padding import Adapter, padded_check
-from .executables.policy import Plan, Policies, warn_of_recompilation, warn_of_refusal
-from .executables.prepared import PreparedProgram, prepare
+from .executables.executable import Account, Executable
+from .executables.padding import Adapter, exact_check, padded_check
+from .executables.policy import Plan, Policies, above_bound, warn_of_recompilation, warn_of_refusal
+from .executables.prepared import PreparedProgram, pending_size, prepare
 from .executables.stats import Counter, Stats
 from .executables.stored import Shelf, StoredExecutable
 from .executables.sync_client import choose_device
@@ -381,13 +378,15 @@ class Function:
         try:
             return self._policies.plan(sizes, exact=exact or kept)
         except PolicyError as error:
-            raise ArgumentShapeError(f"{error}{origin(self._signature, frozenset([error.size]))}") from None
+            raise above_bound(self._signature, error) from None
 
     def _is_exact(self, plan: Plan) -> bool:
         return not plan.bounds and not self._signature.has_data_sizes
 
     def _prepare_exact(self, executable: Executable, sizes: dict[str, int]) -> None:
-        executable.prepare(lambda: self.prepared(sizes), lambda _: self._exact_check(sizes))
+        executable.prepare(
+            lambda: self.prepared(sizes), lambda _: exact_check(self._signature, len(self._shared), sizes)
+        )
 
     def _exact_call(
         self, key: Key, args: Sequence[Any], number: int, sizes: dict[str, int]
@@ -404,13 +403,7 @@ class Function:
 
     def _adapter(self, plan: Plan, sizes: Mapping[str, int], number: int) -> Adapter:
         """What these sizes need on the executable of their bucket, which is made if it is new."""
-        executable = self._cache.padded(plan, number, lambda: self._new(plan))
-        recipe = Recipe(plan.exact, plan.bounds, self.options.passes)
-        try:
-            executable.prepare(lambda: PreparedProgram(recipe.sized(self.program), recipe), padded_check)
-        except BaseException:
-            self._cache.forget(executable)
-            raise
+        executable = self._bucket(plan, number)
 
         def second_stage(name: str, count: int) -> Adapter:
             """Goes on where a size from data is known; it is met at a bucket of its own."""
@@ -421,6 +414,17 @@ class Function:
             return self._adapter(Plan(plan.exact, {**plan.bounds, name: bound}), sizes, number)
 
         return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
+
+    def _bucket(self, plan: Plan, number: int) -> Executable:
+        """The executable of a bucket, prepared."""
+        executable = self._cache.padded(plan, number, lambda: self._new(plan))
+        recipe = Recipe(plan.exact, plan.bounds, self.options.passes)
+        try:
+            executable.prepare(lambda: PreparedProgram(recipe.sized(self.program), recipe), padded_check)
+        except BaseException:
+            self._cache.forget(executable)
+            raise
+        return executable
 
     def _new(self, sizes: Plan) -> Executable:
         stored, options = self.shelf.find(sizes), self.options
@@ -437,19 +441,6 @@ class Function:
                 self._cache.forget(executable)
                 raise
 
-    def _exact_check(self, sizes: Mapping[str, int]) -> Check:
-        """What an executable for these sizes is traced with must have them."""
-        signature, shared, values = self._signature, len(self._shared), values_of(self._signature, sizes)
-
-        def check(arrays: Sequence[Any]) -> None:
-            if len(arrays) != len(signature.arguments):
-                check_count(signature, len(arrays) - shared, shared)
-            found = find_sizes(signature, shapes_of(signature.arguments, arrays), values)
-            if found != sizes:
-                raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
-
-        return check
-
     def _dropped(self) -> None:
         """Called by the cache when an exact executable is gone."""
         if self._short is not None:
@@ -462,7 +453,7 @@ class Function:
         if listener is not None:
             listener()
 
-    def warm(self, sizes: Sizes = ({},)) -> dict[str, float]:
+    def warm(self, sizes: Sizes = ({},), *, up_to: Mapping[str, int] | None = None) -> dict[str, float]:
         """Compiles what calls with these sizes will run on, so that they compile nothing; nothing is run.
 
         Several are compiled at once, in threads. What a call may still compile, is what JAX compiles for each kind of
@@ -472,33 +463,22 @@ class Function:
             sizes: name to size, for each set of sizes: of all arguments, also where a size is an integer argument's
                 value; and of sizes that are computed from data and have no bound before the run, for whose buckets the
                 rest of a call is compiled. One set may stand alone; programs without sizes need none.
+            up_to: name to the largest size, for sizes that `sizes` leaves out: every bucket is compiled that such calls
+                can meet. Under "auto" they are padded from now on, from the first call on.
 
         Returns:
             From the sizes of each executable ("n=1000"; "n<=1024" where they are padded) to the seconds that it took.
 
         Raises:
-            ArgumentError: a size is missing or unknown, or the cache keeps fewer executables.
+            ArgumentError: a size is missing or unknown, the cache keeps fewer executables, or `up_to` has a size that
+                is compiled exactly.
             ArgumentShapeError: the sizes contradict the program's constraints, or are above a bound.
             CompileError: the device's compiler refuses the program.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
-        from .warming import compile_all, completed, expected_counts, sets_of
+        from .warming import compile_all, wanted
 
-        found = [
-            (completed(self.program, self.options.policy, given), expected_counts(self.program, given))
-            for given in sets_of(sizes)
-        ]
-        executables: set[Any] = set()
-        for roots, counts in found:
-            key = self._planned(roots, exact=False).key
-            executables.add(key)
-            if counts:
-                executables.add((key, *[self._policies.bound(name, count) for name, count in counts.items()]))
-        if len(executables) > self.options.cache_size:
-            raise ArgumentError(
-                f"{self.__name__}: these sizes need {len(executables)} executables, and cache_size keeps "
-                f'{self.options.cache_size}; give a larger cache_size, or policy="padded"'
-            )
+        found = wanted(self.program, self.options, self._policies, sizes, up_to or {}, self._planned, self.shelf)
         return compile_all(self.__name__, [partial(self._warmed, *each) for each in found], self._x64)
 
     @property
@@ -506,22 +486,36 @@ class Function:
         """The names of the sizes that decide on a call's executable."""
         return tuple(root.name for root in self._signature.roots)
 
-    def _warmed(self, sizes: dict[str, int], counts: Mapping[str, int]) -> Sequence[Executable]:
-        """What calls with these sizes, of which some are computed from data, run on, prepared and known to them."""
+    def _warmed(
+        self, sizes: dict[str, int], counts: Mapping[str, Sequence[int]], bucket: Plan | None
+    ) -> Iterator[Executable]:
+        """What calls with these sizes run on, prepared and known to them, or the executables of a bucket alone."""
         key, number = tuple(sizes[root.name] for root in self._signature.roots), self._calls.value
         while True:
-            plan = self._planned(sizes, exact=False)
+            plan = bucket or self._planned(sizes, exact=False)
             if self._is_exact(plan):
                 executable = self._cache.exact(key, number, partial(self._new, Plan(sizes, {})))
                 self._prepare_exact(executable, sizes)
-                return [executable]
+                yield executable
+                return
             try:
-                adapter = self._adapter(plan, sizes, number)
+                if bucket is None:
+                    self._cache.remember(key, self._adapter(plan, sizes, number))
+                yield from self._stages(plan, counts, number)
+                return
             except PaddingError as error:
-                if not warn_of_refusal(self.program.name, self._policies, error, self._depth):
+                if bucket or not warn_of_refusal(self.program.name, self._policies, error, self._depth):
                     raise
-                continue
-            return self._cache.remember(key, adapter).executables(counts)
+
+    def _stages(self, plan: Plan, counts: Mapping[str, Sequence[int]], number: int) -> Iterator[Executable]:
+        """What calls with a plan run on, of which sizes from data have these bounds."""
+        from .warming import bounds_of
+
+        executable = self._bucket(plan, number)
+        yield executable
+        pending = pending_size(executable.signature)
+        for bound in bounds_of(pending, counts) if pending else ():
+            yield from self._stages(Plan(plan.exact, {**plan.bounds, pending: bound}), counts, number)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ lookup (about 2 us for two arrays); what is to be done for a new shape is found 
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import time
 import types
 import warnings
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
+# Of a function that decides by sizes, so many sets of sizes are looked at to compile for all.
+_WALKED = 1 << 14
 # Options of `jax.jit` that are about the whole call: with them it runs the function.
 _WHOLE_CALLS = frozenset({"donate_argnums", "donate_argnames", "in_shardings", "out_shardings", "compiler_options"})
 _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
@@ -316,16 +320,20 @@ class Jit:
         static, signature = (places, self._static), self._parameters.signature
         return lower(ahead, traced, leaves_of(call.places), dynamic, static, signature, restoration(traced))
 
-    def warm(self, *args: Any, sizes: Sizes | None = None, **kwargs: Any) -> dict[str, float]:
+    def warm(
+        self, *args: Any, sizes: Sizes | None = None, up_to: Mapping[str, int] | None = None, **kwargs: Any
+    ) -> dict[str, float]:
         """Compiles what such calls will run on, so that they compile nothing; nothing is run. See `Function.warm`.
 
         Args:
             args, kwargs: as in a call; in place of an array also a `jax.ShapeDtypeStruct`.
             sizes: sets of sizes by name, where the arguments are to have others than these; a size that is left out is
                 that of the arguments.
+            up_to: name to the largest size: every bucket is compiled that calls with sizes from 1 on can meet. Calls
+                with a size 0 are `jax.jit`'s, which compiles for each of them; that of one name alone is compiled too.
 
         Raises:
-            ArgumentError: a name that is none of the sizes.
+            ArgumentError: a name that is none of the sizes; or so many sizes by which Python code decides.
             HlographError: as a call does.
         """
         dynamic, static = self._parameters.split(args, kwargs)
@@ -333,27 +341,58 @@ class Jit:
         call = self._parameters.describe(tree, static)
         specs = self._parameters.specs(call, leaves)
         own = sizes_of(call, specs, leaves)
+        largest = {} if up_to is None else dict(up_to)
+        wanted = sets_of({} if sizes is None else sizes)
+        if largest:
+            wanted = [each for given in wanted for each in self._met(call, leaves, {**own, **given}, largest)]
         by_function: dict[Function, list[Mapping[str, int]]] = {}
         seconds: dict[str, float] = {}
-        for given in sets_of({} if sizes is None else sizes):
-            chosen = {**own, **given}
-            plan = self._plan(call, leaves, chosen)
+
+        def by_jax(args: Any, kwargs: Any) -> None:
+            start = time.perf_counter()
+            self._jax.lower(*args, **kwargs).compile()
+            seconds["by jax.jit"] = time.perf_counter() - start
+
+        for given in wanted:
+            chosen = {name: size for name, size in {**own, **given}.items() if name in given or name not in largest}
+            plan = self._plan(call, leaves, {**largest, **chosen})
             if plan.function is not None:
                 by_function.setdefault(plan.function, []).append(
                     {name: size for name, size in chosen.items() if name in given or name in plan.function.sizes}
                 )
                 continue
-            if given and chosen != own:
+            if largest or (given and chosen != own):
                 raise ArgumentError(
-                    f"{self._parameters.name}: jax.jit runs calls with sizes {dict(given)}, for which warm needs "
-                    "arguments of these shapes, and no sizes"
+                    f"{self._parameters.name}: jax.jit runs calls with sizes {wanted[0] or largest}, for which warm "
+                    "needs arguments of these shapes, and no sizes"
                 )
-            start = time.perf_counter()
-            self._jax.lower(*args, **kwargs).compile()
-            seconds["by jax.jit"] = time.perf_counter() - start
-        for function, wanted in by_function.items():
-            seconds |= function.warm(wanted)
+            by_jax(args, kwargs)
+        for function, sets in by_function.items():
+            seconds |= function.warm(sets, up_to=largest)
+        if len(largest) == 1 and self._taken_for_granted(dict.fromkeys(largest, 0)):
+            by_jax(*self._parameters.resized(args, kwargs, {**own, **dict.fromkeys(largest, 0)}))
         return seconds
+
+    def _met(
+        self, call: Call, leaves: Sequence[Any], base: Mapping[str, int], largest: Mapping[str, int]
+    ) -> list[Mapping[str, int]]:
+        """Sets of sizes; where Python code decides by sizes, all up to the largest, as others have another trace."""
+        unknown = largest.keys() - base.keys()
+        if unknown:
+            raise ArgumentError(f"up_to: there is no size {min(unknown)!r}; the sizes: {', '.join(base) or 'none'}")
+        plan = self._plan(call, leaves, {**base, **largest})
+        others = {name: size for name, size in base.items() if name not in largest}
+        if plan.function is None or not self.guards(plan.function.program):
+            return [others]
+        count = math.prod(largest.values())
+        if count > _WALKED:
+            raise ArgumentError(
+                f"{self._parameters.name}: Python code decides by sizes, and of the {count:,} up to {largest} each "
+                f"may have a trace of its own (at most {_WALKED:,} are looked at); give sizes=[...]"
+            )
+        every = itertools.product(*[range(1, size + 1) for size in largest.values()])
+        found = ({**others, **dict(zip(largest, sizes, strict=True))} for sizes in every)
+        return [sizes for sizes in found if self._taken_for_granted(sizes)]
 
     @property
     def functions(self) -> list[Function]:

@@ -1,31 +1,37 @@
 """Compiles before the first calls: `Function.warm` and `hlograph.jit(f).warm`.
 
-In: sets of sizes by name. Out: what the calls with these sizes will run on, compiled, and how long each took. Nothing
-is run, so that no check fails and no loop is entered with data that are nobody's. Several are compiled in threads at
-once, as XLA does not need Python's lock meanwhile.
+In: sets of sizes by name, or the largest ones. Out: what the calls with these sizes will run on, compiled, and how long
+each took. Nothing is run, so that no check fails and no loop is entered with data that are nobody's. Several are
+compiled in threads at once, as XLA does not need Python's lock meanwhile.
 """
 
 from __future__ import annotations
 
-import operator
+import itertools
+import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..codegen.errors import ArgumentError
+from ..codegen import dims as dimension
+from ..codegen.errors import ArgumentError, ArgumentShapeError, PolicyError
 from ..codegen.program import Program
+from ..codegen.signature import Signature
 from .executables.executable import Executable
-from .executables.policy import PolicyArgument
-from .lowered.ahead import all_sizes, known_sizes
+from .executables.policy import LARGEST, Plan, Policies, above_bound, dependent_roots
+from .executables.stored import Shelf
+from .lowered.ahead import all_sizes, completed, known_sizes
+from .options import CompileOptions
 
 SHOWN_AFTER = 2.0  # seconds
+TRIED = 4096  # sizes that are tried to find some in a bucket for which the constraints hold
 Sizes: TypeAlias = "Mapping[str, int] | Sequence[Mapping[str, int]]"
 
 
@@ -42,29 +48,145 @@ def sets_of(sizes: Sizes) -> list[Mapping[str, int]]:
     return found
 
 
-def expected_counts(program: Program, given: Mapping[str, int]) -> dict[str, int]:
-    """Of the sizes that were given those that the program computes from data."""
-    counts = {count.name for count in program.signature.counts}
-    return {name: operator.index(size) for name, size in given.items() if name in counts}
+# Sizes of a call, the bounds of those that are computed from data, and the plan of a bucket that is all that is wanted.
+Wanted: TypeAlias = "tuple[dict[str, int], dict[str, list[int]], Plan | None]"
 
 
-def completed(program: Program, policy: PolicyArgument, given: Mapping[str, int]) -> dict[str, int]:
-    """The size of every root, with those of shared variables and those that a policy or a constraint gives.
+def wanted(
+    program: Program,
+    options: CompileOptions,
+    policies: Policies,
+    sizes: Sizes,
+    up_to: Mapping[str, int],
+    planned: Callable[..., Plan],
+    shelf: Shelf,
+) -> list[Wanted]:
+    """What is to be compiled for such calls, each once; see `Function.warm`.
+
+    Args:
+        program, options, policies: the function's.
+        sizes, up_to: as the user gives them.
+        planned: gives the plan of a call.
+        shelf: executables that are kept; those of the sizes up to `up_to` are loaded, as calls run on them.
 
     Raises:
-        ArgumentError: a size is missing or unknown.
-        ArgumentShapeError: the sizes contradict the program's constraints.
+        ArgumentError: a size is missing or unknown, or there are more executables than the cache keeps.
+        ArgumentShapeError: the sizes contradict the program's constraints, or are above a bound.
     """
-    signature, known = program.signature, dict(given)
+    signature, found, keys = program.signature, list[Wanted](), set[Any]()
+    names = {count.name for count in signature.counts}
+    largest = known_sizes(signature, up_to)
+    for name, size in largest.items():
+        if not 0 <= size <= LARGEST:
+            raise ArgumentError(f"up_to: {name} = {size} is not between 0 and {LARGEST}")
+    if largest:
+        try:
+            own = {name: policies.buckets(name, largest[name]) for name in largest if name not in policies.follows}
+        except PolicyError as error:
+            raise above_bound(signature, error) from None
+    for given in sets_of(sizes):
+        known = {**_shared(program), **known_sizes(signature, given)}
+        counts = {name: [policies.bound(name, size)] for name, size in known.items() if name in names}
+        calls = [] if largest else [all_sizes(signature, known, options.policy)]
+        if largest:
+            open_ = {name: spans for name, spans in own.items() if name not in given and name not in names}
+            counts |= {name: [policies.bound(name, span[-1]) for span in own[name]] for name in names & own.keys()}
+            count = math.prod(map(len, open_.values()))
+            if count > max(TRIED, options.cache_size):
+                raise too_many(program.name, count, options.cache_size)
+            base = completed(signature, {**largest, **known}, options.policy)
+            calls = _met(signature, base, known, open_)
+        for call in calls:
+            try:
+                plan = policies.plan(call, up_to=largest) if largest else planned(call, exact=False)
+            except PolicyError as error:
+                raise above_bound(signature, error) from None
+            if largest and plan.key in keys:
+                continue
+            found.append((call, counts, plan if largest else None))
+            keys.add(plan.key)
+            for number in range(len(counts)):
+                keys.update((plan.key, *each) for each in itertools.product(*list(counts.values())[: number + 1]))
+    if largest and not found:
+        raise ArgumentShapeError(f"up_to: the program's constraints hold for no sizes up to {largest}")
+    if len(keys) > options.cache_size:
+        raise too_many(program.name, len(keys), options.cache_size)
+    if largest:
+        kept = [one.sizes.exact for one in shelf.stored if not one.sizes.bounds]
+        within = [sizes for sizes in kept if all(abs(size) <= largest.get(name, size) for name, size in sizes.items())]
+        found += [(dict(sizes), {}, None) for sizes in within]
+        policies.warmed(largest)
+    return found
+
+
+def bounds_of(pending: str, counts: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    """The bounds for which what comes behind a size from data is compiled.
+
+    Raises:
+        ArgumentError: nobody has said how large it may be.
+    """
+    if pending not in counts:
+        raise ArgumentError(
+            f"sizes: the size {pending} is computed from data and has no bound known before the run; what comes behind "
+            f"it is compiled for its bucket. Say how much is to be expected ({pending!r}: 100), or give it a bound in "
+            "the policy"
+        )
+    return counts[pending]
+
+
+def too_many(name: str, count: int, kept: int) -> ArgumentError:
+    """More executables would be compiled than are kept."""
+    return ArgumentError(
+        f"{name}: these sizes need {count:,} executables, and cache_size keeps {kept}; give a larger cache_size, or "
+        'policy="padded", or coarser buckets (hlograph.Bucket(factor=2))'
+    )
+
+
+def _shared(program: Program) -> dict[str, int]:
+    """The sizes of shared variables."""
     shapes = {i: np.shape(shared.get_value(borrow=True)) for i, shared in program.bindings.items()}
-    for root in signature.roots:
-        if root.axis is not None and root.argument in shapes:
-            known.setdefault(root.name, shapes[root.argument][root.axis])
-    return all_sizes(signature, known_sizes(signature, known), policy)
+    roots = [root for root in program.signature.roots if root.axis is not None and root.argument in shapes]
+    return {root.name: shapes[root.argument][root.axis] for root in roots if root.axis is not None}
+
+
+def _met(
+    signature: Signature, base: Mapping[str, int], given: Collection[str], spans: Mapping[str, Sequence[range]]
+) -> list[dict[str, int]]:
+    """Sizes of one call for each combination of buckets that calls meet, as far as the constraints tell.
+
+    Args:
+        signature: the program's.
+        base: every size of a call.
+        given: the names of those that are to stay, also where they follow from others.
+        spans: name to the sizes of each of its buckets.
+    """
+    signed = {root.name for root in signature.value_roots}
+    follows = {name: dim for name, dim in dependent_roots(signature).items() if name not in given}
+    demands = [c for c in signature.constraints if dimension.roots(c.lhs - c.rhs) <= base.keys()]
+    found = []
+    for each in itertools.product(*spans.values()):
+        within = [
+            [*reversed(span), *([-size for size in span] if name in signed else ())]
+            for name, span in zip(spans, each, strict=True)
+        ]
+        corners = [(sizes[0], sizes[-1], each[number][0]) for number, sizes in enumerate(within)]
+        calls = []
+        for combination in itertools.islice(
+            itertools.chain(itertools.product(*corners), itertools.product(*within)), TRIED
+        ):
+            call = {**base, **dict(zip(spans, combination, strict=True))}
+            calls.append(call | {name: dimension.evaluate(dim, call) for name, dim in follows.items()})
+            if all(demand.holds(calls[-1]) for demand in demands):
+                found.append(calls[-1])
+                break
+        else:
+            if len(calls) == TRIED:
+                found.append(calls[0])
+    return found
 
 
 def compile_all(
-    name: str, works: Sequence[Callable[[], Sequence[Executable]]], mode: Callable[[], AbstractContextManager[Any]]
+    name: str, works: Sequence[Callable[[], Iterable[Executable]]], mode: Callable[[], AbstractContextManager[Any]]
 ) -> dict[str, float]:
     """Compiles, in threads where there are several.
 
@@ -78,7 +200,7 @@ def compile_all(
     """
     seconds: dict[str, float] = {}
 
-    def compile_one(work: Callable[[], Sequence[Executable]]) -> None:
+    def compile_one(work: Callable[[], Iterable[Executable]]) -> None:
         start = time.perf_counter()
         with mode():
             for executable in work():
@@ -88,7 +210,7 @@ def compile_all(
                 start = now
         done()
 
-    with _progress(name, len(works)) as done:
+    with progress(name, len(works)) as done:
         if len(works) == 1:
             compile_one(works[0])
         else:
@@ -99,7 +221,7 @@ def compile_all(
 
 
 @contextmanager
-def _progress(name: str, count: int) -> Iterator[Callable[[], None]]:
+def progress(name: str, count: int) -> Iterator[Callable[[], None]]:
     """Says on stderr how far it is, if that is a terminal and it takes long; gives what is called after each one."""
     finished: list[None] = []
     shown = threading.Event()

@@ -25,7 +25,7 @@ from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
-from ..calls.arguments import check_constraints, find_sizes, shapes_of
+from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
 from ..host import is_from_python
 from .executable import Check, Executable
 from .policy import Plan
@@ -148,22 +148,6 @@ class Adapter:
             self._second_stages[count] = adapter
         return adapter
 
-    def executables(self, counts: Mapping[str, int]) -> list[Executable]:
-        """What a call runs on, one after the other, in which sizes from data are these.
-
-        Raises:
-            ArgumentError: such a size is not among them, and has no bound before the run.
-        """
-        if not self._pending:
-            return [self.executable]
-        if self._pending not in counts:
-            raise ArgumentError(
-                f"sizes: the size {self._pending} is computed from data and has no bound known before the run; what "
-                f"comes behind it is compiled for its bucket. Say how much is to be expected "
-                f"({self._pending!r}: 100), or give it a bound in the policy"
-            )
-        return [self.executable, *self._stage(counts[self._pending]).executables(counts)]
-
     def _cut(self, outputs: Any) -> Any:
         results = list(outputs) if isinstance(outputs, tuple) else [outputs]
         count = len(self._results)
@@ -187,6 +171,20 @@ class Adapter:
         for index, shape in self._cuts:
             results[index] = cut(results[index], self._shape(index, sizes) if shape is None else shape)
         return results[0] if len(results) == 1 else tuple(results)
+
+
+def exact_check(signature: Signature, shared: int, sizes: Mapping[str, int]) -> Check:
+    """Makes what raises for arrays that have not these sizes; the last arguments are shared variables' values."""
+    values = values_of(signature, sizes)
+
+    def check(arrays: Sequence[Any]) -> None:
+        if len(arrays) != len(signature.arguments):
+            check_count(signature, len(arrays) - shared, shared)
+        found = find_sizes(signature, shapes_of(signature.arguments, arrays), values)
+        if found != sizes:
+            raise ArgumentError(f"sizes {found} reached the executable for {sizes}")
+
+    return check
 
 
 def padded_check(signature: Signature) -> Check:

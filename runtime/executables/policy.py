@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.dims import Dim
-from ...codegen.errors import PaddingError, PolicyError
+from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.signature import Signature, known_constraints
 from ..calls.arguments import origin
 
@@ -29,6 +29,7 @@ NAMES = ("auto", "exact", "padded")
 EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly
 WARN_AFTER = 8  # sizes of an exact axis after which a warning is due
 LARGEST = 2**31 - 1
+NOTHING: Mapping[str, int] = {}
 
 
 class RecompilationWarning(UserWarning):
@@ -123,6 +124,7 @@ class _Axis:
 
     seen: dict[int, None] = field(default_factory=dict)
     first: set[int] = field(default_factory=set)
+    warm: int = -1  # sizes up to this one have buckets, see `Policies.warmed`
     refused: str = ""
     warned: bool = False
 
@@ -135,6 +137,9 @@ class Policies:
     Args:
         policy: what the user gave.
         signature: the program's.
+
+    Attributes:
+        follows: the sizes that follow from others.
     """
 
     def __init__(self, policy: PolicyArgument, signature: Signature) -> None:
@@ -152,7 +157,7 @@ class Policies:
                 raise PolicyError(f"policy: the program has no size {name!r}; {hint}")
             check_choice(f"policy of {name!r}", choice)
         self.choices: dict[str, Choice] = {name: given.get(name, "auto") for name in [*names, *counts]}
-        follows = dependent_roots(signature)
+        self.follows = follows = dependent_roots(signature)
         for name, dim in follows.items():
             for leader in dimension.roots(dim):
                 if name in given and leader not in given:
@@ -162,12 +167,13 @@ class Policies:
         self._axes = {name: _Axis() for name in names if name not in follows}
         self._lock = forks.lock()
 
-    def plan(self, sizes: Mapping[str, int], *, exact: bool = False) -> Plan:
+    def plan(self, sizes: Mapping[str, int], *, exact: bool = False, up_to: Mapping[str, int] = NOTHING) -> Plan:
         """The plan for a call with these sizes; remembers them.
 
         Args:
             sizes: root name to size.
             exact: compile all of them as they are (inside a JAX transformation, where sizes are fixed anyway).
+            up_to: sizes up to these are padded where they may be, as after `warmed`.
 
         Raises:
             PolicyError: a size is above a bound that the user gave.
@@ -180,11 +186,14 @@ class Policies:
                     raise PolicyError(f"size {name} = {sizes[name]} is above its bound {limit}", name)
             for name, axis in self._axes.items():
                 size, choice = sizes[name], self.choices[name]
-                if len(axis.seen) <= 4 * WARN_AFTER:
-                    axis.seen.setdefault(size)
-                if len(axis.first) < EXACT_SIZES:
-                    axis.first.add(size)
-                padded = choice != "exact" and (choice != "auto" or size not in axis.first) and abs(size) <= LARGEST
+                is_new = abs(size) > max(axis.warm, up_to.get(name, -1))
+                if is_new:
+                    if len(axis.seen) <= 4 * WARN_AFTER:
+                        axis.seen.setdefault(size)
+                    if len(axis.first) < EXACT_SIZES:
+                        axis.first.add(size)
+                is_first = is_new and size in axis.first
+                padded = choice != "exact" and (choice != "auto" or not is_first) and abs(size) <= LARGEST
                 if exact or axis.refused or not padded:
                     fixed[name] = size
                 else:
@@ -204,6 +213,36 @@ class Policies:
             return (choice if isinstance(choice, Bucket) else DEFAULT_BUCKET).bound(size)
         except PolicyError as error:
             raise PolicyError(f"size {name}: {error}", name) from None
+
+    def buckets(self, name: str, largest: int) -> list[range]:
+        """The sizes of each bucket that calls with sizes from 0 to the largest meet.
+
+        Raises:
+            ArgumentError: such a size is compiled exactly.
+            PolicyError: the largest is above a bound that the user gave.
+        """
+        refused = self._axes[name].refused if name in self._axes else ""
+        if refused or self.choices[name] == "exact":
+            why = f"it cannot be padded: {refused}" if refused else 'its policy is "exact"'
+            raise ArgumentError(
+                f"up_to: each size {name} is compiled by itself, which is {largest + 1:,} executables up to {largest}, "
+                f'as {why}; give the sizes that are met (sizes=[{{{name!r}: {largest}}}, ...]), or policy="padded"'
+            )
+        found = []
+        start = 0
+        self.bound(name, largest)  # refuses it
+        while start <= largest:
+            bound = self.bound(name, start)
+            found.append(range(start, min(bound, largest) + 1))
+            start = bound + 1
+        return found
+
+    def warmed(self, up_to: Mapping[str, int]) -> None:
+        """From now on sizes up to these are padded where they may be: their buckets are compiled."""
+        with self._lock:
+            for name, largest in up_to.items():
+                if name in self._axes:
+                    self._axes[name].warm = max(self._axes[name].warm, largest)
 
     def refuse(self, names: frozenset[str], reason: str) -> list[str]:
         """From now on these sizes (all, where none is named) are exact; returns those that were not before."""
@@ -232,6 +271,11 @@ class Policies:
                 return None
             axis.warned = True
             return list(axis.seen)
+
+
+def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:
+    """What callers are told of a size above its bound: where it is from, too."""
+    return ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}")
 
 
 def warn_of_refusal(program: str, policies: Policies, error: PaddingError, depth: int) -> bool:

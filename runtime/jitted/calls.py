@@ -16,6 +16,8 @@ import jax
 import numpy as np
 from jax import tree_util
 
+from ...codegen import dims as dimension
+from ...codegen.dims_text import parse
 from ...codegen.ir.jax_compat import x64_flag
 from ...dialects.jax.axes import name_axes, open_signature
 from ...dialects.jax.module import bind, name_of, signature_of
@@ -125,6 +127,20 @@ class Parameters:
         """
         arguments = {name: tree_util.tree_map(leaves.__getitem__, places) for name, places in call.places.items()}
         return name_axes(arguments, {name: axes for name, axes in self.dims.items() if name in arguments})
+
+    def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
+        """The call with specs of these sizes in place of its arrays."""
+        dynamic, static = self.split(args, kwargs)
+        leaves, tree = tree_util.tree_flatten(dynamic)
+        call = self.describe(tree, static)
+        for place, spec in zip(leaves_of(call.places), leaves_of(self.specs(call, leaves)), strict=True):
+            if spec.shape:
+                shape = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
+                leaves[place] = jax.ShapeDtypeStruct(tuple(shape), spec.dtype)
+        positional, keywords = tree_util.tree_unflatten(tree, leaves)
+        fixed = {name: value for name, _, value in static}
+        places = [args[i] if name in fixed else positional[i] for i, name in enumerate(self.names[: len(args)])]
+        return (*places, *positional[len(places) :]), {name: fixed.get(name, x) for name, x in keywords.items()}
 
 
 def _positions(signature: inspect.Signature) -> tuple[str, ...]:

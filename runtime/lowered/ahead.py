@@ -31,7 +31,7 @@ from ..executables import cpu_plan
 from ..executables.cpu_plan import CpuPlan
 from ..executables.devices import find_device
 from ..executables.executable import callee_of, unpacked
-from ..executables.policy import Policies, PolicyArgument, dependent_roots
+from ..executables.policy import Policies, PolicyArgument, above_bound, dependent_roots
 from ..executables.prepared import PreparedProgram, pending_size
 from ..executables.sync_client import choose_device
 from ..options import CompileOptions
@@ -183,7 +183,7 @@ class AheadFunction:
             counts = {count.name: known[count.name] for count in signature.counts if count.name in known}
             bounds = {**plan.bounds, **{name: policies.bound(name, size) for name, size in counts.items()}}
         except PolicyError as error:
-            raise ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}") from None
+            raise above_bound(signature, error) from None
         if not bounds and not signature.has_data_sizes:
             return Recipe(roots, passes=passes)
         return Recipe(plan.exact, bounds, passes)
@@ -229,7 +229,14 @@ def known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int
 
 
 def all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArgument) -> dict[str, int]:
-    """The size of every root from those given, the policy's bounds, and the program's constraints."""
+    """The size of every root from those given, the policy's bounds, and the program's constraints, which hold."""
+    found = completed(signature, known, policy)
+    shapes = [tuple(dimension.evaluate(dim, found) for dim in argument.dims) for argument in signature.arguments]
+    return find_sizes(signature, shapes, values_of(signature, found))
+
+
+def completed(signature: Signature, known: Mapping[str, int], policy: PolicyArgument) -> dict[str, int]:
+    """The same, whatever else the constraints demand."""
     choices = Policies(policy, signature).choices
     follows = dependent_roots(signature)
     found: dict[str, int] = {}
@@ -244,8 +251,7 @@ def all_sizes(signature: Signature, known: Mapping[str, int], policy: PolicyArgu
             if dim is None or not dimension.roots(dim) <= found.keys():
                 raise ArgumentError(_missing(signature, root))
             found[root.name] = dimension.evaluate(dim, found)
-    shapes = [tuple(dimension.evaluate(dim, found) for dim in argument.dims) for argument in signature.arguments]
-    return find_sizes(signature, shapes, values_of(signature, found))
+    return found
 
 
 def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:

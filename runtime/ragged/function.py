@@ -7,6 +7,8 @@ of rows and greatest lengths are met at bounds, as the policy says; for each set
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +32,7 @@ from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
+from ..warming import progress, too_many
 from .results import chosen, undefined
 from .values import Ragged
 
@@ -253,11 +256,12 @@ class RowsFunction:
             [result.name for result in signature.results[len(self.element.signature.results) :]],
         )
 
-    def warm(self, sizes: Mapping[str, int]) -> dict[str, float]:
+    def warm(self, sizes: Mapping[str, int], up_to: Mapping[str, int]) -> dict[str, float]:
         """Compiles what a call runs whose rows are NumPy arrays; nothing is run.
 
         Args:
             sizes: as in a call.
+            up_to: in place of some of them the largest; every bucket is compiled that such calls can meet.
 
         Returns:
             The seconds that it took, by the bounds ("b<=8, n<=24").
@@ -265,11 +269,23 @@ class RowsFunction:
         Raises:
             ArgumentError: a size is missing or unknown.
         """
-        unknown, missing = sorted(sizes.keys() - {*self._names}), [name for name in self._names if name not in sizes]
+        given = {**up_to, **sizes}
+        unknown, missing = sorted(given.keys() - {*self._names}), [name for name in self._names if name not in given]
         if unknown or missing:
             said = f"there is no size {unknown[0]!r}" if unknown else f"the size {missing[0]} is not known"
             raise ArgumentError(f"sizes: {said}; give {', '.join(self._names)}, of lengths the greatest")
-        return _compiled(self._within_bounds(sizes, traced=False, partial=False))
+        spans = {name: self._policies.buckets(name, up_to[name]) for name in up_to.keys() - sizes.keys()}
+        count = math.prod(map(len, spans.values()))
+        if count > self.options.cache_size:
+            raise too_many(self.element.name, count, self.options.cache_size)
+        self._policies.warmed(up_to)
+        seconds: dict[str, float] = {}
+        with progress(self.element.name, count) as done:
+            for each in itertools.product(*spans.values()):
+                largest = {name: span[-1] for name, span in zip(spans, each, strict=True)}
+                seconds |= _compiled(self._within_bounds({**given, **largest}, traced=False, partial=False))
+                done()
+        return seconds
 
     def warm_call(
         self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]

@@ -142,12 +142,13 @@ class RaggedFunction:
             found.note(name, full, extent, argument.name)
         return array
 
-    def warm(self, sizes: Sizes) -> dict[str, float]:
+    def warm(self, sizes: Sizes = ({},), *, up_to: Mapping[str, int] | None = None) -> dict[str, float]:
         """Compiles what calls of NumPy arrays with these sizes run on; nothing is run. See `Function.warm`.
 
         Args:
             sizes: the number of rows, the sizes of all arguments, and of those that differ from row to row the greatest
                 one, by name; several sets, or one.
+            up_to: in place of some of them the largest: every bucket is compiled that such calls can meet.
 
         Returns:
             The seconds that each took, by the bounds that it is for ("b<=8, n<=24").
@@ -158,7 +159,7 @@ class RaggedFunction:
         seconds: dict[str, float] = {}
         for given in sets_of(sizes):
             with enable_x64(True) if self._is_wide else nullcontext():
-                for name, time in self._of_rows.warm(given).items():
+                for name, time in self._of_rows.warm(given, up_to or {}).items():
                     seconds[name] = time or seconds.get(name, 0.0)
         return seconds
 

@@ -456,13 +456,16 @@ class RaggedJit:
         made, given = variant.rows.prepared(arrays, lengths, sizes)
         return made.function.lower(*given)
 
-    def warm(self, *args: Any, sizes: Sizes | None = None, **kwargs: Any) -> dict[str, float]:
+    def warm(
+        self, *args: Any, sizes: Sizes | None = None, up_to: Mapping[str, int] | None = None, **kwargs: Any
+    ) -> dict[str, float]:
         """Compiles what such calls run on, so that they compile nothing; nothing is run. See `Function.warm`.
 
         Args:
             args, kwargs: as in a call; in place of an array, whose rows are all full, also a `jax.ShapeDtypeStruct`.
             sizes: sets of sizes by name, where the arguments are to have others than these: NumPy arrays whose rows are
                 all full. A size that is left out is that of the arguments.
+            up_to: not to be had here, as each set of rows may be run in parts.
 
         Returns:
             The seconds that each took, by the bounds that it is for ("b<=8, n<=24").
@@ -471,6 +474,11 @@ class RaggedJit:
             ArgumentError: a name that is none of the sizes.
             HlographError: as a call does.
         """
+        if up_to:
+            raise ArgumentError(
+                f"{self._parameters.name}: rows of different lengths may be run in parts, so their buckets are not "
+                "known before; give the sizes that are met: sizes=[...]"
+            )
         args, kwargs = tree_util.tree_map(as_array, (args, kwargs), is_leaf=is_ragged_value)
         plan, flat, _ = self._look_at(args, kwargs)
         own = plan.filled(flat)

@@ -1,5 +1,6 @@
 """Compiles before the first calls: what `warm` has compiled, calls do not compile."""
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import pytest
 from jax import monitoring
 
 import hlograph
-from hlograph.errors import ArgumentError, ArgumentShapeError
+from hlograph.errors import ArgumentError, ArgumentShapeError, PaddingError
 
 A = np.full((4, 4), 0.1, np.float32)
 compiles: list[str] = []
@@ -122,6 +123,135 @@ def test_what_is_wrong() -> None:
         hlograph.jit(lambda x: x + 1).warm(np.ones(3), sizes={"n": 4})
 
 
+# ---- every bucket up to a size --------------------------------------------------------------------------------------
+
+
+def compiles_nothing(fn: Any, calls: Any, *args: Any, **options: Any) -> dict[str, float]:
+    """`fn.warm` with these; then calls, with the results that they are to have, compile nothing."""
+    seconds: dict[str, float] = fn.warm(*args, **options)
+    counted, before = fn.stats.compiles, len(compiles)
+    for arrays, wanted in calls:
+        np.testing.assert_allclose(fn(*arrays), wanted, rtol=1e-5)
+    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    return seconds
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("outputs", ["jax", "numpy"])
+@pytest.mark.parametrize(
+    ("policy", "count"), [("auto", 14), ("padded", 14), (hlograph.Bucket(factor=2), 6), ({"n": 400}, 1)]
+)
+def test_every_bucket_up_to_a_size(outputs: Any, policy: Any, count: int) -> None:
+    fn = PROGRAM.compile(outputs=outputs, policy=policy)
+    seconds = compiles_nothing(fn, (((x(n), A), expected(n)) for n in range(1, 401)), up_to={"n": 400})
+    assert len(seconds) == fn.stats.compiles == fn.stats.executables == count
+    assert all(took > 0 for took in seconds.values())
+    assert set(fn.warm(up_to={"n": 400}).values()) == {0.0}
+    if policy != {"n": 400}:
+        fn(x(600), A)
+        assert fn.stats.compiles == count + 1
+        assert fn.stats.by_executable[0].policy == ("exact" if policy == "auto" else "padded"), "only what is warm is"
+
+
+def test_after_calls_that_were_compiled_exactly() -> None:
+    fn = PROGRAM.compile(outputs="numpy")
+    for size in (3, 5, 7):
+        fn(x(size), A)
+    assert fn.stats.compiles == 3
+    compiles_nothing(fn, (((x(n), A), expected(n)) for n in range(1, 65)), up_to={"n": 64})
+
+
+def test_every_bucket_of_jitted_functions() -> None:
+    """Also of those whose Python code decides by sizes, and a size 0, which `jax.jit` runs."""
+
+    def g(x: Any, a: Any) -> Any:
+        return (x @ a).sum(0) if x.shape[0] < 20 else (x @ a)[0]
+
+    fn = hlograph.jit(g, dims={"x": ("n", 4), "a": None})
+    calls = (((x(n), A), (x(n) @ A).sum(0) if n < 20 else (x(n) @ A)[0]) for n in range(101))
+    seconds = compiles_nothing(fn, calls, jax.ShapeDtypeStruct((1, 4), np.float32), A, up_to={"n": 100})
+    assert fn.stats.traces == 2
+    assert "by jax.jit" in seconds
+    with pytest.raises(ArgumentError, match=r"decides by sizes.* 400,000 up to"):
+        fn.warm(x(3), A, up_to={"n": 400_000})
+    with pytest.raises(ArgumentError, match="no size 'm'"):
+        fn.warm(x(3), A, up_to={"m": 4})
+
+    def scaled(x: Any, y: Any, power: int) -> Any:
+        return x.sum() * y**power
+
+    twice = hlograph.jit(scaled, dims={"x": "n", "y": "2*n"}, static_argnames="power", outputs="numpy")
+    ones = [np.ones(2 * n, np.float32) for n in range(41)]
+    compiles_nothing(
+        twice, (((ones[n][:n], ones[n], 3), n * ones[n]) for n in range(41)), *ones[1:3], 3, up_to={"n": 40}
+    )
+
+
+def test_every_bucket_of_graphs() -> None:
+    """Several sizes, those that follow from others, that are values, that are computed from data, shared variables."""
+    pytensor = pytest.importorskip("pytensor")
+    import pytensor.tensor as pt
+
+    v, w, k, m = pt.dvector("v"), pt.dvector("w"), pt.lscalar("k"), pt.dmatrix("m")
+    ones, numpy = np.ones(100), {"outputs": "numpy"}
+    fn = hlograph.function([m], pt.exp(m).sum(0), dims={"m": ("n", "p")}, **numpy)
+    calls = [((np.ones((i, j)),), np.full(j, i * np.e)) for i in range(0, 41, 4) for j in range(21)]
+    assert len(compiles_nothing(fn, calls, up_to={"n": 40, "p": 20})) == 8
+    assert len(compiles_nothing(fn, (), {"p": 30}, up_to={"n": 40})) == 4, "of the other size what is given"
+    fn = hlograph.function([v, w], pt.concatenate([v, v]) * w, dims={"v": ("n",), "w": ("m",)}, **numpy)
+    calls = [((ones[:i], ones[: 2 * i]), ones[: 2 * i]) for i in range(41)]
+    compiles_nothing(fn, calls, up_to={"n": 40, "m": 80})  # m == 2*n
+    with pytest.raises(ArgumentError, match="the size n is not known"):
+        fn.warm(up_to={"m": 80})
+    fn = hlograph.function([v], v.reshape((-1, 8)).sum(0) + v[5], dims={"v": ("n",)}, **numpy)
+    compiles_nothing(fn, [((ones[:i],), np.full(8, i / 8 + 1)) for i in range(8, 101, 8)], up_to={"n": 100})
+    with pytest.raises(ArgumentShapeError, match="constraints hold for no sizes"):
+        fn.warm(up_to={"n": 5})
+    fn = hlograph.function([k], pt.arange(k).sum(), **numpy)
+    compiles_nothing(fn, [((i,), max(i, 0) * (i - 1) / 2) for i in range(-30, 65)], up_to={"k": 64})
+    shared = pytensor.shared(np.arange(4.0))
+    fn = hlograph.function([v], v * shared.sum(), dims={"v": ("n",)}, **numpy)
+    compiles_nothing(fn, [((ones[:i],), 6 * ones[:i]) for i in range(41)], up_to={"n": 40})
+    fn = hlograph.function([v, k], pt.sort(pt.arange((v > 0).sum() * k)), dims={"v": ("n",)}, **numpy)
+    [count] = [each.name for each in fn.program.signature.counts if each.bound is None]
+    calls = [((ones[:i], j), np.arange(i * j)) for i in range(0, 21, 5) for j in range(4)]
+    assert len(compiles_nothing(fn, calls, up_to={"n": 20, count: 60})) == 14
+    square = hlograph.function([m], pt.linalg.eig(m)[0], dims={"m": ("n", "n")}, policy="padded", **numpy)
+    with pytest.raises(PaddingError, match="depends on the padding"):
+        square.warm(up_to={"n": 40})
+
+
+def test_every_bucket_of_files(tmp_path: Path) -> None:
+    """Of a bundle those that it does not have are compiled."""
+    program = hlograph.load(PROGRAM.save(tmp_path / "f.mlirbc"))
+    calls = [((x(n), A), expected(n)) for n in range(1, 65)]
+    assert len(compiles_nothing(program.compile(), calls, up_to={"n": 64})) == 6
+    for policy, loaded, compiled in (("auto", 2, 6), ("padded", 1, 5)):
+        path = hlograph.bundle(program, tmp_path / "f.bundle", sizes=[{"n": 10}, {"n": 11}], policy=policy)
+        fn = hlograph.load_bundle(path, trusted=True)
+        compiles_nothing(fn, calls, up_to={"n": 64})
+        if fn.stats.loaded:  # this processor's executables can be loaded
+            assert (fn.stats.loaded, fn.stats.compiles) == (loaded, compiled)
+
+
+def test_what_is_wrong_with_the_largest_sizes() -> None:
+    with pytest.raises(ArgumentError, match=r"compiled by itself, which is 401 executables up to 400.*\"exact\""):
+        PROGRAM.compile(policy="exact").warm(up_to={"n": 400})
+    fn = PROGRAM.compile(cache_size=3)
+    with pytest.raises(ArgumentError, match="need 14 executables, and cache_size keeps 3"):
+        fn.warm(up_to={"n": 400})
+    fn(x(5), A)
+    assert fn.stats.by_executable[0].policy == "exact", "a refusal changes nothing"
+    with pytest.raises(ArgumentShapeError, match="above its bound 40"):
+        PROGRAM.compile(policy={"n": 40}).warm(up_to={"n": 41})
+    with pytest.raises(ArgumentShapeError, match="above the bucket's limit 40"):
+        PROGRAM.compile(policy=hlograph.Bucket(limit=40)).warm(up_to={"n": 41})
+    with pytest.raises(ArgumentError, match="no size 'm'"):
+        PROGRAM.compile().warm(up_to={"m": 40})
+    with pytest.raises(ArgumentError, match="n = -1 is not between 0 and"):
+        PROGRAM.compile().warm(up_to={"n": -1})
+
+
 def test_sizes_computed_from_data_are_expected() -> None:
     """What comes behind such a size is compiled for a bucket of it, or warm says that it lacks the number."""
     pytest.importorskip("pytensor")
@@ -165,6 +295,8 @@ def test_rows_of_different_lengths(outputs: Any) -> None:
     assert (fn.stats.compiles, len(compiles)) == (counted, before)
     with pytest.raises(ArgumentError, match="no size 'm'"):
         fn.warm(w, spec, sizes={"m": 3})
+    with pytest.raises(ArgumentError, match="may be run in parts"):
+        fn.warm(w, spec, up_to={"n": 3})
 
 
 def test_graphs_of_one_row() -> None:
@@ -182,6 +314,9 @@ def test_graphs_of_one_row() -> None:
     assert (fn.stats.compiles, len(compiles)) == (counted, before)
     with pytest.raises(ArgumentError, match="the size b is not known"):
         fn.warm({name: 5})
+    rows = [[np.ones(i % (n + 1)) for i in range(b)] for b in range(1, 13, 3) for n in range(0, 41, 8)]
+    calls = [((each, 0.5), [0.25 * len(row) for row in each]) for each in rows]
+    assert len(compiles_nothing(fn, calls, up_to={"b": 12, name: 40})) == 8
 
 
 ROWS_64 = [x.astype(float) for x in ROWS]
