@@ -21,7 +21,7 @@ arrays. For arguments `x: float64[8]` and `k: float64[]`, and a result in an arr
 The decision to know: arguments are copied into memory that XLA reads in place and that JAX knows as arrays already (a
 *stage*). For a few elements that takes a quarter of the time of handing over a NumPy array, up to a megabyte half of
 it, and no other thread is needed, as there is where JAX copies. A stage belongs to one call at a time: it is taken from
-a list, and goes back when the results are there; the list is as long as there were calls at the same time.
+a pool, and goes back when the results are there; there are as many as there were calls at the same time, up to 64 MiB.
 
 Results are copied too where they are small (`memory.memory_at`). Larger ones are XLA's memory itself.
 """
@@ -40,7 +40,7 @@ from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
 from ..executables.loaded import LoadedExecutable
 from ..executables.sync_client import is_synchronous
-from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, sharer
+from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
 from .writer import not_a_scalar, not_an_array, write
 
 if TYPE_CHECKING:
@@ -204,11 +204,12 @@ class _Writer:
     def _stage(self) -> list[str]:
         """Takes memory for the arguments, and fills it."""
         host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and i in self.position]
-        stages: list[Any] = []
-        make = self._maker(host) if self.direct_call is None else self._workspace_maker(self.direct_call, host)
-        stages.append(make())  # refuses here what it cannot make
-        if self.direct_call is not None:
-            self.scope["run"] = stages[0][0].run
+        if self.direct_call is None:
+            make, stages = self._maker(host), pool(sum(self.arguments[i].nbytes for i in host))
+            stages.append(make())  # refuses here what it cannot make
+        else:
+            make, stages = self._workspace_maker(self.direct_call, host), pool(self.direct_call.size)
+            self.scope["run"] = self.direct_call.run_table
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
         held = "operands, " if self.direct_call is None else "memory, table, "
         outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from ctypes import c_char
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from ...codegen.ir.jax_compat import enable_x64
 
 ALIGNMENT = 64  # bytes; XLA:CPU reads an array in place from there
 
+KEPT = 1 << 26  # bytes of memory that calls have used and later ones of the same function will; as in direct/native
 FIRST_ADDRESS = 64  # of `memory_at`
 _ADDRESSES = 1 << 48
 
@@ -25,6 +27,14 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any
     raw = np.empty(count + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + count].view(dtype).reshape(shape)
+
+
+def pool(size: int) -> deque[Any]:
+    """For what calls at the same time take for themselves (`pop`) and give back (`append`), both in one step.
+
+    What is given back beyond `KEPT` bytes takes the place of the oldest; `size` is the bytes of one.
+    """
+    return deque(maxlen=max(1, KEPT // max(1, size)))
 
 
 def is_aligned(array: np.ndarray[Any, Any]) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib, serialized_executable
+from ..calls.memory import pool
 from ..calls.writer import write
 from .comparison import TRIALS, compare
 from .steps import DirectCallRefused, Value
@@ -50,22 +51,27 @@ class DirectCall:
         run: the function itself; calling it saves 0.1 us over calling this object.
         workspace: makes a `Workspace`, for callers who write and read arrays themselves. It belongs to one call at a
             time, and must be kept as long as its arrays and its table are used.
+        size: of one, in bytes.
+        run_table: what runs its table.
         parameters: dtype and shape of each argument.
         results: those of each result.
     """
 
-    __slots__ = ("executable", "parameters", "results", "run", "workspace")
+    __slots__ = ("executable", "parameters", "results", "run", "run_table", "size", "workspace")
 
     def __init__(self, executable: CpuExecutable) -> None:
         """Loads an executable without trying it; `of` is what others use."""
         from .image import Image, Workspace
+        from .native_code import runner
 
         self.executable = executable
         self.parameters = tuple((value.dtype, value.shape) for value in executable.parameters)
         self.results = tuple((value.dtype, value.shape) for value in executable.results)
         image = Image.of(executable)
         self.workspace: Callable[[], Workspace] = partial(Workspace, image)
-        self.run: Function = _function(executable.parameters, len(executable.results), self.workspace)
+        self.size = image.words.nbytes
+        self.run_table = runner()
+        self.run: Function = _function(self)
 
     @classmethod
     def of(
@@ -153,7 +159,7 @@ def serialized(compiled: Compiled, *, unproven: bool = False) -> bytes:
 # --- The call
 
 
-def _function(parameters: Sequence[Value], results: int, workspace: Callable[[], Workspace]) -> Function:
+def _function(direct: DirectCall) -> Function:
     """The way of a call, written out for an executable as Python code; for one argument and one result
 
         def call(a0):
@@ -161,7 +167,7 @@ def _function(parameters: Sequence[Value], results: int, workspace: Callable[[],
                 place = take()
             except IndexError:
                 place = more()
-            memory, run, table, x0, r0 = place
+            memory, table, x0, r0 = place
             try:
                 if a0.dtype != dtype0 or a0.shape != shape0:
                     wrong((a0,))
@@ -172,12 +178,14 @@ def _function(parameters: Sequence[Value], results: int, workspace: Callable[[],
             finally:
                 give(place)
 
-    Each call has memory of its own while it runs: `take` and `give` are a list's `pop` and `append`, which are atomic.
+    Each call has memory of its own while it runs: `take` and `give` are those of a `pool`, and atomic.
     """
+    workspace, parameters = direct.workspace, direct.executable.parameters
+    results = len(direct.executable.results)
 
     def more() -> tuple[Any, ...]:
         memory = workspace()
-        return (memory, memory.run, memory.table, *memory.arguments, *memory.results)
+        return (memory, memory.table, *memory.arguments, *memory.results)
 
     def failed() -> None:
         raise RuntimeError("a kernel reported an error")
@@ -185,19 +193,20 @@ def _function(parameters: Sequence[Value], results: int, workspace: Callable[[],
     def wrong(arguments: Sequence[Any]) -> None:
         _refuse_arguments(parameters, arguments)
 
-    pool = [more()]  # refuses here what it cannot make
+    spaces = pool(direct.size)
     numbers = range(len(parameters))
     names = {
-        "take": pool.pop,
-        "give": pool.append,
+        "take": spaces.pop,
+        "give": spaces.append,
         "more": more,
+        "run": direct.run_table,
         "failed": failed,
         "wrong": wrong,
         **{f"dtype{i:d}": parameters[i].dtype for i in numbers},
         **{f"shape{i:d}": parameters[i].shape for i in numbers},
     }
     arguments = ", ".join(f"a{i:d}" for i in numbers)
-    taken = ["memory", "run", "table", *(f"x{i:d}" for i in numbers)]
+    taken = ["memory", "table", *(f"x{i:d}" for i in numbers)]
     taken += [f"r{i:d}" for i in range(results)]
     lines = ["try:", "    place = take()", "except IndexError:", "    place = more()"]
     lines += [f"{', '.join(taken)} = place", "try:"]

@@ -8,6 +8,7 @@ and which of them are addresses in the workspace itself, to be moved to where it
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Slice, Value
 from .words import Within, Word
 
 _ALIGNED_WORDS = KERNEL_ALIGNMENT // 8
+_LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,9 @@ def _array(memory: np.ndarray, place: int, value: Value) -> np.ndarray:
 
 
 def _aligned(size: int) -> np.ndarray:
-    """Zero bytes at an address that kernels accept."""
+    """Zero bytes at an address that kernels accept; many are the system's again when they are freed."""
+    if size >= _LARGE:
+        return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
     memory = np.zeros(size + KERNEL_ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % KERNEL_ALIGNMENT
     return memory[start : start + size]

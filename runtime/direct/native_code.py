@@ -16,7 +16,7 @@ from .steps import DirectCallRefused
 
 FOLDER = Path(__file__).with_name("native")
 OBJECT = FOLDER / "x86_64.o"
-_OUTSIDE = frozenset(["aligned_alloc", "free", "memcpy"])
+_OUTSIDE = frozenset(["aligned_alloc", "free", "memcpy", "mmap", "munmap"])
 
 
 @once

@@ -11,6 +11,7 @@ import platform
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -26,8 +27,10 @@ from jax.experimental.xla_metadata import set_xla_metadata
 
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.calls import from_numpy, memory
 from hlograph.runtime.direct import call, object_code
-from hlograph.runtime.direct.call import DirectCall
+from hlograph.runtime.direct.c_program import FORMS, CProgram, table
+from hlograph.runtime.direct.call import DirectCall, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.steps import DirectCallRefused, Kernel
 
@@ -213,6 +216,80 @@ def test_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(3):
             assert [result.tobytes() for (result,) in pool.map(direct.run, inputs)] == expected
+
+
+class Meeting:
+    """An argument in whose conversion calls wait for one another: all of them have a workspace then."""
+
+    def __init__(self, array: np.ndarray, barrier: threading.Barrier) -> None:
+        self.array, self.dtype, self.shape, self.barrier = array, array.dtype, array.shape, barrier
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        self.barrier.wait(60)
+        return self.array
+
+
+def test_workspaces_of_calls_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 48 at the same time few are kept, of the function itself and of one from NumPy arrays to NumPy arrays."""
+    pools: list[Any] = []
+
+    def noted(size: int) -> Any:
+        pools.append(memory.pool(size))
+        return pools[-1]
+
+    for module in (call, from_numpy):
+        monkeypatch.setattr(module, "pool", noted)
+    x = np.linspace(0, 1, 8192)
+    executable = compiled(lambda x: [x + 1], [x])
+    monkeypatch.setattr(memory, "KEPT", 5 * DirectCall.loaded(serialized(executable), 1).size - 1)
+    pools.clear()
+    direct = DirectCall.loaded(serialized(executable), 1)
+    device, places = executable.runtime_executable().local_devices()[0], from_numpy.alone([x])
+    written = from_numpy.numpy_call(executable, places, places, device, otherwise=None, direct_call=direct)
+    for run, kept in zip((direct.run, written), pools, strict=True):
+        assert len(kept) == 0, "none before the first call"
+        barrier = threading.Barrier(48)
+        with ThreadPoolExecutor(48) as threads:
+            for (found,) in threads.map(run, [Meeting(x, barrier) for _ in range(48)]):
+                np.testing.assert_array_equal(found, x + 1)
+        assert len(kept) == 4
+        last = kept[-1]
+        run(x)
+        assert kept[-1] is last, "the one that was used last, which is in the processor's cache, is used again"
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_large_workspaces_that_are_gone_are_the_systems_again() -> None:
+    x = np.linspace(0, 1, 1 << 19)
+    direct = DirectCall.loaded(serialized(compiled(lambda x: x + 1, [x])), 1)
+    before = resident()
+    spaces = [direct.workspace() for _ in range(20)]
+    assert resident() - before > 18 * direct.size > 18 * 2 * x.nbytes
+    del spaces
+    assert resident() - before < 2 * direct.size
+
+
+def test_workspaces_of_c_functions_that_are_over() -> None:
+    """Large ones are in few slots, whichever threads have called."""
+    x = np.linspace(0, 1, 1 << 21)
+    direct = DirectCall.of(compiled(lambda x: x * 2 + 1, [x]), [x], trials=0)
+    program = CProgram(direct.executable, FORMS["arrays"], given=1, data=0, checks=0)
+    assert 1 << 25 <= program._program[0] <= 1 << 26
+    call = FORMS["arrays"].prototype(program.address)
+
+    def called(_: int) -> bool:
+        found = np.empty_like(x)
+        given, results = table([x]), table([found])
+        return call(given.ctypes.data, results.ctypes.data, None) == 0 and bool((found == 2 * x + 1).all())
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(called, range(24)))
+    kept = [number for number, slot in enumerate(program._program[16::8]) if slot]
+    assert kept == [0], "64 MiB hold one"
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning")

@@ -2,7 +2,8 @@
 //
 // A call takes a workspace (buffers and a table that refers to them) from the program's slots, or makes one, and puts it
 // back. A new workspace is a copy of the program's image, whose addresses are moved to where it lies. Threads begin to
-// look at slots of their own, which lie in cache lines of their own: else they would wait for one another's.
+// look at slots of their own, which lie in cache lines of their own: else they would wait for one another's. Workspaces
+// that no call has are at most 64 MiB together, or one: those that find no slot are freed.
 #include "native.h"
 
 enum { SLOTS = 64, ALIGNMENT = 64, NEAR = 4, LARGE = 1 << 20 };
@@ -40,8 +41,23 @@ typedef struct {
     } slots[SLOTS];
 } program;
 
+// PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS: what is large goes back to the system when it is freed, which an
+// allocator puts off.
+static word *allocate(const program *p) {
+    if (p->size < LARGE) return aligned_alloc(ALIGNMENT, p->size);
+    void *memory = mmap(0, p->size, 3, 0x22, -1, 0);
+    return memory == (void *)-1 ? 0 : memory;
+}
+
+static void drop(const program *p, void *memory) {
+    if (p->size < LARGE)
+        free(memory);
+    else if (memory)
+        munmap(memory, p->size);
+}
+
 static word *make(const program *p) {
-    word *memory = aligned_alloc(ALIGNMENT, p->size);
+    word *memory = allocate(p);
     if (!memory) return 0;
     memcpy(memory, p->image, p->size);
     for (word i = 0; i < p->addresses; i++) memory[p->address[i]] += (word)memory;
@@ -54,13 +70,23 @@ static word first_slot(void) {
     return (thread ^ thread >> 12 ^ thread >> 20) % SLOTS;
 }
 
-// How many slots it looks at: other threads' workspaces are taken where memory is worth more than time.
-static word slots_of(const program *p) { return p->size < LARGE ? NEAR : SLOTS; }
+// The slots that a program uses, and how many of them a thread looks at: where memory is worth more than time there are
+// fewer, and other threads' workspaces are taken.
+typedef struct {
+    word all, seen;
+} range;
+
+static range slots_of(const program *p) {
+    if (p->size < LARGE) return (range){SLOTS, NEAR};
+    word kept = SLOTS * (word)LARGE / p->size;
+    return kept ? (range){kept, kept} : (range){1, 1};
+}
 
 static word *take(program *p) {
-    word first = first_slot(), count = slots_of(p);
-    for (word i = 0; i < count; i++) {
-        word *slot = &p->slots[(first + i) % SLOTS].workspace;
+    range slots = slots_of(p);
+    word first = first_slot();
+    for (word i = 0; i < slots.seen; i++) {
+        word *slot = &p->slots[(first + i) % slots.all].workspace;
         if (!__atomic_load_n(slot, __ATOMIC_RELAXED)) continue;
         word found = __atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
         if (found) return (word *)found;
@@ -69,18 +95,19 @@ static word *take(program *p) {
 }
 
 static void give(program *p, word *memory) {
-    word first = first_slot(), count = slots_of(p);
-    for (word i = 0; i < count; i++) {
-        word *slot = &p->slots[(first + i) % SLOTS].workspace, empty = 0;
+    range slots = slots_of(p);
+    word first = first_slot();
+    for (word i = 0; i < slots.seen; i++) {
+        word *slot = &p->slots[(first + i) % slots.all].workspace, empty = 0;
         if (__atomic_load_n(slot, __ATOMIC_RELAXED)) continue;
         if (__atomic_compare_exchange_n(slot, &empty, (word)memory, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
     }
-    free(memory);
+    drop(p, memory);
 }
 
 // Frees the workspaces that no call has.
 void hlograph_release(program *p) {
-    for (int i = 0; i < SLOTS; i++) free((void *)__atomic_exchange_n(&p->slots[i].workspace, 0, __ATOMIC_ACQUIRE));
+    for (int i = 0; i < SLOTS; i++) drop(p, (void *)__atomic_exchange_n(&p->slots[i].workspace, 0, __ATOMIC_ACQUIRE));
 }
 
 static int put(word *memory, const input *in, const void *given) {

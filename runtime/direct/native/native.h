@@ -59,5 +59,7 @@ const word *hlograph_run(const word *table);
 void *memcpy(void *to, const void *from, size_t size);
 void *aligned_alloc(size_t alignment, size_t size);
 void free(void *memory);
+void *mmap(void *at, size_t size, int protection, int flags, int file, long offset);
+int munmap(void *memory, size_t size);
 
 #endif
