@@ -211,7 +211,8 @@ def test_every_bucket_of_graphs() -> None:
     compiles_nothing(fn, [((i,), max(i, 0) * (i - 1) / 2) for i in range(-30, 65)], up_to={"k": 64})
     shared = pytensor.shared(np.arange(4.0))
     fn = hlograph.function([v], v * shared.sum(), dims={"v": ("n",)}, **numpy)
-    compiles_nothing(fn, [((ones[:i],), 6 * ones[:i]) for i in range(41)], up_to={"n": 40})
+    many = np.ones(400)
+    compiles_nothing(fn, [((many[:i],), 6 * many[:i]) for i in range(401)], up_to={"n": 400})
     fn = hlograph.function([v, k], pt.sort(pt.arange((v > 0).sum() * k)), dims={"v": ("n",)}, **numpy)
     [count] = [each.name for each in fn.program.signature.counts if each.bound is None]
     calls = [((ones[:i], j), np.arange(i * j)) for i in range(0, 21, 5) for j in range(4)]
