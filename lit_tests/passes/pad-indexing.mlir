@@ -64,6 +64,24 @@ module @stablehlo.scatter {
 
 // -----
 
+// A window that begins at 0 covers what is live of it; what its padding was written over is put back.
+// CHECK-LABEL: module @beginning
+// CHECK: [[LIVE:%[^ ]+]] = stablehlo.compare LT
+// CHECK: [[WRITTEN:%[^ ]+]] = "stablehlo.scatter"(%arg0, %arg1, %arg2)
+// CHECK: [[REACHED:%[^ ]+]] = stablehlo.broadcast_in_dim [[LIVE]], dims = [0] : (tensor<9xi1>) -> tensor<9x5xi1>
+// CHECK: stablehlo.select [[REACHED]], [[WRITTEN]], %arg0
+module @beginning {
+  func.func @main(%x: tensor<9x5xf64>, %i: tensor<2x1xi64>, %u: tensor<?x2xf64> {hlograph.dims = ["n", "2"]}) -> tensor<9x5xf64> {
+    %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+      stablehlo.return %b : tensor<f64>
+    }) : (tensor<9x5xf64>, tensor<2x1xi64>, tensor<?x2xf64>) -> tensor<9x5xf64>
+    return %0 : tensor<9x5xf64>
+  }
+}
+
+// -----
+
 // Integers in order: the padding holds the greatest. An order that is not known gets a leading key.
 // CHECK-LABEL: module @stablehlo.sort
 // CHECK: [[FILLED:%[^ ]+]] = stablehlo.select {{.*}}, %arg0, {{.*}} : tensor<8xi1>, tensor<8xi32>

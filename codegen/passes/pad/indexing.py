@@ -225,20 +225,24 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     for axis, place in zip(batch, free, strict=True):
         wanted[place] = index_dims[axis] = padder.equate(index_dims[axis], wanted[place], "scatter")
     windows = [axis for axis in range(x.ndim) if axis not in inserted and axis not in batching]
-    operand_dims = list(x.dims)
     size_of: dict[int, Dim] = {}
     for axis, place in zip(windows, window_dims, strict=True):
-        if axis not in index_map and type(wanted[place]) is not int and wanted[place] != operand_dims[axis]:
-            wanted[place] = operand_dims[axis] = padder.equate(operand_dims[axis], wanted[place], "scatter")
         size_of[axis] = padder.dim(wanted[place])
-    inputs = [padder.fit(other, operand_dims) for other in inputs]
+        if size_of[axis] != 1:
+            padder.demand(x.dims[axis], size_of[axis], "the window of a scatter")
     updates = [padder.fit(other, wanted) for other in updates]
     indices = padder.fit(indices, index_dims)
-    x = inputs[0]
     block = operation.regions[0].blocks[0]
     monoid = monoid_of(block)
     places = indices.tensor
-    short = [axis for axis, size in size_of.items() if type(size) is not int and size != x.dims[axis]]
+    open_sizes = {axis: size for axis, size in size_of.items() if type(size) is not int and size != x.dims[axis]}
+    short = [axis for axis in open_sizes if axis in index_map]
+    # Along these axes every window begins at 0: what its padding was written over is put back afterwards.
+    begun = [axis for axis in open_sizes if axis not in index_map]
+    for axis in begun:
+        room = updates[0].shape[window_dims[windows.index(axis)]]
+        inputs = [padder.resize(other, axis, max(other.shape[axis], room)) for other in inputs]
+    x = inputs[0]
     if short:
         # The padding of a window falls on live elements.
         for axis in short:
@@ -286,7 +290,11 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
         tuple(attributes.items()),
         key=None if monoid is None else ("padded", monoid),
     )
-    return [padder.fit(padder.live(tensor, operand_dims), operand_dims) for tensor in tensors]
+    for axis in begun:
+        padder.note("mask", open_sizes[axis], "what a window does not reach")
+        kept = hlo.broadcast_in_dim(padder.mask(open_sizes[axis], x.shape[axis]), x.shape, (axis,))
+        tensors = [hlo.select(kept, tensor, other.tensor) for tensor, other in zip(tensors, inputs, strict=True)]
+    return [padder.fit(padder.live(tensor, x.dims), x.dims) for tensor in tensors]
 
 
 def _merged(
@@ -325,7 +333,8 @@ def _dropped(
     for axis in sorted({*index_map, *size_of}):
         size = size_of.get(axis, 1)
         room = padder.dim(x.dims[axis] - size)
-        if (type(x.dims[axis]) is int and type(size) is int) or (room == 0 and axis not in index_map):
+        least = padder.interval(room)[0] if axis not in index_map else None
+        if (type(x.dims[axis]) is int and type(size) is int) or (least is not None and least >= 0):
             continue
         if axis in index_map and size == 1:
             continue  # a single element behind the live ones is written into padding

@@ -184,16 +184,21 @@ def _padded(
     ]
     x = padder.fill(x, [axis for axis in changed if type(x.dims[axis]) is not int], fill)
     for axis in changed:
-        x = pad_axis(padder, x, axis, value, padder.dim(low[axis]), padder.dim(high[axis]), padder.dim(interior[axis]))
+        amounts = [padder.dim(part[axis]) for part in (low, high, interior)]
+        padder.demand(_widened(x.dims[axis], *amounts), 0, "the size that negative padding leaves")
+        x = pad_axis(padder, x, axis, value, *amounts)
     return x
+
+
+def _widened(dim: Dim, low: Dim, high: Dim, gap: Dim) -> Dim:
+    return low + dim + gap * maximum(dim - 1, 0) + high
 
 
 def pad_axis(padder: Padder, x: Live, axis: int, value: Live, low: Dim, high: Dim, gap: Dim) -> Live:
     """`x`, whose padding holds `value`, with more of it before, behind and between its live elements."""
     if type(gap) is not int:
         padder.refuse(f"interior padding {gap} is no constant", gap)
-    inner = x.dims[axis] + gap * maximum(x.dims[axis] - 1, 0) if gap else x.dims[axis]
-    dim = padder.dim(low + inner + high)
+    dim = padder.dim(_widened(x.dims[axis], low, high, gap))
     dims = [dim if i == axis else d for i, d in enumerate(x.dims)]
     size = padder.bound(dim)
     spread = x.shape[axis] + gap * max(x.shape[axis] - 1, 0)

@@ -163,6 +163,7 @@ def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list
     x = operands[0]
     k = ir.IntegerAttr(operation.attributes["k"]).value
     axis = x.ndim - 1
+    padder.demand(x.dims[axis], k, "the number of elements that are wanted")
     if type(x.dims[axis]) is not int:
         x = padder.fill(x, [axis], _least(x.dtype))
     if x.shape[axis] < k:

@@ -5,17 +5,21 @@ A case is a function of arrays, with its gradient where it has one. JAX's symbol
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import export, lax
 from padded_runs import Maker, Sizes, check_padded, definite, grid, integers, nasty, positive
 
+import hlograph
 from hlograph import Program
 
 I32 = jnp.int32
@@ -411,3 +415,80 @@ def test_padded_exports_agree_with_jax(name):
     leaves = jax.jit(lambda *args: jax.tree.leaves(each.function(*args)))
     sizes = grid(each.bounds, least=1) if each.sizes is None else each.sizes
     check_padded(each.program(), each.bounds, data=each.data, sizes=sizes, exact=leaves, interpret=False)
+
+
+def _scatter(
+    combine: Callable[..., Any], windows: Sequence[int], inserted: Sequence[int], indexed: Sequence[int]
+) -> Any:
+    """A scatter at constant places."""
+    numbers = lax.ScatterDimensionNumbers(tuple(windows), tuple(inserted), tuple(indexed))
+    places = np.array([1, 2]) if len(indexed) == 2 else np.array([[1], [3]]) if inserted else np.array([1])
+    return lambda x, u: combine(x, jnp.asarray(places), u, numbers)
+
+
+def _rows(width: Any) -> Any:
+    """Parts of two rows."""
+    numbers = lax.GatherDimensionNumbers((1,), (0,), (0,))
+    return lambda x, y: lax.gather(x, np.array([[1], [2]]), numbers, (1, width or y.shape[0]))
+
+
+def _solve(left: bool) -> Any:
+    def solve(a, b):
+        return lax.linalg.triangular_solve(jnp.tril(a) + 9 * jnp.eye(a.shape[0]), b, left_side=left, lower=True)
+
+    return solve
+
+
+# By what is demanded of no two sizes: a function, and the shapes of its arguments; m is greater than n in every call.
+TWO_SIZES: dict[str, tuple[Callable[..., Any], Sequence[str]]] = {
+    "scatter_add, window of a static axis": (_scatter(lax.scatter_add, [0], [1], [1]), ("9,5", "n,2")),
+    "scatter, windows of a part": (_scatter(lax.scatter, [0], [1], [1]), ("m,5", "n,2")),
+    "scatter_min, window at an index": (_scatter(lax.scatter_min, [0, 1], [], [0, 1]), ("m,m + 1", "n,n")),
+    "scatter_mul, one axis at an index": (_scatter(lax.scatter_mul, [0, 1], [], [0]), ("m + 1,m", "n,n")),
+    "scatter, one axis at an index": (_scatter(lax.scatter, [0, 1], [], [0]), ("m + 1,m", "n,n")),
+    "gather, slice of a size": (_rows(None), ("m,m", "n")),
+    "gather, slice of a number": (_rows(3), ("m,n", "n")),
+    "dynamic_slice": (lambda x, y: lax.dynamic_slice(x, (2,), (y.shape[0],)), ("m", "n")),
+    "dynamic_update_slice": (lambda x, y: lax.dynamic_update_slice(x, y, (2, 1)), ("m,8", "n,n")),
+    "pad": (lambda x, y: lax.pad(x, y[0], [(-2, 1, 0), (y.shape[0], -1, 1)]), ("m,n", "n")),
+    "concatenate": (lambda x, y: lax.concatenate([x, y, x], 0), ("m,2", "n,2")),
+    "select and clamp by scalars": (lambda x, y: lax.select(y[0] > 0, lax.clamp(y[1], x, 2.0), -x), ("m,n", "n")),
+    "reduce of several": (
+        lambda x: lax.reduce((x, x), (0.0, 1.0), lambda a, b: (a[0] + b[0], a[1] * b[1]), (0,)),
+        ("m,n",),
+    ),
+    "reduce_window": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 2), "SAME"), ("m,n",)),
+    "select_and_scatter": (
+        jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID").sum()),
+        ("m,6",),
+    ),
+    "sort of several": (lambda x, y: lax.sort((x, x + y, x), dimension=0, num_keys=1), ("m,n", "n")),
+    "convolution": (lambda x, y: lax.conv(x, y, (1,), "VALID"), ("2,3,m", "4,3,n")),
+    "dot_general": (lambda x, y: jnp.einsum("bij,bjk->bik", x, y), ("2,m,n", "2,n,m")),
+    "triangular_solve, left": (_solve(True), ("m,m", "m,n")),
+    "triangular_solve, right": (_solve(False), ("m,m", "n,m")),
+    "while": (lambda x, y: lax.while_loop(lambda s: s[2] < 3, lambda s: (s[0] + 1, -s[1], s[2] + 1), (x, y, 0)), "mn"),
+    "case": (lambda x, y: lax.switch(1, [lambda: (x, y), lambda: (-x, 2 * y), lambda: (x, -y)]), ("m", "n")),
+    "map over one, in a loop": (lambda x, y: lax.map(lambda a: a * y, x), ("m", "n")),
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", TWO_SIZES)
+def test_sizes_that_an_op_leaves_independent_stay_so(name: str) -> None:
+    function, shapes = TWO_SIZES[name]
+    dims = {
+        argument: tuple(part.strip() if re.search("[a-z]", part) else None for part in shape.split(","))
+        for argument, shape in zip(inspect.signature(function).parameters, shapes, strict=True)
+    }
+    data, jitted = np.random.default_rng(0), jax.jit(function)
+    compiled = [hlograph.jit(function, dims=dims, policy=policy) for policy in ("exact", "padded")]
+    for sizes in ({"m": 9, "n": 4}, {"m": 5, "n": 3}):
+        arguments = [
+            data.standard_normal([eval(part, dict(sizes)) for part in shape.split(",")]).astype(np.float32)
+            for shape in shapes
+        ]
+        for found in (fn(*arguments) for fn in compiled):
+            jax.tree.map(partial(np.testing.assert_allclose, rtol=2e-5, atol=1e-5), found, jitted(*arguments))
+    assert not compiled[1].stats.refusals
+    assert compiled[1].stats.compiles == 1

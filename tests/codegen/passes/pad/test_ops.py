@@ -492,6 +492,23 @@ def scatters_of_windows(x, i, u, w):
 
 
 @case(
+    {"x": (F64, "n + 2", 4), "u": (F64, "n", 2), "y": (F64, 7, 4), "v": (F64, "n", 1)},
+    bounds={"n": 5},
+)
+def scatters_of_windows_that_begin_at_0(x, u, y, v):
+    """No index says where they begin along the axis of which they cover a part."""
+    numbers = {
+        "update_window_dims": [0],
+        "inserted_window_dims": [1],
+        "scatter_dims_to_operand_dims": [1],
+        "index_vector_dim": 1,
+    }
+    two, one = (x.builder.constant(np.array(places, np.int64)) for places in ([[3], [1]], [[2]]))
+    combiners = ("add", "multiply", "maximum", "set")
+    return [hlo.scatter(a, i, b, kind, **numbers) for kind in combiners for a, i, b in ((x, two, u), (y, one, v))]
+
+
+@case(
     {"x": (F64, "n + 2", 2), "i": (I32, 1), "w": (F64, "n", 2)},
     bounds={"n": 4},
     data={"i": integers(-2, 5)},

@@ -138,3 +138,24 @@ def test_negative_size() -> None:
     np.testing.assert_array_equal(function(np.array(2.0), np.array(3)), [2.0, 2.0, 2.0])
     with pytest.raises(ArgumentShapeError, match="n >= 0"):
         function(np.array(2.0), np.array(-2))
+
+
+@pytest.mark.parametrize(
+    ("body", "result", "demand"),
+    [
+        (
+            """%z = stablehlo.constant dense<0.0> : tensor<f64>
+               %y = stablehlo.pad %x, %z, low = [-5], high = [1], interior = [0]
+                 : (tensor<?xf64>, tensor<f64>) -> tensor<?xf64>""",
+            "tensor<?xf64>",
+            "n - 4 >= 0",
+        ),
+        ("%y, %i = chlo.top_k(%x, k = 4) : tensor<?xf64> -> (tensor<4xf64>, tensor<4xi32>)", "tensor<4xf64>", "n >= 4"),
+    ],
+)
+def test_what_the_op_demands_of_a_size_is_checked(body: str, result: str, demand: str) -> None:
+    """The static module would be valid at sizes at which the op itself is not."""
+    function = Program.parse(f"func.func @main({X}) -> {result} {{\n{body}\nreturn %y : {result}\n}}").compile(policy=8)
+    function(np.arange(4.0))
+    with pytest.raises(ArgumentShapeError, match=f"expected {demand}, got n = 3"):
+        function(np.arange(3.0))
