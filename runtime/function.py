@@ -23,6 +23,7 @@ from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
 from ..codegen.interrupts import deferred
+from ..codegen.ir.jax_checks import is_checkified
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
@@ -42,6 +43,7 @@ from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
+from .calls.special import debugged
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded, platform_of
 from .executables.executable import Account, Executable
@@ -116,7 +118,7 @@ class Function:
         self._single = len(signature.results) == 1
         self._policies = Policies(options.policy, signature)
         self._for_jax: Function | None = None
-        self.changed: Callable[[], Callable[[], object] | None] = _nobody
+        self.changed: Callable[[], Callable[[], object] | None] = lambda: None
         self.derived = Derived(program, self._like)
         self._account = Account(self._tell)
         self._calls, self._misses = Counter(), Counter()
@@ -137,8 +139,7 @@ class Function:
             count=self._calls.increment,
             slow=self._slow_call,
             traced=self._traced_call,
-            nested=self._nested_call,
-            mistaken=self._mistaken_call,
+            failed=self._failed_call,
             checked=self._checked,
             widened=self._widened if self.needs_x64 else None,
             shorter=self._short,
@@ -176,7 +177,8 @@ class Function:
             names = ", ".join(map(str, self._given)) or "none"
             raise ArgumentTypeError(f"expected {len(self._given)} arguments ({names}), got {len(args)}")
         args = (*split(self._given, args), *[container.get_value(borrow=True) for container in self._shared])
-        found = joined(self._returned, self.run(self._with_key_data(args)), _is_known)
+        results = self.run(self._with_key_data(args))
+        found = joined(self._returned, results, lambda x: not isinstance(x, jax.core.Tracer))
         return found[0] if len(found) == 1 else tuple(found)
 
     def _run(self, args: Sequence[Any]) -> Any:
@@ -200,11 +202,16 @@ class Function:
         arrays = to_arrays(self._signature.arguments, args)
         if arrays is not args:
             return self._run(arrays)
+        if is_checkified():
+            return self._traced_call(args)
         number = self._calls.increment()
         key, _ = self._look_at(args)
         if self.needs_x64 and not X64.value:
             args = self._widened(args)
-        checks, outputs = self._first_call(key, args, number)
+        try:
+            checks, outputs = self._first_call(key, args, number)
+        except FloatingPointError as error:
+            return debugged(self, args, error)
         return self._checked(checks, outputs) if checks else outputs
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
@@ -225,22 +232,25 @@ class Function:
         results = report(callee, arrays, call(callee, arrays))
         return results[0] if self._single else tuple(results)
 
-    def _nested_call(self, entry: Entry, args: Sequence[Any], error: ValueError) -> Any:
-        """A call with arrays that failed, as it does while something else is traced."""
-        if not isinstance(entry, Executable) or trace_state() == no_transformation() or is_from_python(error):
-            raise error
-        with self._x64():
-            return entry.compile_and_call(*args)
-
-    def _mistaken_call(self, args: Sequence[Any], error: TypeError) -> Any:
-        """A call that failed with what JAX does not take for an array: a list, or something wrong."""
+    def _failed_call(self, entry: Entry, args: Sequence[Any], error: Exception) -> Any:
+        """A call that failed: while something else is traced, where JAX looks for NaN, or of what is no array."""
         if is_from_python(error):
             raise error
-        arrays = to_arrays(self._signature.arguments, args)
-        if arrays is not args:
-            return self._run(arrays)
-        self._look_at(args)
-        raise error
+        if isinstance(error, FloatingPointError):
+            return debugged(self, args, error)
+        if isinstance(error, TypeError):
+            arrays = to_arrays(self._signature.arguments, args)
+            if arrays is not args:
+                return self._run(arrays)
+            self._look_at(args)
+            raise error
+        if is_checkified():
+            return self._traced_call(args)
+        if not isinstance(entry, Executable) or trace_state() == no_transformation():
+            raise error
+        with self._x64():
+            outputs = entry.compile_and_call(*args)
+        return self._checked(entry.checks, outputs) if entry.checks else outputs
 
     def _look_at(self, args: Sequence[Any]) -> tuple[Key, dict[str, Any]]:
         """Checks any arguments; the key of the call, and the size of each root."""
@@ -437,8 +447,9 @@ class Function:
         with self._x64():
             try:
                 return run(*args)
-            except BaseException:
-                self._cache.forget(executable)
+            except BaseException as error:
+                if not isinstance(error, FloatingPointError):  # that is about what it returned
+                    self._cache.forget(executable)
                 raise
 
     def _dropped(self) -> None:
@@ -586,14 +597,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
-
-
-def _nobody() -> None:
-    return None
-
-
-def _is_known(x: Any) -> bool:
-    return not isinstance(x, jax.core.Tracer)
 
 
 __all__ = ["Function", "Stats"]

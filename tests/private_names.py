@@ -197,6 +197,15 @@ def _names() -> Iterator[Name]:
     yield Name((f"jax._src.mesh:{mesh}", f"jax._src.config:{mesh}"), f"{compat} short_calls", _SHORT, _has_value)
     for name in ("disable_jit", "no_execution", "default_device"):
         yield Name((f"jax._src.config:{name}",), f"{compat} short_calls", _SHORT, _has_value)
+    checks = "codegen/ir/jax_checks.py"
+    for name in ("error_checks", "checkify_jaxpr", "check_nans"):
+        yield Name((f"jax._src.checkify:{name}",), f"{checks} register_checks", "nothing works under `checkify`")
+    for name in ("debug_nans", "debug_infs"):
+        yield Name(
+            (f"jax._src.config:{name}.swap_local",),
+            f"{checks} without_nan_checks",
+            f"no function finds its NaN under `jax.{name}`",
+        )
     pytensor_rules = "dialects/transforms/batching.py, dialects/random/pytensor_ops.py"
     yield Name(("pytensor.graph.replace:_vectorize_node",), pytensor_rules, "`jax.vmap` runs a loop over the batch")
     for path, used_by in (

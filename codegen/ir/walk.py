@@ -96,3 +96,9 @@ def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation
         return public[0]
     names = ", ".join(str(f.attributes["sym_name"]) for f in functions) or "none"
     raise ArtifactError(f"{filename} has no function @main (functions: {names})")
+
+
+def location_text(location: ir.Location) -> str:
+    """A location in short: the graph's variable, or what JAX calls the op. JAX's own text is a whole call stack."""
+    _before, quote, rest = str(location).partition('"')
+    return rest.partition('"')[0] if quote else "unknown location"

@@ -1,9 +1,10 @@
 """Equal equations of a function as one, before JAX differentiates it: `x / y` written three times has one derivative.
 
 In: a function that JAX traces. Out: a function that is traced as it is called, and does what its jaxpr says without the
-duplicates. Equal equations give equal bits, so the function keeps its own; a gradient adds cotangents up before it
-multiplies, where it would have added products. Decision to know: equations with effects, calls of Python, foreign
-functions and draws with a state are never merged; loops, branches and functions inside are gone through as the whole.
+duplicates; outside of a trace, and where NaN is looked for, it is the function itself. Equal equations give equal bits,
+so the function keeps its own; a gradient adds cotangents up before it multiplies, where it would have added products.
+Decision to know: equations with effects, calls of Python, foreign functions and draws with a state are never merged;
+loops, branches and functions inside are gone through as the whole.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import jax
 import numpy as np
 from jax import tree_util
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun  # type: ignore[attr-defined]
+
+from ...codegen.ir.jax_compat import no_transformation, trace_state
 
 # Parts of names of primitives whose equations stay apart.
 _APART = ("callback", "custom_call", "ffi", "infeed", "outfeed", "rng_uniform", "run_state", "stablehlo_call")
@@ -34,6 +37,9 @@ def merging(function: Callable[..., Any], names: Sequence[str] = ()) -> Callable
 
     @functools.wraps(function)
     def merged(*args: Any, **kwargs: Any) -> Any:
+        debugged: Any = jax.config
+        if trace_state() == no_transformation() or debugged.jax_debug_nans or debugged.jax_debug_infs:
+            return function(*args, **kwargs)  # each op runs on its own, and JAX looks at what it gives
         traced = {place: value for place, value in enumerate(args) if _is_traced(value)}
         named = {name: value for name, value in kwargs.items() if _is_traced(value)}
         shown = dict(enumerate(names))

@@ -12,8 +12,7 @@ arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
         if a1 is MISSING or more or not entry.ready: return slow(given(a0, a1, *more))
         entry.used = count()
         try: outputs = entry.call(a0, a1) if x64.value else in_x64(entry.call, widened((a0, a1,)))
-        except ValueError as error: outputs = nested(entry, (a0, a1,), error)
-        except TypeError as error: return mistaken((a0, a1,), error)
+        except failing as error: return failed(entry, (a0, a1,), error)
         return checked(entry.checks, outputs) if entry.checks else outputs
 
 Callers give `a0` by the name `x` too, and `a1` by the name `k` (see `writer.write`).
@@ -94,8 +93,7 @@ def call_function(
     count: Callable[[], int],
     slow: Call,
     traced: Call,
-    nested: Callable[[Any, Sequence[Any], ValueError], Any],
-    mistaken: Callable[[Sequence[Any], TypeError], Any],
+    failed: Callable[[Any, Sequence[Any], Any], Any],
     checked: Callable[[Any, Any], Any],
     widened: Call | None,
     shorter: Shorter | None,
@@ -109,8 +107,8 @@ def call_function(
         count: the number of this call.
         slow: for calls whose sizes are not known yet, or with something wrong about them.
         traced: for calls with JAX's tracers.
-        nested: for calls that JAX refuses, as it does while something else is traced.
-        mistaken: for calls with what JAX does not take for an array.
+        failed: for calls that JAX refuses, as it does while something else is traced, and for what is no array for it;
+            and those in which JAX, asked to look for them, has found NaN or infinity.
         checked: raises for checks that failed; from checks and the outputs to the results.
         widened: for programs with 64-bit types, called where JAX has none: arguments in the program's types.
         shorter: writes the shorter way for JAX arrays, if there is one.
@@ -129,8 +127,8 @@ def call_function(
         "tracers": TRACERS,
         "no_tracers": TRACERS.isdisjoint,
         "traced": traced,
-        "nested": nested,
-        "mistaken": mistaken,
+        "failed": failed,
+        "failing": (ValueError, TypeError, FloatingPointError),
         "slow": slow,
         "entries": entries,
         "count": count,
@@ -157,20 +155,17 @@ def call_function(
     run = f"entry.call({passed})"
     if widened is not None:
         run += f" if x64.value else in_x64(entry.call, widened(({passed})))"
-    refused = [
-        f"except ValueError as error: outputs = nested(entry, ({passed}), error)",
-        f"except TypeError as error: return mistaken(({passed}), error)",
-    ]
+    fails = f"except failing as error: return failed(entry, ({passed}), error)"
     if signature.checks:
         lines += [
             f"try: outputs = {run}",
-            *refused,
+            fails,
             "return checked(entry.checks, outputs) if entry.checks else outputs",
         ]
     elif shorter is None:
-        lines += [f"try: return {run}", *refused, "return outputs"]
+        lines += [f"try: return {run}", fails]
     else:
-        lines += [f"try: outputs = {run}", *refused, shorter.after(names), "return outputs"]
+        lines += [f"try: outputs = {run}", fails, shorter.after(names), "return outputs"]
     parameters = ", ".join(["self", "/", *(f"{value}=MISSING" for value in values), "*more"])
     keywords = dict(zip(values, [argument.name for argument in signature.arguments], strict=True))
     return write(parameters, lines, names, name=name, keywords=keywords)
@@ -189,7 +184,7 @@ def recognizing_call(
         def call(self, a0=MISSING, /, *more, **keywords):
             if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
                 try: outputs = run(a0)
-                except ValueError: pass  # as JAX raises where something else is being traced
+                except (ValueError, FloatingPointError): pass  # something else is being traced, or JAX looks for NaN
                 else:
                     entry.used = count()
                     return outputs
@@ -216,7 +211,7 @@ def recognizing_call(
     run_text = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
     lines = [
         f"try: outputs = {run_text}",
-        "except ValueError: pass",
+        "except (ValueError, FloatingPointError): pass",
         "else:",
         "    entry.used = count()",
         "    return outputs" if restore is None else "    return restore(outputs)",

@@ -395,6 +395,8 @@ class Executable:
             return outputs[0] if alone else tuple(outputs)
 
         traced.__name__ = traced.__qualname__ = self.name
+        # Where `jax.debug_nans` finds one, JAX does not run it again: who called it has the ops, which are gone here.
+        traced._apply_primitive = True  # type: ignore[attr-defined]
         sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
         placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
         options = None if plan.options is None else dict(plan.options)

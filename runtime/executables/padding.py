@@ -23,6 +23,7 @@ from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
+from ...codegen.ir.jax_checks import is_checkified
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
@@ -118,7 +119,7 @@ class Adapter:
         try:
             outputs = self.executable.call(*arrays, *self._live)
         except ValueError as error:
-            if trace_state() == no_transformation() or is_from_python(error):
+            if trace_state() == no_transformation() or is_from_python(error) or is_checkified():
                 raise
             outputs = self.executable.compile_and_call(*arrays, *self._live)
         if self._plain:

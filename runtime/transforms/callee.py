@@ -87,6 +87,11 @@ class Callee:
         """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""
         raise NotImplementedError
 
+    @property
+    def result_names(self) -> Sequence[str]:
+        """What messages call the results, without the flags of checks."""
+        return [str(number) for number in range(self.result_count)]
+
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The module for operands of these shapes."""
         raise NotImplementedError

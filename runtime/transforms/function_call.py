@@ -54,6 +54,11 @@ class FunctionCall(Callee):
         return len(self.function.program.signature.results)
 
     @property
+    def result_names(self) -> Sequence[str]:
+        """Those of the signature."""
+        return [result.name for result in self.function.program.signature.results]
+
+    @property
     def weak(self) -> frozenset[int]:  # type: ignore[override]
         """Those that the signature calls so."""
         return weak_results(self.function.program.signature)

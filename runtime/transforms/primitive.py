@@ -33,6 +33,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir import ops
 from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import stablehlo
+from ...codegen.ir.jax_checks import register_checks
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
 from ...codegen.ir.modules import from_bytecode
 from ...codegen.ir.walk import main_function
@@ -301,3 +302,8 @@ jax_mlir.register_lowering(stablehlo_call, _lower)
 ad.primitive_jvps[stablehlo_call] = _jvp
 ad.primitive_transposes[stablehlo_call] = _transpose
 batching.primitive_batchers[stablehlo_call] = _batch
+register_checks(
+    stablehlo_call,
+    lambda callee: callee.inline,
+    lambda callee: [f"{callee.name} (its result {name!r})" for name in callee.result_names],
+)

@@ -28,7 +28,7 @@ from ...errors import PassError, UnsupportedGraphError
 from ...ir.bindings import ir
 from ...ir.host_calls import host_calls
 from ...ir.modules import refusals, replace_body
-from ...ir.walk import main_function, module_name
+from ...ir.walk import location_text, main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
 from . import (
@@ -49,7 +49,7 @@ from . import (
 )
 from .live import Live
 from .live_builder import LiveBuilder, LiveSize
-from .padder import RULES, Action, Padder, Pending, location_text
+from .padder import RULES, Action, Padder, Pending
 
 LARGEST = 2**31 - 1
 

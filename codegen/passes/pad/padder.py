@@ -37,7 +37,7 @@ from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
 from ...ir.types import numpy_dtype
-from ...ir.walk import symbol_of
+from ...ir.walk import location_text, symbol_of
 from ...signature import LIVE
 from . import facts
 from .facts import UNKNOWN, Fact
@@ -567,9 +567,3 @@ class Padder:
             del self.actions[actions:]
 
         yield retract
-
-
-def location_text(location: ir.Location) -> str:
-    """A location in short: the graph's variable, or what JAX calls the op. JAX's own text is a whole call stack."""
-    _before, quote, rest = str(location).partition('"')
-    return rest.partition('"')[0] if quote else "unknown location"
