@@ -41,7 +41,7 @@ from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
 from .function import Function
-from .jitted.calls import X64, Call, Key, Parameters, is_named, kind_of, leaves_of, sizes_of, types_of
+from .jitted.calls import X64, Call, Key, Parameters, has_sharded_type, is_named, kind_of, leaves_of, sizes_of, types_of
 from .jitted.plans import Plan, overflow_note, preparation, restoration, to_numpy
 from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
@@ -249,6 +249,10 @@ class Jit:
             return Plan()
         named = is_named(specs)
         if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.options.passes or programs.planned):
+            return Plan()
+        if any(
+            map(has_sharded_type, leaves)
+        ):  # the types of results follow from those of the ops, which a program lacks
             return Plan()
         sizes = sizes_of(call, specs, leaves) if sizes is None else sizes
         if 0 in sizes.values() or not self._taken_for_granted(sizes):

@@ -68,6 +68,25 @@ def main() -> None:
     found["batch sharding"] = str(batch.sharding.spec)
     single = [float(model.value(X, y, b)) for b in betas]
     found["vmap over sharded batch"] = float(np.max(np.abs(np.asarray(batch) - single)))
+
+    # A mesh with explicit axes, which are part of the types of arrays.
+    explicit = jax.make_mesh((8,), ("rows",), axis_types=(jax.sharding.AxisType.Explicit,))
+    typed = jax.device_put(X, NamedSharding(explicit, P("rows")))
+
+    def types(jit: Any) -> list[str]:
+        function = jit(lambda x: (x * 2, jax.numpy.cumsum(x, axis=1), x.sum(0)))
+        squares = jit(lambda x: x**2)
+        made = [function(X), function(typed), jax.jit(function)(typed), jax.vmap(function)(typed[None])]
+        made += [
+            squares(typed) + typed,
+            jax.jvp(squares, (typed,), (typed,)),
+            jax.make_jaxpr(function)(typed).out_avals,
+        ]
+        return [str(jax.typeof(x) if isinstance(x, jax.Array) else x) for x in jax.tree.leaves(made)]
+
+    found["types of jax.jit"] = types(jax.jit)
+    for policy in ("exact", "padded"):
+        found[f"types under {policy}"] = types(lambda f, p=policy: hlograph.jit(f, dims={"x": ("n", 3)}, policy=p))
     print(json.dumps(found))
 
 

@@ -177,7 +177,17 @@ def kind_of(value: Any) -> tuple[Any, ...]:
         getattr(value, "shape", None),
         getattr(value, "dtype", None),
         getattr(value, "weak_type", None),
+        has_sharded_type(value),
     )
+
+
+def has_sharded_type(value: Any) -> bool:
+    """Whether an array's type says how it lies on a mesh with explicit axes."""
+    aval = getattr(value, "aval", None)
+    if aval is None:
+        return False
+    kinds = getattr(getattr(getattr(aval, "sharding", None), "mesh", None), "axis_types", None)
+    return bool(kinds) and any(kind.name == "Explicit" for kind in kinds)
 
 
 def types_of(leaves: Sequence[Any]) -> Key:

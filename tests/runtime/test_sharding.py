@@ -65,6 +65,12 @@ def test_sharded_arguments_are_never_padded(eight: dict[str, Any]) -> None:
     assert eight["policies"] == ["exact"]
 
 
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_types_say_how_results_lie_on_explicit_axes(eight: dict[str, Any], policy: str) -> None:
+    assert any("@rows" in text for text in eight["types of jax.jit"])
+    assert eight[f"types under {policy}"] == eight["types of jax.jit"]
+
+
 def test_two_processes() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
