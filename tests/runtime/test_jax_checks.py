@@ -91,6 +91,22 @@ def test_checkify_of_calls_that_have_been_made() -> None:
     assert checkify.checkify(fast)(x)[0].get() is None
 
 
+def test_functions_that_checkify_made_are_padded() -> None:
+    """Nothing is found in the padding, which holds 0."""
+
+    def checked(x: Any) -> Any:
+        checkify.check(x.min() > 0, "too small")
+        return jnp.log(x) / x
+
+    function = checkify.checkify(checked, errors=checkify.all_checks)
+    fast = hlograph.jit(lambda x: function(x), dims=DIMS, policy="padded")
+    for x in (X + 1, X[:4] + 2, X, X - 3):
+        (error, result), (expected, wanted) = fast(x), jax.jit(function)(x)
+        assert error.get() == expected.get()
+        np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    assert fast.stats.compiles == 1
+
+
 def test_checkify_of_a_graph_looks_at_its_results() -> None:
     v = pt.fvector("v")
     outputs = [v + 1, pt.log(v - 9)]
