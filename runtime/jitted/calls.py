@@ -186,7 +186,7 @@ def has_sharded_type(value: Any) -> bool:
     aval = getattr(value, "aval", None)
     if aval is None:
         return False
-    kinds = getattr(getattr(getattr(aval, "sharding", None), "mesh", None), "axis_types", None)
+    kinds: Any = getattr(getattr(getattr(aval, "sharding", None), "mesh", None), "axis_types", None)
     return bool(kinds) and any(kind.name == "Explicit" for kind in kinds)
 
 
