@@ -28,8 +28,10 @@ def register_checks(
     def rule(*given: Any, **parameters: Any) -> tuple[Any, Sequence[Any]]:
         context = given[: 0 if isinstance(given[0], checkify.Error) else 1]  # since JAX 0.12
         error, enabled, *operands = given[len(context) :]
-        function = inside(**parameters) if enabled - checkify.user_checks else None
         check: Any = checkify
+        if not enabled - check.user_checks:
+            return error, primitive.bind(*operands, **parameters)
+        function = inside(**parameters)
         if function is not None:
             jaxpr = jax.make_jaxpr(function)(operands)
             found: tuple[Any, Sequence[Any]] = check.checkify_jaxpr(*context, jaxpr, enabled, error, *operands)

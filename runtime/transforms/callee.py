@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...codegen.errors import DerivativeError
+from ...codegen.errors import DerivativeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import keep_weakly
 from ...codegen.program import Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
@@ -156,6 +156,20 @@ class StaticModule(Callee):
         types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.program.signature.results]
         checks = self._prepared.checks
         return [*types, *([flags_type(checks)] if checks else [])]
+
+    @property
+    def result_names(self) -> Sequence[str]:
+        """Those of the signature.
+
+        Raises:
+            UnsupportedGraphError: they have padding, in which anything may be.
+        """
+        if any(argument.size for argument in self.program.signature.arguments):
+            raise UnsupportedGraphError(
+                f"checkify cannot look into {self.name}, which is compiled already, with padding: give it the function "
+                "under jax.jit, checkify.checkify(jax.jit(fn))"
+            )
+        return [result.name for result in self.program.signature.results]
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The program, which has one set of shapes."""
