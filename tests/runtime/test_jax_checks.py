@@ -92,6 +92,7 @@ def test_checkify_of_calls_that_have_been_made() -> None:
     assert checkify.checkify(fast)(x)[0].get() is None
 
 
+@pytest.mark.optimized  # with compile options of the tests' own JAX would call it otherwise
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 def test_checkify_of_a_function_without_a_plan_that_has_been_called(policy: str) -> None:
     fast, x = hlograph.jit(logs, dims=DIMS, policy=policy, cpu="plain"), jnp.asarray(X)
