@@ -492,6 +492,14 @@ class Function:
         found = wanted(self.program, self.options, self._policies, sizes, up_to or {}, self._planned, self.shelf)
         return compile_all(self.__name__, [partial(self._warmed, *each) for each in found], self._x64)
 
+    def needs_threads(self, args: Sequence[Any]) -> str:
+        """Compiles what a call with such arguments runs on, and tells why that needs XLA's threads; "" if it does not."""
+        if self._signature.has_data_sizes:
+            return "sizes are computed from data"
+        self.warm(self._look_at(args)[1])
+        entry = self._known(args)
+        return entry.needs_threads if isinstance(entry, Executable) else "its sizes are padded"
+
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes that decide on a call's executable."""

@@ -139,6 +139,12 @@ class Executable:
         self._check: Check
         self._compiled: Callable[..., Any] | None = None
         self._direct: DirectWay | None = None
+        self._needs_threads = True
+
+    @property
+    def needs_threads(self) -> str:
+        """Why calls need XLA's threads; "" where direct calls were insisted on, and there are such."""
+        return "; ".join(self.notes) or "it is not called directly" if self._needs_threads else ""
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
         """Makes the program and the plan, unless another thread has.
@@ -534,7 +540,9 @@ class Executable:
                 self._install(ways)
 
         way, self._direct = self._direct, None
-        return way.insist(args, keep)
+        ways = way.insist(args, keep)
+        self._needs_threads = way.refused
+        return ways
 
     def _go_direct(self, way: DirectWay, compile_seconds: float) -> None:
         """From now on calls may come to take the direct way; where it is refused, another plan may be tried."""

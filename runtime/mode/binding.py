@@ -122,6 +122,7 @@ class Binding:
         self._graph = inputs, outputs
         self._taking_floats: dict[frozenset[int], Any] = {}
         self._runs_forked = False
+        self._forked: Function | None = None
         self._sparse = any(map(is_sparse, (*inputs, *outputs)))
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
@@ -242,6 +243,7 @@ class Binding:
         """The program once more, for sizes that have turned out not to be as it took them to be."""
         self._compile = partial(self._compile, **{option: True})
         self._taking_floats.clear()
+        self._forked = None
         self.function = self._thunk.function = self._compile()
         self.function.changed = weakref.WeakMethod(self.forget_routes)
         self.forget_routes()
@@ -257,9 +259,37 @@ class Binding:
                 self._routes.clear()
             self._routes[key] = run
 
+    def prepare_fork(self, given: Mapping[int, Any]) -> str:
+        """Compiles what calls run on in processes that are forked from this one, which have none of XLA's threads.
+
+        Args:
+            given: values of the explicit inputs, by their numbers; calls there have such shapes. The others are read
+                from their containers.
+
+        Returns:
+            Why there can be no such calls; "" if there can.
+        """
+        if not isinstance(self.function, Function):
+            return ""
+        options = self.function.options
+        if options.numpy is None or options.cpu.direct is False or self._sparse:
+            return "it takes or gives sparse matrices or JAX's arrays, or its options exclude direct calls"
+        if self._forked is None:
+            cpu = replace(options.cpu, direct=True, direct_checks="never")
+            self._forked = Function(
+                self.function.program, replace(options, policy="exact", cpu=cpu, device=None, numpy=Numpy())
+            )
+        arrays = [given[i] if i in given else argument.in_numpy() for i, argument in self.arguments.items()]
+        return self._forked.needs_threads(arrays)
+
     def after_fork(self) -> None:
-        """From now on calls take the long way, the first one under a time limit."""
+        """From now on calls take the long way; the first one under a time limit, if nothing was prepared for it."""
         self.forget_routes()
+        if self._forked is not None:
+            shared = [argument for argument in self.arguments.values() if isinstance(argument, values.Shared)]
+            for argument in shared:
+                argument.leave_device()
+            self.function, self._runs_forked = self._forked, True
 
     def forget_routes(self) -> None:
         """Every call takes the long way again."""

@@ -63,6 +63,10 @@ class Plain:
         """What the executable gets."""
         return self.storage[0]
 
+    def in_numpy(self) -> Any:
+        """The same, nowhere but in this process's memory."""
+        return np.asarray(self.read())
+
 
 class Shared(Plain):
     """A shared tensor on the CPU: its container's array and the JAX array are the same memory.
@@ -81,10 +85,20 @@ class Shared(Plain):
         self.host: Any = None
         self.array: Any = None
         self.sent = 0
+        self._on_device = True
 
     def read(self) -> Any:
         value = self.storage[0]
+        if not self._on_device:
+            return value
         return self.array if value is self.host and value is not None else self._send(value)
+
+    def in_numpy(self) -> Any:
+        return self.storage[0]
+
+    def leave_device(self) -> None:
+        """From now on the executable gets NumPy arrays, and gives such."""
+        self.host, self._on_device = None, False
 
     def _send(self, value: Any) -> Any:
         self.sent += 1
@@ -103,6 +117,8 @@ class Shared(Plain):
 
     def write(self, array: jax.Array) -> Any:
         """Takes an update; returns what the container is to hold."""
+        if not self._on_device:
+            return array
         self.host, self.array = shared_memory(array), array
         return self.host
 

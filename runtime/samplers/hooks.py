@@ -1,13 +1,14 @@
 """`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again.
 
 PyMC gives nutpie the models whose mode has Numba's or JAX's linker, and nutpie compiles with one of the two, whatever
-the mode. Neither has a place to register a third, so four of their names are replaced: two classes of linkers that PyMC
-compares with become unions with ours, PyMC's call of nutpie passes a mode of ours on, and `nutpie.compile_pymc_model`
-knows `backend="stablehlo"`. All of it acts on modes of ours only.
+the mode. Neither has a place to register a third, so their names are replaced: the class of linkers that PyMC compares with
+becomes a union with ours, PyMC's call of nutpie passes a mode of ours on, and `nutpie.compile_pymc_model` knows
+`backend="stablehlo"`. So are those with which PyMC starts processes (`workers`). All of it acts on modes of ours only.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +17,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from pymc.sampling import mcmc, parallel
+from pymc.sampling import mcmc, parallel, population
+from pymc.smc import sampling as smc
 from pytensor.compile.mode import get_mode
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
 from ..pytensor.linker import StableHLOLinker
+from .workers import checked, forked_where_possible, one_process
 
 BACKEND = "stablehlo"
 
@@ -35,14 +38,21 @@ def is_ours(mode: Any) -> bool:
     return isinstance(get_mode(mode).linker, StableHLOLinker)
 
 
-def install() -> None:
+def install(*, nutpie: bool = True) -> None:
     """Lets `pm.sample` run nutpie with hlograph's functions wherever its mode is "STABLEHLO" or a `hlograph.Mode`.
+
+    What becomes of the processes that PyMC starts needs no nutpie, and PyMC 6.
+
+    Args:
+        nutpie: whether it is an error that nutpie is not there.
 
     Raises:
         UnsupportedVersionError: nutpie is not installed, or this release of PyMC has other parts.
     """
     global _installed
     with _lock:
+        if nutpie:
+            _refuse_absent()
         if not _installed:
             _enter()
             _installed = True
@@ -61,6 +71,7 @@ def uninstall() -> None:
 def installed() -> Iterator[None]:
     """`install` for the time of a block."""
     with _lock:
+        _refuse_absent()
         _enter()
     try:
         yield
@@ -84,12 +95,22 @@ def _leave() -> None:
             setattr(*_originals.pop())
 
 
-def _replace() -> None:
+def _refuse_absent() -> None:
     absent = missing()
     if absent:
         raise UnsupportedVersionError(f"nutpie and PyMC 6.4 or later have to be installed; there is no {absent[0]}")
-    places = [import_module(module) for module in ("nutpie", "nutpie.compile_pymc")]
-    for place, name, make in [*_IN_PYMC, *[(place, "compile_pymc_model", _with_our_backend) for place in places]]:
+
+
+def _replace() -> None:
+    replaced = [] if missing() else [*_IN_PYMC]
+    if replaced:
+        places = [import_module(module) for module in ("nutpie", "nutpie.compile_pymc")]
+        replaced += [(place, "compile_pymc_model", _with_our_backend) for place in places]
+    if hasattr(parallel, _CONTEXT):
+        pathfinder = sys.modules.get("pymc_extras.inference.pathfinder.multipath")  # which may come later
+        replaced += [(place, _CONTEXT, _checked) for place in (parallel, mcmc, smc, pathfinder) if place is not None]
+        replaced += _WORKERS
+    for place, name, make in replaced:
         original = getattr(place, name)
         _originals.append((place, name, original))
         setattr(place, name, make(original))
@@ -136,8 +157,16 @@ def _with_our_backend(original: Callable[..., Any]) -> Callable[..., Any]:
     return compile_model
 
 
+def _checked(original: Callable[..., Any]) -> Callable[..., Any]:
+    return checked(original, lambda mode: _users > 0 and is_ours(mode))
+
+
+_CONTEXT = "_initialize_multiprocessing_context"
+_WORKERS: list[tuple[Any, str, Callable[[Any], Any]]] = [
+    (parallel, "ParallelSampler", forked_where_possible),
+    (population, "PopulationStepper", one_process),
+]
 _IN_PYMC: list[tuple[Any, str, Callable[[Any], Any]]] = [
     (mcmc, "NumbaLinker", _or_ours),  # whose models nutpie can have
-    (parallel, "JAXLinker", _or_ours),  # whose processes are not to be forked
     (mcmc, "_sample_external_nuts", _passing_the_mode),
 ]
