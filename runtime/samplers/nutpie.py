@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.compile.mode import get_mode
 from pytensor.tensor.random.type import RandomType
 
+from ...codegen import dims as dimension
 from ...codegen.errors import (
     ArgumentError,
     ArgumentShapeError,
@@ -36,6 +37,7 @@ from ...codegen.errors import (
 )
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
+from ..calls.arguments import key_of
 from ..c_function import CFunction, PythonCallWarning
 from ..function import Function
 from ..mode.binding import Refusal
@@ -77,6 +79,7 @@ class Part:
         """A compiled function of PyTensor's as one that takes its data as arguments."""
         function, variables = _taking_data(compiled)
         keys = tuple(names[variable] for variable in variables)
+        function = _of_known_lengths(function, inputs.of(keys)) if form == "logp" else function
         return Part(function, keys, form, function.c_function(*inputs.of(keys), form=form))
 
     def with_data(self, inputs: _Inputs) -> Part:
@@ -271,6 +274,18 @@ def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
         program = emit_stablehlo((inputs, outputs), name=program.name, dims=xtensors.own_dims(inputs))
     options = replace(compiled.maker.linker.options, numpy=Numpy())
     return Function(program, options), [compiled.maker.inputs[i].variable for i in places[1:]]
+
+
+def _of_known_lengths(function: Function, arguments: Sequence[Any]) -> Function:
+    """The function with the lengths fixed that are those of its gradient.
+
+    Where a parameter of length 1 meets data of that dim, the gradient has the data's length, which is no other.
+    """
+    signature = function.program.signature
+    lengths = {root for result in signature.results for dim in result.dims for root in dimension.roots(dim)}
+    sizes = dict(zip(function.sizes, key_of(signature, arguments), strict=True))
+    fixed = {name: sizes[name] for name in function.sizes if name in lengths}
+    return Function(function.program.specialize(fixed), function.options) if fixed else function
 
 
 def _copied(value: Any) -> np.ndarray:

@@ -287,6 +287,32 @@ def test_data_that_does_not_fit() -> None:
         frozen.with_data(x=Y)
 
 
+@pytest.mark.parametrize("policy", ["auto", "padded"])
+@pytest.mark.parametrize("control", [1, 3])
+def test_dims_of_one(control: int, policy: Any) -> None:
+    """A parameter of length 1 has a gradient of the data's length, which is no other; all other lengths are open."""
+    random = np.random.default_rng(0)
+    with pm.Model(coords={"control": range(control), "one": [0]}) as model:
+        x = pm.Data("x", random.normal(size=(12, control, 1)), dims=("date", "control", "one"))
+        g, h = pm.Normal("g", dims=("control", "one")), pm.Normal("h", dims="one")
+        seen = pm.Data("seen", Y, dims="date")
+        pm.Normal("y", (x * g * h).sum((-1, -2)), 1, observed=seen, dims="date")
+    compiled = hlograph.nutpie.compile_pymc_model(model, mode=hlograph.Mode(policy=policy))
+    for size in (12, 20):
+        values, y = random.normal(size=(size, control, 1)), np.linspace(-1, 1, size)
+        point = random.normal(size=compiled.n_dim)
+        code, value, gradient, *_ = call(compiled.with_data(x=values, seen=y), point)
+        rest, slopes = y - values[..., 0] @ point[:-1] * point[-1], values[..., 0] * point[-1]
+        wanted = -0.5 * (point @ point + rest @ rest + (size + point.size) * np.log(2 * np.pi))
+        np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        by_slopes = rest @ np.column_stack([slopes, values[..., 0] @ point[:-1]])
+        np.testing.assert_allclose(gradient, by_slopes - point, rtol=1e-10)
+        assert code == 0
+    for other in (0, 2):
+        with pytest.raises(ArgumentShapeError, match=f"{other}"):
+            compiled.with_data(x=np.ones((12, other, 1)))
+
+
 def test_what_nutpie_takes_goes_on() -> None:
     """Starting points, their strategy and jitter, the variables that are kept."""
     model = regression()
