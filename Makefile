@@ -179,6 +179,11 @@ jax011_EXTRAS := [test]
 jax011_SMOKE := tests/test_smoke.py
 jax011_ALL := tests
 
+# What people use around PyMC; of today, so it stands apart from the older releases.
+packages_NAME := Bambi, pymc-marketing, BlackJAX 1.5, PyMC 6.3
+packages_PYTHON := $(TODAY)
+packages_ALL := tests/runtime/test_pymc_packages.py
+
 build/%/.installed: pyproject.toml tests/requirements-%.txt
 	@.ci/environment build/$* "$$(.ci/find_python '$($*_PYTHON)')" -r tests/requirements-$*.txt --editable '.$($*_EXTRAS)'
 	@touch $@

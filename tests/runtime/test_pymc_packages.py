@@ -1,0 +1,123 @@
+"""What people use around PyMC: one real model of each package by hlograph to a trace, every night.
+
+`make versions-packages` runs it where all of them are installed; elsewhere those that are.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif("HLOGRAPH_NIGHTLY" not in os.environ, reason="each takes some seconds"),
+    pytest.mark.filterwarnings("ignore"),
+]
+pm = pytest.importorskip("pymc", minversion="6.3")
+pd = pytest.importorskip("pandas")
+
+import hlograph.pymc  # noqa: E402
+
+QUICK: dict[str, Any] = {"chains": 2, "random_seed": 1, "progressbar": False}
+MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
+SEEN = np.linspace(-0.5, 1.5, 20)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    """Numbers and counts that depend on `x`, in groups."""
+    rng = np.random.default_rng(0)
+    found = pd.DataFrame({"x": rng.normal(size=200), "group": rng.choice(list("abc"), 200)})
+    found["y"] = 1 + 2 * found.x + 0.5 * rng.normal(size=200)
+    found["count"] = rng.poisson(np.exp(0.3 + 0.5 * found.x))
+    return found
+
+
+@pytest.mark.parametrize("method", ["nutpie", "pymc"])
+@pytest.mark.parametrize(
+    ("formula", "family", "slope"), [("y ~ x + (1|group)", "gaussian", 2), ("count ~ x", "poisson", 0.5)]
+)
+def test_bambi(formula: str, family: str, slope: float, method: str, rows: Any) -> None:
+    bambi = pytest.importorskip("bambi", reason="bambi is not installed: make versions-packages")
+    model = bambi.Model(formula, rows, family=family)
+    trace = model.fit(draws=300, tune=300, inference_method=method, **MODE, **QUICK)
+    np.testing.assert_allclose(trace.posterior["x"].mean(), slope, atol=0.15)
+    assert trace.posterior.sizes["draw"] == 300
+
+
+def test_pymc_marketing() -> None:
+    """With one control, whose dim has the length 1."""
+    reason = "pymc-marketing is not installed: make versions-packages"
+    mmm = pytest.importorskip("pymc_marketing.mmm.multidimensional", reason=reason)
+    from pymc_marketing.mmm import GeometricAdstock, LogisticSaturation
+
+    rng = np.random.default_rng(0)
+    channels = pd.DataFrame({"tv": rng.gamma(2, 1, 60), "radio": rng.gamma(2, 1, 60)})
+    X = channels.assign(date=pd.date_range("2022-01-03", periods=60, freq="W-MON"), event=rng.binomial(1, 0.2, 60) * 1.0)
+    y = pd.Series(2 + X.tv / 2 + X.event + 0.1 * rng.normal(size=60), name="y")
+    model = mmm.MMM(
+        date_column="date",
+        channel_columns=["tv", "radio"],
+        control_columns=["event"],
+        target_column="y",
+        adstock=GeometricAdstock(l_max=4),
+        saturation=LogisticSaturation(),
+        yearly_seasonality=2,
+    )
+    model.fit(X, y, draws=200, tune=300, nuts_sampler="nutpie", **MODE, **QUICK)
+    effect = model.idata.posterior["gamma_control"]
+    assert effect.sizes == {"chain": 2, "draw": 200, "control": 1}
+    np.testing.assert_allclose(effect.mean() * y.max(), 1, atol=0.3)
+
+
+def known() -> Any:
+    """A normal posterior of mean 10/21 and variance 1/21."""
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("mean"), 1.0, observed=pm.Data("seen", SEEN))
+    return model
+
+
+def test_blackjax_by_pymc() -> None:
+    blackjax = pytest.importorskip("blackjax", reason="blackjax is not installed: make versions-packages")
+    if tuple(map(int, blackjax.__version__.split(".")[:2])) >= (1, 6):
+        pytest.skip("PyMC gives BlackJAX 1.6 and later a keyword that they do not have: make versions-packages")
+    with hlograph.pymc.as_jax_backend() as backend, known():
+        options = {"nuts_sampler_kwargs": {"chain_method": "vectorized"}}
+        trace = pm.sample(400, tune=200, nuts_sampler="blackjax", **options, **QUICK)
+    assert backend.functions
+    draws = trace.posterior["mean"].values
+    np.testing.assert_allclose(draws.mean(), 10 / 21, atol=0.05)
+    np.testing.assert_allclose(draws.std(), (1 / 21) ** 0.5, rtol=0.2)
+
+
+def test_pathfinder() -> None:
+    extras = pytest.importorskip("pymc_extras", reason="pymc-extras is not installed")
+    options = {"num_paths": 4, "num_draws": 800, "parallel": False, "random_seed": 1, "progressbar": False}
+    with known():
+        trace = extras.fit(method="pathfinder", **options, **MODE)
+    draws = trace.posterior["mean"].values
+    np.testing.assert_allclose(draws.mean(), 10 / 21, atol=0.05)
+    np.testing.assert_allclose(draws.std(), (1 / 21) ** 0.5, rtol=0.2)
+
+
+def test_a_structural_model() -> None:
+    """A level with noise: the posterior of both deviations is near what the series was made with."""
+    pytest.importorskip("pymc_extras", reason="pymc-extras is not installed")
+    from pymc_extras.statespace import structural
+
+    rng = np.random.default_rng(0)
+    level = np.cumsum(0.3 * rng.normal(size=80))
+    seen = pd.DataFrame({"y": level + 0.5 * rng.normal(size=80)}, index=pd.RangeIndex(80))
+    parts = structural.LevelTrend(order=1, innovations_order=1) + structural.MeasurementError("noise")
+    space = parts.build(name="level", verbose=False)
+    with pm.Model(coords=space.coords) as model:
+        pm.Normal("initial_level_trend", dims="state_level_trend")
+        pm.HalfNormal("sigma_level_trend", dims="shock_level_trend")
+        pm.HalfNormal("sigma_noise")
+        pm.Deterministic("P0", pm.math.stack([[pm.Gamma("start", 2, 1)]]), dims=("state", "state_aux"))
+        space.build_statespace_graph(seen)
+        trace = hlograph.pymc.sample(model, 200, tune=300, var_names=["sigma_noise", "sigma_level_trend"], **QUICK)
+    np.testing.assert_allclose(trace.posterior["sigma_noise"].mean(), 0.5, atol=0.15)
+    np.testing.assert_allclose(trace.posterior["sigma_level_trend"].mean(), 0.3, atol=0.15)
