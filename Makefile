@@ -114,6 +114,7 @@ nightly: setup
 		--count $$(( $${HLOGRAPH_PROGRAMS:-10000} / 4 )) --jobs $(TEST_WORKERS) || exit 1; done
 	@echo '==> all cases of all tests; lowering tests also padded, with zeros and with NaN in the padding'
 	@HLOGRAPH_NIGHTLY=1 $(NIGHTLY_PYTEST) --dist worksteal
+	@$(MAKE) --no-print-directory versions-packages
 
 # One in sixty of them is in `make test`, all are in `make nightly`.
 outside: setup
@@ -183,6 +184,7 @@ jax011_ALL := tests
 packages_NAME := Bambi, pymc-marketing, BlackJAX 1.5, PyMC 6.3
 packages_PYTHON := $(TODAY)
 packages_ALL := tests/runtime/test_pymc_packages.py
+versions-packages: export HLOGRAPH_NIGHTLY = 1
 
 build/%/.installed: pyproject.toml tests/requirements-%.txt
 	@.ci/environment build/$* "$$(.ci/find_python '$($*_PYTHON)')" -r tests/requirements-$*.txt --editable '.$($*_EXTRAS)'

@@ -493,12 +493,11 @@ class Function:
         return compile_all(self.__name__, [partial(self._warmed, *each) for each in found], self._x64)
 
     def needs_threads(self, args: Sequence[Any]) -> str:
-        """Compiles what a call with such arguments runs on, and tells why that needs XLA's threads; "" if it does not."""
-        if self._signature.has_data_sizes:
-            return "sizes are computed from data"
-        self.warm(self._look_at(args)[1])
-        entry = self._known(args)
-        return entry.needs_threads if isinstance(entry, Executable) else "its sizes are padded"
+        """Compiles what a call with such arguments runs on; why that needs XLA's threads, or "" if it does not."""
+        if not self._signature.has_data_sizes:
+            self.warm(self._look_at(args)[1])
+        entry = self._exact(args)
+        return "its sizes are padded or computed from data" if entry is None else entry.needs_threads
 
     @property
     def sizes(self) -> tuple[str, ...]:

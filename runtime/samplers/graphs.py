@@ -54,10 +54,20 @@ def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) ->
         if isinstance(node.op, utils.CheckParameterValue):
             [found] = rewriter.transform(fgraph, node) or node.outputs
             fgraph.replace(node.outputs[0], found)
-    for node in fgraph.toposort():
-        if _is_known(node):
-            fgraph.replace_all([(x, x.type.make_constant(value)) for x, value in _evaluated(node)])
+    know_integers(fgraph)
     return list(fgraph.inputs), list(fgraph.outputs)
+
+
+def know_integers(fgraph: Any) -> None:
+    """Computes integers that are made of constants and known shapes: indices, and sizes that would count as data."""
+    from pytensor.tensor.shape import Shape
+
+    for node in fgraph.toposort():
+        if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
+            [shape] = node.outputs
+            fgraph.replace(shape, shape.type.make_constant(np.array(node.inputs[0].type.shape, shape.type.dtype)))
+        elif _is_known(node):
+            fgraph.replace_all([(x, x.type.make_constant(value)) for x, value in _evaluated(node)])
 
 
 def _is_known(node: Any) -> bool:

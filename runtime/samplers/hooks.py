@@ -1,9 +1,10 @@
 """`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again.
 
 PyMC gives nutpie the models whose mode has Numba's or JAX's linker, and nutpie compiles with one of the two, whatever
-the mode. Neither has a place to register a third, so their names are replaced: the class of linkers that PyMC compares with
-becomes a union with ours, PyMC's call of nutpie passes a mode of ours on, and `nutpie.compile_pymc_model` knows
-`backend="stablehlo"`. So are those with which PyMC starts processes (`workers`). All of it acts on modes of ours only.
+the mode. Neither has a place to register a third, so names of theirs are replaced: the class of linkers that PyMC
+compares with becomes a union with ours, PyMC's call of nutpie passes a mode of ours on, and nutpie.compile_pymc_model
+knows `backend="stablehlo"`. So are those with which PyMC starts processes (`workers`). All of it acts on modes of ours
+only.
 """
 
 from __future__ import annotations

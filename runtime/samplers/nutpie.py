@@ -37,13 +37,14 @@ from ...codegen.errors import (
 )
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
-from ..calls.arguments import key_of
 from ..c_function import CFunction, PythonCallWarning
+from ..calls.arguments import key_of
 from ..function import Function
 from ..mode.binding import Refusal
 from ..mode.classes import NAME
 from ..options import Numpy
 from ..pytensor.linker import StableHLOLinker
+from .graphs import know_integers
 from .model import check_model
 from .nutpie_parts import CompiledPyMCModel as NutpieModel
 from .nutpie_parts import dims_and_coords, make_functions, with_lock
@@ -75,9 +76,14 @@ class Part:
     compiled: CFunction
 
     @staticmethod
-    def of(compiled: Any, names: Mapping[Any, str], form: Literal["logp", "expand"], inputs: _Inputs) -> Part:
-        """A compiled function of PyTensor's as one that takes its data as arguments."""
-        function, variables = _taking_data(compiled)
+    def of(
+        function: Function,
+        variables: Sequence[Any],
+        names: Mapping[Any, str],
+        form: Literal["logp", "expand"],
+        inputs: _Inputs,
+    ) -> Part:
+        """A function that takes these data as arguments, compiled with values of them."""
         keys = tuple(names[variable] for variable in variables)
         function = _of_known_lengths(function, inputs.of(keys)) if form == "logp" else function
         return Part(function, keys, form, function.c_function(*inputs.of(keys), form=form))
@@ -197,6 +203,9 @@ def compile_pymc_model(
     check_model(model)
     if freeze_model:
         model = freeze_dims_and_data(model)
+        if jitter_rvs is not None:
+            jitter_rvs = {model[name] for name in map(_name, jitter_rvs)}
+        initial_points = {_name(variable): point for variable, point in (initial_points or {}).items()}
     if default_initialization_strategy == "support_point" and jitter_rvs is None:
         jitter_rvs = set(model.free_RVs)
     initial_points_of = make_initial_point_fn(
@@ -218,12 +227,28 @@ def compile_pymc_model(
     with pytensor.config.change_flags(mode="FAST_COMPILE"):
         dims, coords = dims_and_coords(model, shape_info, reparameterized)
     keys = _keys(logp, expand)
+    taking_data = _taking_data(logp), _taking_data(expand)
+    if not freeze_model and keys and any(function.program.signature.has_data_sizes for function, _ in taking_data):
+        warnings.warn(
+            f"sizes are computed from the data {', '.join(sorted(str(variable.name) for variable in keys))}: they are "
+            "constants of the program, as with freeze_model=True, and with_data cannot change them",
+            stacklevel=2,
+        )
+        return compile_pymc_model(
+            model,
+            mode=mode,
+            initial_points=initial_points,
+            jitter_rvs=jitter_rvs,
+            default_initialization_strategy=default_initialization_strategy,
+            var_names=var_names,
+            freeze_model=True,
+        )
     data = {key: _copied(variable.get_value(borrow=True)) for variable, key in keys.items()}
     inputs = _Inputs(initial_point(0), data)
     parts: list[Part] = []
     with _one_warning_of(parts):
-        parts.append(Part.of(logp, keys, "logp", inputs))
-        parts.append(Part.of(expand, keys, "expand", inputs))
+        parts.append(Part.of(*taking_data[0], keys, "logp", inputs))
+        parts.append(Part.of(*taking_data[1], keys, "expand", inputs))
     return CompiledModel(
         _n_dim=n_dim,
         dims=dims,
@@ -243,6 +268,10 @@ def compile_pymc_model(
         parts=(parts[0], parts[1]),
         point=inputs.point,
     )
+
+
+def _name(variable: Any) -> str:
+    return variable if isinstance(variable, str) else str(variable.name)
 
 
 def _keys(*compiled: Any) -> dict[Any, str]:
@@ -266,9 +295,11 @@ def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
         binding.function()
     places, program = list(binding.arguments), binding.function.program
     wide = all(result.dtype == np.float64 for result in program.signature.results)
-    if places[:1] != [0] or not wide:  # nothing depends on the point; or the model's numbers are of 32 bits
+    # Nothing depends on the point; the model's numbers are of 32 bits; or sizes count as data that are constants.
+    if places[:1] != [0] or not wide or program.signature.has_data_sizes:
         places = [0, *[i for i in places if i != 0]]
-        graph = compiled.maker.fgraph
+        graph = compiled.maker.fgraph.clone()
+        know_integers(graph)
         inputs = [graph.inputs[i] for i in places]
         outputs = [output.astype("float64") for output in graph.outputs]
         program = emit_stablehlo((inputs, outputs), name=program.name, dims=xtensors.own_dims(inputs))

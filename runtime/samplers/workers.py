@@ -22,7 +22,7 @@ from multiprocessing.spawn import get_preparation_data
 from types import FrameType, ModuleType
 from typing import Any
 
-import cloudpickle
+import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 from pymc.model import Model
 from pytensor.compile import Function
@@ -154,7 +154,7 @@ def _refusal(work: Any, variables: Sequence[Any], point: Mapping[str, Any]) -> s
     return error
 
 
-class _Finder(cloudpickle.Pickler):  # type: ignore[misc]
+class _Finder(cloudpickle.Pickler):
     """Goes through all that an object holds, and notes the functions that hlograph compiled."""
 
     def __init__(self) -> None:

@@ -127,7 +127,15 @@ def numbers_of_a_process() -> None:
     process.marginal_likelihood("y", np.linspace(0, 4, 12)[:, None], Y, pm.HalfNormal("noise"))
 
 
+def blocks() -> None:
+    """The gradient finds them by running sums of their shapes."""
+    a, b = pm.Normal("a", shape=(2, 2)), pm.HalfNormal("b", shape=(1, 2))
+    x = pm.Data("x", np.arange(12.0).reshape(4, 3))
+    pm.Normal("y", (x @ pt.linalg.block_diag(a, b)).sum(-1), 1, observed=Y[:4])
+
+
 MODELS = [
+    blocks,
     correlations,
     imputed,
     narrow,
@@ -311,6 +319,28 @@ def test_dims_of_one(control: int, policy: Any) -> None:
     for other in (0, 2):
         with pytest.raises(ArgumentShapeError, match=f"{other}"):
             compiled.with_data(x=np.ones((12, other, 1)))
+
+
+def test_data_that_decide_a_size() -> None:
+    """They become constants, in words; starting points and their jitter stay what they were."""
+    with pm.Model() as model:
+        x, kept = pm.Data("x", Y), pm.Data("kept", np.arange(12) % 2 == 0)
+        b = pm.Normal("b", shape=2)
+        pm.Potential("p", -0.5 * pt.sum((x[kept] - b[0]) ** 2))
+    options: dict[str, Any] = {"initial_points": {b: np.array([3.0, -4.0])}, "jitter_rvs": {b}}
+    with pytest.warns(UserWarning, match="computed from the data kept, x: they are constants.*freeze_model=True"):
+        compiled = hlograph.nutpie.compile_pymc_model(model, **options)
+    started = compiled.initial_point_func(0)
+    assert (abs(started - [3, -4]) < 1).all()
+    assert (started != [3, -4]).all()
+    point = np.array([0.3, -0.7])
+    code, value, gradient, *_ = call(compiled, point)
+    rest = Y[::2] - point[0]
+    np.testing.assert_allclose(value, -0.5 * (point @ point + rest @ rest) - np.log(2 * np.pi), rtol=1e-12)
+    np.testing.assert_allclose(gradient, [rest.sum() - point[0], -point[1]], rtol=1e-12)
+    assert code == 0
+    with pytest.raises(ArgumentError, match="what they use: none"):
+        compiled.with_data(x=Y)
 
 
 def test_what_nutpie_takes_goes_on() -> None:

@@ -55,7 +55,8 @@ def test_pymc_marketing() -> None:
 
     rng = np.random.default_rng(0)
     channels = pd.DataFrame({"tv": rng.gamma(2, 1, 60), "radio": rng.gamma(2, 1, 60)})
-    X = channels.assign(date=pd.date_range("2022-01-03", periods=60, freq="W-MON"), event=rng.binomial(1, 0.2, 60) * 1.0)
+    weeks = pd.date_range("2022-01-03", periods=60, freq="W-MON")
+    X = channels.assign(date=weeks, event=rng.binomial(1, 0.2, 60).astype(float))
     y = pd.Series(2 + X.tv / 2 + X.event + 0.1 * rng.normal(size=60), name="y")
     model = mmm.MMM(
         date_column="date",
