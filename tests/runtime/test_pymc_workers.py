@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import platform
 import subprocess
 import sys
@@ -185,6 +186,7 @@ def test_main_modules_that_are_no_scripts(name: str | None, found: bool, monkeyp
 
 
 @FORKS
+@pytest.mark.skipif("HLOGRAPH_NIGHTLY" not in os.environ, reason="another process imports PyMC")
 def test_a_plain_script(tmp_path: Path) -> None:
     """The functions of a count and a number are called directly; a sampler that compiles in its workers is refused."""
     path = tmp_path / "plain.py"
