@@ -319,11 +319,9 @@ class Function:
         if self.options.numpy is not None or self._adapts or (self.needs_x64 and not X64.value):
             return None
         entry = self._exact(args)
-        return (
-            None
-            if entry is None or entry.checks or self.program.host_calls
-            else (entry, self._calls.increment, entry.call)
-        )
+        if entry is None or entry.checks or self.program.host_calls:
+            return None
+        return entry, self._calls.increment, entry.call
 
     def _exact(self, args: Sequence[Any]) -> Executable | None:
         """The executable for exactly such arguments, which a call has had; None before the first one."""
@@ -580,19 +578,15 @@ class Function:
     @property
     def stats(self) -> Stats:
         """Calls, compiles, compile seconds and cache hits so far."""
-        calls, account, executables = self._calls.value, self._account, self._cache.stats()
+        calls, executables = self._calls.value, self._cache.stats()
         return Stats(
+            **self._account.counts(),
             calls=calls,
-            compiles=account.compiles.value,
-            compile_seconds=account.compile_seconds,
             cache_hits=calls - self._misses.value,
             executables=len(executables),
             by_executable=tuple(executables),
             refusals=self._policies.refusals,
-            retries=account.retries.value,
             unproven=unproven_note(),
-            trials=account.trials.value,
-            loaded=account.loaded.value,
             bundle=self.shelf.lines(),
         )
 
@@ -604,6 +598,3 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.program.name}{self._signature}>"
-
-
-__all__ = ["Function", "Stats"]

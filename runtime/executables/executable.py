@@ -87,6 +87,11 @@ class Account:
     loaded: Counter = field(default_factory=Counter)
     compile_seconds: float = 0.0
 
+    def counts(self) -> dict[str, Any]:
+        """As `Stats` has them, by name."""
+        counters = {name: getattr(self, name).value for name in ("compiles", "retries", "trials", "loaded")}
+        return {**counters, "compile_seconds": self.compile_seconds}
+
 
 class Executable:
     """One program compiled for one set of sizes, or for all below bounds.
