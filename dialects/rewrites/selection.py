@@ -19,6 +19,7 @@ from ...codegen.errors import GraphError, RewriteError
 from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
 from ..walk import order
+from .eigenvectors import with_slopes
 from .logsumexp import without_maximum
 from .patterns import pattern_rewriters
 from .quotients import quotient_rewriter
@@ -132,9 +133,15 @@ class Rewrites:
         """The outputs of a graph with these nodes after the selection, which is applied in inner graphs too."""
         ops = {id(node.op): node.op for node in nodes}
         kinds = {_kind(op) for op in ops.values()}
+        before = outputs
         if "LogSumExp" in kinds:
             outputs = without_maximum(outputs, nodes)
+        if "Eigh" in kinds:
+            outputs = with_slopes(self._module, outputs)
+        if any(x is not y for x, y in zip(outputs, before, strict=True)):
             nodes = order(outputs, set(inputs))
+            ops = {id(node.op): node.op for node in nodes}
+            kinds = {_kind(op) for op in ops.values()}
         families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
         inside = {number: new for number, op in ops.items() if (new := self._inside(op)) is not None}
         if not families and not inside:
@@ -187,6 +194,7 @@ class Rewrites:
 
     def _full(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
+        outputs = with_slopes(self._module, outputs)
         fgraph = self._module("graph.fg").FunctionGraph(list(inputs), list(outputs), clone=True)
         self._module("compile.mode").optdb.query(query).rewrite(fgraph)
         return list(fgraph.inputs), list(fgraph.outputs)
@@ -217,4 +225,5 @@ class Rewrites:
 
 def _kind(op: Any) -> str:
     """Name of the scalar op of an elementwise op, or of the op's class."""
+    op = getattr(op, "core_op", op) if type(op).__name__ == "Blockwise" else op
     return type(getattr(op, "scalar_op", op)).__name__

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...codegen.errors import DerivativeError
 from ..library import Library
+from ..rewrites.eigenvectors import with_slopes
 from ..walk import order
 from . import batching, static_shapes
 from .merging import merged
@@ -170,6 +171,7 @@ class Transforms:
         """
         if not outputs or not wrt:
             return [None] * len(wrt)
+        outputs = with_slopes(self._library.module, outputs)
         for variable in (*outputs, *wrt):
             is_smooth(variable)  # refuses complex ones
         gradient = self._library.module("gradient")
@@ -179,20 +181,21 @@ class Transforms:
         several = [x for x in _made_by("IfElse", outputs) if len(x.owner.outputs) > 1]
         known.update({identity(x): self._float_zeros_like(x) for x in several})
         try:
-            return list(
-                gradient.grad(
-                    None,
-                    list(wrt),
-                    consider_constant=list(constant),
-                    known_grads=known,
-                    disconnected_inputs="ignore",
-                    return_disconnected="none",
-                )
+            pulled = gradient.grad(
+                None,
+                list(wrt),
+                consider_constant=list(constant),
+                known_grads=known,
+                disconnected_inputs="ignore",
+                return_disconnected="none",
             )
         except (gradient.NullTypeGradError, NotImplementedError) as error:
             raise DerivativeError(f"the graph has no derivative: {error}") from None
         except (TypeError, ValueError) as error:  # those of QR with open sizes, and pivoted, in PyTensor 3.3.8
             raise DerivativeError(f"an op's own gradient fails: {type(error).__name__}: {error}") from error
+        found = [g for g in pulled if g is not None]
+        safe = iter(with_slopes(self._library.module, found))
+        return [None if g is None else next(safe) for g in pulled]
 
     def _float_zeros_like(self, variable: Any) -> Any:
         dtype = variable.type.dtype
