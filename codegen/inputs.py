@@ -65,9 +65,14 @@ def unique(names: Sequence[str]) -> list[str]:
     return [name if counts[name] == 1 else fresh(name, taken) for name in names]
 
 
+def is_name(name: str) -> bool:
+    """Whether Python takes a text for a parameter's name: "lambda" and "a b" are none."""
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
 def root_base(name: str, number: int) -> str:
-    """What the roots of an argument are named after: its name, or its number where that is no name for a root."""
-    return name if name.isascii() and name.isidentifier() else f"arg{number}"
+    """What the roots of an argument are named after: its name, or its number where that is no name in Python."""
+    return name if name.isascii() and is_name(name) else f"arg{number}"
 
 
 def unfolded(axes: Sequence[Any], rank: int) -> tuple[Any, ...]:
@@ -89,7 +94,7 @@ def unfolded(axes: Sequence[Any], rank: int) -> tuple[Any, ...]:
 def named_parameters(names: Sequence[str]) -> inspect.Signature:
     """A signature of parameters by place that have these names, as far as Python has such: JAX shows them."""
     plain = [re.sub(r"\W", "_", name) for name in names]
-    shown = unique([name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}" for name in plain])
+    shown = unique([name if is_name(name) else f"_{name}" for name in plain])
     return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in shown])
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from jax import tree_util
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun  # type: ignore[attr-defined]
 
+from ...codegen.inputs import fresh, is_name
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 
 # Parts of names of primitives whose equations stay apart.
@@ -54,9 +55,11 @@ def merging(function: Callable[..., Any], names: Sequence[str] = ()) -> Callable
             results, tree = tree_util.tree_flatten(function(*every, **{**kwargs, **keywords}))
             return results
 
-        kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY
-        placed = [inspect.Parameter(shown.get(place, f"arg{place}"), kinds[0]) for place in traced]
-        inner.__dict__["__signature__"] = inspect.Signature(placed + [inspect.Parameter(n, kinds[1]) for n in named])
+        kind = inspect.Parameter
+        placed = [kind(shown.get(place, f"arg{place}"), kind.POSITIONAL_ONLY) for place in traced]
+        plain = [kind(name, kind.KEYWORD_ONLY) for name in named if is_name(name)]
+        others = [kind(fresh("others", set(named)), kind.VAR_KEYWORD)] if len(plain) < len(named) else []
+        inner.__dict__["__signature__"] = inspect.Signature([*placed, *plain, *others])
         made = without_duplicates(jax.make_jaxpr(inner)(*traced.values(), **named), {})
         results = jaxpr_as_fun(made)(*tree_util.tree_leaves((list(traced.values()), named)))
         return tree_util.tree_unflatten(tree, results)
