@@ -79,11 +79,13 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
             raise UnsupportedGraphError(f"index {entry!r} ({type(entry).__name__})")
     x = hlo.expand_dims(x, new_axes)
     expanded += [slice(None)] * (x.ndim - len(expanded))
+    tensors = [entry for entry in expanded if isinstance(entry, Tensor)]
+    among = common_dims(ctx, [entry.dims for entry in tensors], "index tensors", "index") if len(tensors) > 1 else None
     windows, axes, indices = [], [], []
     for axis, entry in enumerate(expanded):
         if isinstance(entry, Tensor):
             axes.append(axis)
-            indices.append(in_range(ctx, entry, x.dims[axis], axis))
+            indices.append(in_range(ctx, entry, x.dims[axis], axis, among))
             windows.append(Window(0, x.dims[axis]))
         else:
             parts = slice(*(p if isinstance(p, Tensor) else None for p in (entry.start, entry.stop, entry.step)))

@@ -161,15 +161,24 @@ def _depends_on_values(ctx: Context, dim: Dim) -> bool:
     return any(ctx.builder.roots[name].axis is None for name in dimension.roots(dim))
 
 
-def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
-    """Integer indices with negative ones counted from the end, checked to be in range."""
+def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[Dim] | None = None) -> Tensor:
+    """Integer indices with negative ones counted from the end, checked to be in range.
+
+    Args:
+        ctx: the context.
+        index: the indices.
+        size: of the axis.
+        axis: which it is, for messages.
+        among: the shape of all indices of a place together, if there are others: where it is empty, any index will do.
+    """
     limit = ctx.builder.below.get(index.uid)
     if limit is not None and ctx.builder.constraints.known_equal(limit, size):
         return index
     message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
     if index.literal is not None:
-        return _literal_in_range(ctx, index, size, axis)
-    ctx.at_least(size, minimum(hlo.product(index.dims), 1), f"index of axis {axis}", "index")
+        return _literal_in_range(ctx, index, size, axis, minimum(hlo.product(among or ()), 1))
+    count = hlo.product(index.dims if among is None else among)
+    ctx.at_least(size, minimum(count, 1), f"index of axis {axis}", "index")
     if index.sizes is not None:  # as data: the arithmetic below would be longer on what is known of it as a size
         value = index.value
         index = Tensor(ctx.builder, value, index.dims, index.dtype, uid=index.uid)
@@ -182,17 +191,22 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
         below = hlo.compare("LT", index, hlo.full_like(index, 0))
         shifted = hlo.select(below, hlo.add(index, end), index)
     inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, end))
-    ctx.check(hlo.reduce_monoid(inside, range(inside.ndim), "and"), "IndexError", message)
+    fine = hlo.reduce_monoid(inside, range(inside.ndim), "and")
+    low, _ = dimension.bounds(count)
+    if not low and not ctx.builder.constraints.known_equal(count, hlo.product(index.dims)):
+        fine = hlo.or_(fine, hlo.compare("EQ", ctx.builder.size(count), 0))
+    ctx.check(fine, "IndexError", message)
     return shifted
 
 
-def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int) -> Tensor:
+def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int, needed: Dim) -> Tensor:
     values = index.literal
     assert values is not None
     if values.size == 0:
         return hlo.convert(index, INT64)
     low, high = int(values.min()), int(values.max())
-    ctx.at_least(size, max(high + 1, -low), f"index {high if high + 1 >= -low else low} of axis {axis}", "index")
+    least = needed * max(high + 1, -low)
+    ctx.at_least(size, least, f"index {high if high + 1 >= -low else low} of axis {axis}", "index")
     if low >= 0:
         return index if index.dtype.itemsize >= 4 and index.dtype.kind == "i" else ctx.constant(values.astype(np.int64))
     values = values.astype(np.int64)
