@@ -298,12 +298,13 @@ class _Emitter:
 
     def _refuse_unsupported(self, order: Sequence[Any]) -> None:
         found: list[str] = []
+        ops: list[Any] = []
         stack: list[tuple[Sequence[Any], str]] = [(order, "")]
         seen: set[int] = set()
         while stack:
             nodes, place = stack.pop()
             for number, node in enumerate(nodes):
-                lowering = self.find(node.op)
+                lowering, before = self.find(node.op), len(found)
                 if lowering is None:
                     where = f"node {number + 1} of {len(nodes)}{place}"
                     found.append(f"  {self.graph.describe(node)}  [{where}]")
@@ -318,15 +319,18 @@ class _Emitter:
                     inner = self.graph.inner(node.op)
                     if inner is not None:
                         stack.append((inner, f", inside {type(node.op).__name__} at node {number + 1}{place}"))
+                ops += [node.op] * (len(found) - before)
         if found:
             plural = "s have" if len(found) > 1 else " has"
             listed = "\n".join(found)
-            raise UnsupportedOpError(
+            error = UnsupportedOpError(
                 f"{len(found)} node{plural} no lowering rule:\n{listed}\nWrite the graph without them, or register a "
                 "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor. "
                 'on_unsupported="host" has the graph library run such ops in Python, between the others, if they say '
                 "their shapes."
             )
+            error.ops = tuple(ops)
+            raise error
 
     def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
         """Gives each node the innermost region that holds all its uses."""

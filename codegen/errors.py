@@ -23,7 +23,13 @@ class UnsupportedVersionError(HlographError, ImportError):
 
 
 class UnsupportedOpError(HlographError, NotImplementedError):
-    """The graph has ops without a lowering rule; all of them are listed."""
+    """The graph has ops without a lowering rule; all of them are listed.
+
+    Attributes:
+        ops: these.
+    """
+
+    ops: tuple[object, ...] = ()
 
 
 class UnsupportedGraphError(HlographError, NotImplementedError):

@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from .rewrites.rebuilding import replaced
+from .walk import order
+
 Sizes = Sequence[Sequence[Any]]
 
 
@@ -224,6 +227,29 @@ def shapes(group: Group) -> Sizes:
     if any(x not in known for x in group.outputs):
         raise UnsaidError(unsaid)
     return [known[x] for x in group.outputs]
+
+
+def with_found_shapes(
+    outputs: Sequence[Any], values: Mapping[Any, Any], runs_python: Callable[[Any], bool]
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """The outputs of a graph whose types say the shapes that ops which run Python give for some values; these shapes.
+
+    Args:
+        outputs: of the graph.
+        values: of its inputs.
+        runs_python: whether an op does.
+    """
+    known, made = dict(values), {}
+    for node in order(outputs, set(values)):
+        if not runs_python(node.op) or not all(map(is_tensor, node.outputs)):
+            continue
+        group = group_of(node, known.__contains__)
+        found = Performed(group)([np.asarray(known[x]) for x in group.inputs])
+        known.update(zip(node.outputs, found, strict=True))
+        types = [x.type.clone(shape=np.shape(value)) for x, value in zip(node.outputs, found, strict=True)]
+        inputs = replaced(node.inputs, made, known=values)
+        made.update(zip(node.outputs, _apply(node.op)(node.op, inputs, [t() for t in types]).outputs, strict=True))
+    return replaced(outputs, made, known=values), tuple(x.type.shape for x in made.values())
 
 
 def _of_parts(node: Any, known: Mapping[Any, Sequence[Any]]) -> Sizes | None:

@@ -28,6 +28,10 @@ _numbers = itertools.count()
 _lock = forks.lock()
 
 
+class ResultShapeError(ValueError):
+    """A Python function has given another shape than the program was compiled for."""
+
+
 class HostError(RuntimeError):
     """A Python function that a program calls has raised: what XLA sees of it."""
 
@@ -96,7 +100,7 @@ def _checked(value: Any, live: Shape, shape: Shape, dtype: np.dtype[Any], place:
 
     Raises:
         TypeError: it has another dtype.
-        ValueError: it has another shape.
+        ResultShapeError: it has another shape.
     """
     if value is None:
         raise ValueError(f"result {place} was not given")
@@ -104,7 +108,7 @@ def _checked(value: Any, live: Shape, shape: Shape, dtype: np.dtype[Any], place:
     if found.dtype != dtype:
         raise TypeError(f"result {place} came back as {found.dtype}, expected {dtype}")
     if found.shape != live:
-        raise ValueError(f"result {place} came back with shape {found.shape}, expected {live}")
+        raise ResultShapeError(f"result {place} came back with shape {found.shape}, expected {live}")
     if live == shape:
         return np.ascontiguousarray(found).reshape(shape)
     padded = np.zeros(shape, dtype)

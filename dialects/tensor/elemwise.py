@@ -55,6 +55,14 @@ def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequenc
 
 # What is done at once to numbers that are known.
 FOLDED = frozenset({"Add", "Mul", "Sub", "TrueDiv"})
+# Functions that sizes have, too.
+_OF_SIZES = frozenset(
+    {
+        *("Abs", "Add", "Mul", "Neg", "Sign", "Sub", "FloorDivide", "IntDiv", "Mod"),
+        *("Clip", "Maximum", "Minimum", "ScalarMaximum", "ScalarMinimum", "Switch"),
+        *("EQ", "GE", "GT", "LE", "LT", "NEQ"),
+    }
+)
 # Functions that lose digits in float32 near their roots.
 INEXACT = frozenset({"BetaInc", "Gamma", "GammaInc", "GammaIncC", "GammaLn", "Psi", "TriGamma"})
 
@@ -144,6 +152,33 @@ def _unsupported(op: Any) -> Sequence[str]:
 @lowers("Elemwise", unsupported=_unsupported)
 def elemwise(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
     """A scalar op over tensors, with broadcasting."""
+    sizes = _of_sizes(ctx, node, operands)
+    if sizes is not None and hlo.wide_integer(ctx.out_dtype()) and ctx.builder.exact(sizes, ctx.out_dtype()):
+        return [ctx.builder.size_vector(sizes, ctx.out_dtype())]
+    results = _elementwise(ctx, node, operands)
+    return results if sizes is None else [ctx.builder.knowing(results[0], sizes)]
+
+
+def _of_sizes(ctx: Context, node: Any, operands: Sequence[Tensor]) -> tuple[Dim, ...] | None:
+    """What is known as sizes of an op on a vector such as `x.shape`; None where an element is not known."""
+    if type(node.op.scalar_op).__name__ not in _OF_SIZES:
+        return None
+    count = max((len(x.sizes) for x in operands if isinstance(x.sizes, tuple)), default=0)
+    if not count or len(node.outputs) > 1 or not (hlo.wide_integer(ctx.out_dtype()) or ctx.out_dtype().kind == "b"):
+        return None
+    columns = []
+    for x in operands:
+        known = x.sizes if x.literal is None else tuple(x.literal.ravel())
+        if not isinstance(known, tuple) or len(known) not in (1, count) or None in known:
+            return None
+        elements = [ctx.builder.size(v, x.dtype) if x.literal is None else ctx.constant(v, x.dtype) for v in known]
+        columns.append(elements * (count // len(known)))
+    dtypes = [ctx.out_dtype()]
+    found = [apply_scalar(ctx, node.op.scalar_op, node, row, dtypes)[0].sizes for row in zip(*columns, strict=True)]
+    return tuple(found) if all(size is not None and not isinstance(size, tuple) for size in found) else None
+
+
+def _elementwise(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
     if operands and operands[0].ndim:
         operands = tuple(broadcast_operands(ctx, node.inputs, operands))
     dtypes = [output.type.dtype for output in node.outputs]

@@ -151,6 +151,12 @@ def _dim(ctx: Context, group: Group, size: Any, lower: Lower) -> Dim:
 lowers_python(host, _refusal)
 
 
+def runs_python(op: Any) -> bool:
+    """Whether an op is called on the host."""
+    found = registry.find(op)
+    return found is not None and found.rule is host
+
+
 # ---- any op ----------------------------------------------------------------------------------------------------------
 
 

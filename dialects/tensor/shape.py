@@ -70,9 +70,20 @@ def dim_shuffle(ctx: Context, node: Any, x: Tensor) -> Tensor:
         ctx.equate(x.dims[axis], 1, f"dropped axis {axis}")
     if kept == sorted(kept):
         rest = iter(kept)
+        if x.sizes is not None and not isinstance(x.sizes, tuple) and len(order) == 1:
+            return _as_vector(ctx, x)
         return hlo.reshape(x, tuple(1 if axis == "x" else x.dims[next(rest)] for axis in order))
     x = hlo.transpose(hlo.squeeze(x, dropped), [sorted(kept).index(axis) for axis in kept])
     return hlo.expand_dims(x, [place for place, axis in enumerate(order) if axis == "x"])
+
+
+def _as_vector(ctx: Context, x: Tensor) -> Tensor:
+    """A scalar that is known as a size, as a vector that is."""
+    assert x.sizes is not None
+    assert not isinstance(x.sizes, tuple)
+    if ctx.builder.exact(x.sizes, x.dtype):
+        return ctx.builder.size_vector((x.sizes,), x.dtype)
+    return ctx.builder.knowing(hlo.reshape(x, (1,)), (x.sizes,))
 
 
 @lowers("Shape")

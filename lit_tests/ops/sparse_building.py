@@ -123,14 +123,12 @@ show([values], dense(csr.T), name="SparseTranspose.dynamic")
 # CHECK-LABEL: module @SparseConstructSparseFromList.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: a = multiply([0, 1, 2], 2) : tensor<3xi64>
-# CHECK-NEXT: b = reshape<4xi64>(broadcast_in_dim<[1], 2x2xi64>(rows)) : tensor<4xi64>
-# CHECK-NEXT: c = slice<1:3:1>(a) : tensor<2xi64>
-# CHECK-NEXT: d = and(GE(b, 0), LT(b, 3)) : tensor<4xi1>
-# CHECK-NEXT: e = scatter(0, c, 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<4xi64>
-# CHECK-NEXT: f = reduce_window(e, 0) {padding = [3, 0], window_dimensions = [4], add} : tensor<4xi64>
-# CHECK-NEXT: g = scatter(0, concatenate<1>(reshape<4x1xi64>(select(d, b, 0)), reshape<4x1xi64>(f)), reshape<4xf64>(transpose<[1, 0]>(slice<0:2:1, 0:2:1>(x)))) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
-# CHECK-NEXT: return g, concatenate<0>(and(and(EQ(slice<0:1:1>(a), 0), EQ(slice<2:3:1>(a), 4)), reduce<[0], and>(LE(slice<0:2:1>(a), c), true)), reduce<[0], and>(d, true)) : tensor<3x2xf64>, tensor<2xi1>
+# CHECK-NEXT: a = reshape<4xi64>(broadcast_in_dim<[1], 2x2xi64>(rows)) : tensor<4xi64>
+# CHECK-NEXT: b = and(GE(a, 0), LT(a, 3)) : tensor<4xi1>
+# CHECK-NEXT: c = scatter(0, [2, 4], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<4xi64>
+# CHECK-NEXT: d = reduce_window(c, 0) {padding = [3, 0], window_dimensions = [4], add} : tensor<4xi64>
+# CHECK-NEXT: e = scatter(0, concatenate<1>(reshape<4x1xi64>(select(b, a, 0)), reshape<4x1xi64>(d)), reshape<4xf64>(transpose<[1, 0]>(slice<0:2:1, 0:2:1>(x)))) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
+# CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 2], [2, 4]), true)), reduce<[0], and>(b, true)) : tensor<3x2xf64>, tensor<2xi1>
 show(
     [x, rows],
     dense(ps.construct_sparse_from_list(x, x[:2], rows)),
@@ -235,18 +233,12 @@ show([values], dense(ps.vstack([csr, constant])), name="SparseVStack.static", di
 show([values], dense(ps.vstack([csr, constant])), name="SparseVStack.dynamic")
 
 # CHECK-LABEL: module @SparseSparseBlockDiagonal.static
-# CHECK-NEXT: a = EQ(2, 0) : tensor<2xi1>
-# CHECK-NEXT: b = select(a, 1, 2) : tensor<2xi64>
-# CHECK-NEXT: c = remainder([0, 1], b) : tensor<2xi64>
-# CHECK-NEXT: d = and(NE(c, 0), NE(LT(c, 0), LT(b, 0))) : tensor<2xi1>
-# CHECK-NEXT: e = concatenate<0>([1, 0, 1], add(select(d, add(c, b), c), 2)) : tensor<5xi64>
-# CHECK-NEXT: f:2 = sort(e, iota<0, 5xi64>()) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> LT(p0, p1)} : tensor<5xi64>, tensor<5xi64>
-# CHECK-NEXT: g = gather(concatenate<0>(values, reshape<2xf64>(x)), f#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
-# CHECK-NEXT: h = divide([0, 1], b) : tensor<2xi64>
-# CHECK-NEXT: i = gather(concatenate<0>([0, 1, 2], add(select(a, 0, select(d, subtract(h, 1), h)), 3)), f#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xi64>
-# CHECK-NEXT: j = gather(e, f#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xi64>
-# CHECK-NEXT: k = scatter(0, concatenate<1>(reshape<5x1xi64>(i), reshape<5x1xi64>(j)), g) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<4x4xf64>
-# CHECK-NEXT: return k : tensor<4x4xf64>
+# CHECK-NEXT: a:2 = sort([1, 0, 1, 2, 3], iota<0, 5xi64>()) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> LT(p0, p1)} : tensor<5xi64>, tensor<5xi64>
+# CHECK-NEXT: b = gather(concatenate<0>(values, reshape<2xf64>(x)), a#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
+# CHECK-NEXT: c = gather([0, 1, 2, 3, 3], a#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xi64>
+# CHECK-NEXT: d = gather([1, 0, 1, 2, 3], a#1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xi64>
+# CHECK-NEXT: e = scatter(0, concatenate<1>(reshape<5x1xi64>(c), reshape<5x1xi64>(d)), b) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<4x4xf64>
+# CHECK-NEXT: return e : tensor<4x4xf64>
 show(
     [values, x], dense(block_diag(csr, x)), name="SparseSparseBlockDiagonal.static", dims={"values": (3,), "x": (1, 2)}
 )

@@ -20,20 +20,24 @@ from typing import Any
 import numpy as np
 
 from ...codegen import forks
-from ...codegen.errors import ArgumentShapeError
+from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError, UnsupportedOpError
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
 from ...dialects.frontend import emit_stablehlo
+from ...dialects.host_ops import with_found_shapes
 from ...dialects.library import Library
 from ...dialects.readers import xtensors
 from ...dialects.sparse.lower import is_sparse
+from ...dialects.tensor.host import runs_python
 from ...dialects.transforms.whole_numbers import taking_floats
+from ...dialects.walk import order
 from ..calls.writer import not_an_array, write
 from ..executables.devices import default_device, find_device
 from ..executables.forked_call import SECONDS, within
 from ..executables.sync_client import choose_device
 from ..function import Function
+from ..host import ResultShapeError
 from ..options import CompileOptions, Numpy
 from . import values as values
 from .traced import call_suited, call_traced, has_tracers
@@ -85,6 +89,13 @@ class Refusal:
         raise type(self._error)(*self._error.args)
 
 
+class Pending(Refusal):
+    """What stands for a function until a call says of which shapes what its Python gives is."""
+
+    def __call__(self, *args: Any) -> Any:
+        raise ResultShapeError(str(self._error))
+
+
 class Binding:
     """A function graph's program, and the containers that its arguments come from.
 
@@ -121,6 +132,7 @@ class Binding:
         self.function: Any = _nothing
         self._graph = inputs, outputs
         self._taking_floats: dict[frozenset[int], Any] = {}
+        self._by_shapes: dict[Any, Any] = {}  # by those of what Python gives: how a function is compiled, and it
         self._runs_forked = False
         self._forked: Function | None = None
         self._sparse = any(map(is_sparse, (*inputs, *outputs)))
@@ -155,6 +167,12 @@ class Binding:
             program = emit_stablehlo((inputs, outputs), name=name, **options)
         except ArgumentShapeError as error:
             return Refusal(error)
+        except (UnsupportedOpError, UnsupportedGraphError) as error:
+            python = {node.op for node in order(outputs) if runs_python(node.op)}
+            refused = set(getattr(error, "ops", ()))
+            if random or not python or not refused <= python or (not refused and options.get("on_unsupported") != "host"):
+                raise
+            return Pending(error)
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
         return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
 
@@ -234,17 +252,46 @@ class Binding:
                 raise
             self._compile_with(error.option)
             return self._run()
+        except ResultShapeError as error:
+            found = self._with_shapes_of_python(error)
         outputs = found if isinstance(found, tuple) else (found,)
-        if self.results and not self._sparse:
+        if self.results and not self._sparse and not self._by_shapes:
             self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
+
+    def _with_shapes_of_python(self, error: ResultShapeError) -> Any:
+        """The results of a program that takes the shapes which Python gives for these values as known.
+
+        Raises:
+            ResultShapeError: they cannot be found, or change from call to call.
+        """
+        inputs, outputs = self._graph
+        if any(isinstance(argument, values.Key) for argument in self.arguments.values()):
+            raise error
+        known = {x: argument.storage[0] for x, argument in zip(inputs, self.arguments.values(), strict=True)}
+        try:
+            fixed, shapes = with_found_shapes(outputs, known, runs_python)
+        except TypeError:  # other types follow from the declared ones
+            raise error from None
+        if shapes not in self._by_shapes:
+            if len(self._by_shapes) >= self._cache_size:
+                self._by_shapes.clear()
+            changed = partial(self._compile.func, inputs, fixed, *self._compile.args[2:], **self._compile.keywords)
+            self._by_shapes[shapes] = changed, changed()
+        self._compile, function = self._by_shapes[shapes]
+        self._use(function)
+        return function(*[argument.read() for argument in self.arguments.values()])
 
     def _compile_with(self, option: str) -> None:
         """The program once more, for sizes that have turned out not to be as it took them to be."""
         self._compile = partial(self._compile, **{option: True})
+        self._by_shapes.clear()
+        self._use(self._compile())
+
+    def _use(self, function: Any) -> None:
         self._taking_floats.clear()
         self._forked = None
-        self.function = self._thunk.function = self._compile()
+        self.function = self._thunk.function = function
         self.function.changed = weakref.WeakMethod(self.forget_routes)
         self.forget_routes()
 

@@ -248,6 +248,22 @@ def test_what_says_no_shape_is_refused():
         hlograph.emit_stablehlo(([X], [of(np.unique, pt.dvector, pt.dvector, shapes=None)(X)]))
 
 
+def test_the_mode_finds_shapes_in_a_call():
+    """As PyTensor runs it, whatever its shape; where it cannot be had, it is refused when it is compiled."""
+    square, chosen = of(np.square, pt.dvector, pt.dvector, shapes=None), of(np.unique, pt.dvector, pt.dvector, shapes=None)
+    graph = pt.exp(chosen(square(X))) * 2
+    wanted_function = pytensor.function([X], graph, mode=Mode("py", None))
+    for mode in ("STABLEHLO", hlograph.Mode(on_unsupported="host")):
+        function = pytensor.function([X], graph, mode=mode)
+        for values in ([1.0, -1, 2], [1.0, 2, 3], [1.0, -1, 1], [0.5], [], [1.0, -1, 2]):
+            np.testing.assert_allclose(function(np.array(values)), wanted_function(np.array(values)), 1e-12)
+    steps = pytensor.scan(lambda x: square(x * X).sum(), sequences=X, return_updates=False)
+    drawn = square(pt.random.normal(size=3, rng=pytensor.shared(np.random.default_rng(0))))
+    for refused in (steps, drawn):
+        with pytest.raises(UnsupportedOpError, match="is known only then"):
+            pytensor.function([X], refused, mode="STABLEHLO", on_unused_input="ignore")
+
+
 def test_where_there_is_no_python(tmp_path):
     program = hlograph.emit_stablehlo(([X], [Print("x")(X)]))
     for run in (

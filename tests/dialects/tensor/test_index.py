@@ -646,3 +646,17 @@ def test_compositions(data):
     for step in steps:
         value, symbol = step(data, value, symbol)
     check_lowering([variable], [symbol], start, expected=[value], interpret=False)
+
+
+def test_indices_that_select_nothing_together():
+    """An index counts where all index tensors together select something; NumPy raises nothing else."""
+    x, i, j = pt.dmatrix("x"), pt.tensor("i", dtype="int64", shape=(None, 1)), pt.lvector("j")
+    for graph in (x[i, j], pt.set_subtensor(x[i, j], 1.0), pt.inc_subtensor(x[i, j], 1.0), x[pt.constant([[-1], [4]]), j]):
+        function = hlograph.function([x, i, j], [graph, i.sum()])
+        wanted = pytensor.function([x, i, j], graph, mode="FAST_COMPILE", on_unused_input="ignore")
+        for shape, rows, columns in (((0, 0), [[0], [0]], []), ((3, 3), [[7]], []), ((5, 5), np.zeros((0, 1)), [1])):
+            given = np.ones(shape), np.array(rows, "int64"), np.array(columns, "int64")
+            if graph.owner.inputs[1] is i or not len(columns):
+                np.testing.assert_array_equal(function(*given)[0], wanted(*given))
+    with pytest.raises(IndexError):
+        hlograph.function([x, i, j], x[i, j])(np.ones((3, 3)), np.array([[7]]), np.array([0]))

@@ -352,3 +352,30 @@ def test_the_body_is_emitted_once_and_buffers_are_written_in_place():
     loop = max(compiled.as_text().split("\n\n"), key=lambda part: part.count("tanh"))
     assert "f64[64,16] copy(" not in loop.replace("{1,0}", "")
     assert compiled.memory_analysis().temp_size_in_bytes < 3 * rows.nbytes
+
+
+_VECTORS = {
+    "the shortest": lambda a, b, n: -pt.max(-1 * pt.stack([a.shape[0], b.shape[1]])),
+    "a product": lambda a, b, n: pt.max(a.shape * 2),
+    "a sum": lambda a, b, n: (a.shape + b.shape)[1],
+    "a half": lambda a, b, n: (a.shape // pt.constant([2, 3]))[0],
+    "a remainder": lambda a, b, n: pt.sum(a.shape % 4),
+    "the longer": lambda a, b, n: pt.maximum(a.shape, b.shape)[1],
+    "clipped": lambda a, b, n: pt.max(pt.clip(a.shape, 0, 5)),
+    "a choice": lambda a, b, n: pt.where(pt.gt(a.shape, 5), b.shape, a.shape)[0],
+    "a value": lambda a, b, n: pt.max(a.shape + n),
+}
+
+
+@pytest.mark.parametrize("name", _VECTORS)
+def test_steps_from_vectors_of_sizes(name):
+    a, b, n = pt.dmatrix("a"), pt.dmatrix("b"), pt.lscalar("n")
+    steps = _VECTORS[name](a, b, n)
+    states = scan(lambda s: s + 1, outputs_info=pt.constant(0.0, dtype="float64"), n_steps=steps, return_updates=False)
+    fn = hlograph.function([a, b, n], [states.sum(), steps])
+    evaluated = pytensor.function([a, b, n], steps, mode="FAST_COMPILE", on_unused_input="ignore")
+    for shapes in (((6, 4), (5, 7)), ((2, 3), (9, 1))):
+        given = *map(np.ones, shapes), 3
+        wanted = int(evaluated(*given))
+        total, found = fn(*given)
+        assert (int(found), float(total)) == (wanted, wanted * (wanted + 1) / 2)
