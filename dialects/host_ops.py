@@ -239,7 +239,7 @@ def with_found_shapes(
         values: of its inputs.
         runs_python: whether an op does.
     """
-    known, made = dict(values), {}
+    known, made = dict(values), dict[Any, Any]()
     for node in order(outputs, set(values)):
         if not runs_python(node.op) or not all(map(is_tensor, node.outputs)):
             continue

@@ -50,6 +50,17 @@ FormName = Literal["arrays", "logp", "density", "expand"]
 GRADIENT_NOT_FINITE, LOGP_NOT_FINITE = 3, 4
 WRONG_DIMENSION, NULL_POINTER, STEP_FAILED, NO_MEMORY, PYTHON_RAISED, NOT_ALIGNED = -1, -2, -3, -4, -5, -6
 CHECK_FAILED = -100  # less the number of the check; positive in the form "logp", where the point is what is wrong
+_MEANINGS = {
+    0: "fine",
+    GRADIENT_NOT_FINITE: "the gradient is not finite",
+    LOGP_NOT_FINITE: "the value is not finite",
+    WRONG_DIMENSION: "the number of elements is another than the program's",
+    NULL_POINTER: "an address is NULL",
+    STEP_FAILED: "a routine in the program failed",
+    NO_MEMORY: "there is no memory for another thread's buffers",
+    PYTHON_RAISED: "Python raised",
+    NOT_ALIGNED: "data is not at a multiple of 64 bytes",
+}
 
 
 class PythonCallWarning(UserWarning):
@@ -128,6 +139,18 @@ class CFunction:
         self.address: int
         self.ctypes: Any
         self._bound_anew()
+
+    def meaning(self, code: int) -> str:
+        """What a code that a call returns says, in words: of a check that failed its own error."""
+        number = abs(code) - abs(CHECK_FAILED)
+        checks = self._executable.checks
+        if 0 <= number < len(checks) and (code < 0 or self.form == "logp"):
+            check = checks[number]
+            place = f" (in {check.place.replace(' {}', '')})" if check.place else ""
+            return f"{check.exception}: {check.message}{place}"
+        if code == PYTHON_RAISED and self.error is not None:
+            return f"{type(self.error).__name__}: {self.error}"
+        return _MEANINGS.get(code, f"code {code}")
 
     def with_data(self, *arrays: Any, **by_name: Any) -> CFunction:
         """The same function at another address, with other values bound to it; nothing is compiled.

@@ -175,7 +175,8 @@ def _of_sizes(ctx: Context, node: Any, operands: Sequence[Tensor]) -> tuple[Dim,
         columns.append(elements * (count // len(known)))
     dtypes = [ctx.out_dtype()]
     found = [apply_scalar(ctx, node.op.scalar_op, node, row, dtypes)[0].sizes for row in zip(*columns, strict=True)]
-    return tuple(found) if all(size is not None and not isinstance(size, tuple) for size in found) else None
+    known = tuple(size for size in found if size is not None and not isinstance(size, tuple))
+    return known if len(known) == count else None
 
 
 def _elementwise(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:

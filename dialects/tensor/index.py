@@ -174,7 +174,7 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[
     limit = ctx.builder.below.get(index.uid)
     if limit is not None and ctx.builder.constraints.known_equal(limit, size):
         return index
-    message = f"index is out of bounds for axis {axis} at {ctx.builder.where}"
+    message = f"index is out of bounds for axis {axis} at {ctx.builder.where}{_named(ctx, index)}, of length {size}"
     if index.literal is not None:
         return _literal_in_range(ctx, index, size, axis, minimum(hlo.product(among or ()), 1))
     count = hlo.product(index.dims if among is None else among)
@@ -197,6 +197,15 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[
         fine = hlo.or_(fine, hlo.compare("EQ", ctx.builder.size(count), 0))
     ctx.check(fine, "IndexError", message)
     return shifted
+
+
+def _named(ctx: Context, index: Tensor) -> str:
+    """What indexes what, for a message."""
+    x, *others = ctx.node.inputs or [None]
+    handles = [(v, ctx.value(v)) for v in others if getattr(v, "name", None)]
+    which = next((repr(v.name) for v, h in handles if isinstance(h, Tensor) and h.uid == index.uid), "the index")
+    name = getattr(x, "name", None)
+    return f": {which} into {repr(name) if name else 'an array'}"
 
 
 def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int, needed: Dim) -> Tensor:

@@ -170,7 +170,12 @@ class Binding:
         except (UnsupportedOpError, UnsupportedGraphError) as error:
             python = {node.op for node in order(outputs) if runs_python(node.op)}
             refused = set(getattr(error, "ops", ()))
-            if random or not python or not refused <= python or (not refused and options.get("on_unsupported") != "host"):
+            if (
+                random
+                or not python
+                or not refused <= python
+                or (not refused and options.get("on_unsupported") != "host")
+            ):
                 raise
             return Pending(error)
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
@@ -190,8 +195,8 @@ class Binding:
             return values.Plain(storage)
         if isinstance(variable, self.kinds.shared):
             return (values.Shared if self.on_cpu else values.DeviceShared)(storage, self._device)
-        dtype = getattr(variable.type, "dtype", None)  # a slice has none
-        return values.Plain(storage, None if dtype is None else np.dtype(dtype))
+        dtype = getattr(variable.type, "dtype", None)  # a slice has none, and what a list calls so is a type
+        return values.Plain(storage, np.dtype(dtype) if isinstance(dtype, str) else None)
 
     def _conversion(self, number: int, variable: Any, generators: Mapping[Any, list[Any]]) -> Callable[[Any], Any]:
         if self.kinds.is_generator(variable):

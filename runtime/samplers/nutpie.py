@@ -11,6 +11,7 @@ is another pointer to the same executable; one more executable where lengths are
 from __future__ import annotations
 
 import ctypes
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -143,6 +144,10 @@ class CompiledModel(NutpieModel):
         function.kept = density
         return function, None
 
+    def _make_sampler(self, *args: Any, **options: Any) -> Any:
+        """nutpie's sampler, whose errors say what the codes of our functions mean."""
+        return _Sampler(super()._make_sampler(*args, **options), self)
+
     def with_data(self, **updates: Any) -> CompiledModel:
         """The same model with other values of `pm.Data`; lengths may differ where no random variable's do.
 
@@ -171,6 +176,31 @@ class CompiledModel(NutpieModel):
             "parts": (logp, expand),
         }
         return replace(self, **changes)
+
+
+class _Sampler:
+    """nutpie's sampler, with words before the codes in its errors."""
+
+    def __init__(self, sampler: Any, model: CompiledModel) -> None:
+        self._sampler, self._model = sampler, model
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._sampler, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                return found(*args, **options)
+            except RuntimeError as error:
+                code = re.search(r"ErrorCode\((-?\d+)\)", str(error))
+                if code is not None:
+                    expands = "xpand" in str(error)
+                    function = self._model.compiled_expand_func if expands else self._model.compiled_logp_func
+                    error.args = (f"{function.meaning(int(code[1]))}\n\n{error}", *error.args[1:])
+                raise
+
+        return call
 
 
 def compile_pymc_model(

@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+import hlograph.pytensor
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
 
 ROWS, OUTCOMES, WEIGHTS = np.arange(6.0).reshape(3, 2), np.array([1.0, -2.0, 0.5]), np.array([3.0, 7.0])
@@ -117,3 +118,28 @@ def test_what_is_wrong_names_the_argument(score, arguments, names, text):
         with pytest.raises(TypeError, match=text):
             score(*arguments, **names)
         score(ROWS, OUTCOMES, WEIGHTS, 1.0)
+
+
+def test_names_may_be_keywords_of_python(tmp_path):
+    values, factor = pt.dvector("lambda"), pt.dscalar("in")
+    given, wanted = (np.arange(3.0), 2.0), [0.0, 2.0, 4.0]
+    by_name = dict(zip(("lambda", "in"), given, strict=True))
+    program = hlograph.emit_stablehlo(([values, factor], [values * factor]))
+    program.save(tmp_path / "saved.mlirbc")
+    functions = {
+        "function": hlograph.function([values, factor], values * factor),
+        "padded": hlograph.function([values, factor], values * factor, policy="padded", dims={"lambda": ["class"]}),
+        "text": hlograph.Program.parse(program.text).compile(),
+        "file": hlograph.load(tmp_path / "saved.mlirbc").compile(),
+        "mode": pytensor.function([values, factor], values * factor, mode="STABLEHLO"),
+        "jit": hlograph.jit(lambda **named: named["lambda"] * named["in"]),
+        "sizes in jit": hlograph.jit(lambda **named: named["lambda"] * named["in"], dims={"lambda": ("n",)}),
+    }
+    for name, function in functions.items():
+        np.testing.assert_array_equal(function(**by_name), wanted, err_msg=name)
+        if "jit" not in name:
+            np.testing.assert_array_equal(function(*given), wanted, err_msg=name)
+    rows = hlograph.function([values, factor], (values * factor).sum(), dims={"lambda": ("b", "n[b]")})
+    np.testing.assert_array_equal(rows(**{"lambda": [given[0], given[0][:2]], "in": 2.0}), [6, 2])
+    with pytest.raises(ArgumentShapeError, match="is argument 'lambda', axis 0"):
+        hlograph.function([values], values[5])(given[0])

@@ -250,7 +250,10 @@ def test_what_says_no_shape_is_refused():
 
 def test_the_mode_finds_shapes_in_a_call():
     """As PyTensor runs it, whatever its shape; where it cannot be had, it is refused when it is compiled."""
-    square, chosen = of(np.square, pt.dvector, pt.dvector, shapes=None), of(np.unique, pt.dvector, pt.dvector, shapes=None)
+    square, chosen = (
+        of(np.square, pt.dvector, pt.dvector, shapes=None),
+        of(np.unique, pt.dvector, pt.dvector, shapes=None),
+    )
     graph = pt.exp(chosen(square(X))) * 2
     wanted_function = pytensor.function([X], graph, mode=Mode("py", None))
     for mode in ("STABLEHLO", hlograph.Mode(on_unsupported="host")):

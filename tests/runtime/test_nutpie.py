@@ -27,6 +27,8 @@ import hlograph
 pm = pytest.importorskip("pymc", minversion="6")
 nutpie = pytest.importorskip("nutpie")
 
+from pymc.pytensorf import collect_default_updates  # noqa: E402
+
 import hlograph.nutpie  # noqa: E402
 import hlograph.pymc  # noqa: E402
 from hlograph.codegen.errors import (  # noqa: E402
@@ -568,3 +570,64 @@ def test_names_of_nutpie_that_are_private() -> None:
     }
     for function, parameters in wanted.items():
         assert parameters <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="there is spawn only")
+def test_processes_are_not_forked() -> None:
+    """XLA's threads are not in a forked process: PyMC is told to take another way."""
+    from pymc.sampling.parallel import _initialize_multiprocessing_context as context
+
+    assert context(None, mode="STABLEHLO").get_start_method() == "forkserver"
+    with pytest.warns(UserWarning, match="fork.*is unsafe"):
+        assert context("fork", mode=hlograph.Mode()).get_start_method() == "fork"
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("method", ["fork", None])
+@pytest.mark.filterwarnings("ignore")
+def test_pymc_s_own_sampler_in_processes(method: str | None) -> None:
+    """Functions that need no threads run in forked processes, too."""
+    with regression():
+        trace = pm.sample(backend="STABLEHLO", nuts_sampler="pymc", mp_ctx=method, random_seed=3, **QUICK)
+    assert np.isfinite(trace.posterior.b).all()
+    assert trace.posterior.sizes["chain"] == 2
+
+
+def test_errors_of_nutpie_say_what_codes_mean() -> None:
+    with pm.Model() as model:
+        group = pm.Data("group", np.r_[7, np.zeros(5, int)])
+        pm.Normal("y", pm.Normal("a", shape=4)[group], 1, observed=np.zeros(6))
+    compiled = hlograph.nutpie.compile_pymc_model(model)
+    words = r"IndexError: index is out of bounds for axis 0 at .*: 'group' into .*, of length 4"
+    assert re.fullmatch(words, compiled.compiled_logp_func.meaning(100))
+    assert compiled.compiled_logp_func.meaning(4) == "the value is not finite"
+    with pytest.raises(RuntimeError, match=words):
+        nutpie.sample(compiled, draws=5, tune=5, chains=1, progress_bar=False)
+    fine = compiled.with_data(group=np.zeros(6, int))
+    assert nutpie.sample(fine, draws=5, tune=5, chains=1, progress_bar=False).posterior["a"].shape == (1, 5, 4)
+
+
+def test_a_recursive_distribution_has_a_gradient() -> None:
+    def step(before: Any, last: Any, rho: Any, sigma: Any) -> Any:
+        x = last * rho[0] + before * rho[1] + pm.Normal.dist(sigma=sigma)
+        return x, collect_default_updates([x])
+
+    def recursive(init: Any, rho: Any, sigma: Any, size: Any) -> Any:
+        states = [{"initial": init, "taps": range(-2, 0)}]
+        found = pytensor.scan(step, outputs_info=states, non_sequences=[rho, sigma], n_steps=8, strict=True)
+        return found[0]
+
+    seen = np.random.default_rng(0).normal(size=8)
+    with pm.Model(coords={"lags": range(2), "steps": range(8)}, check_bounds=False) as model:
+        rho, sigma = pm.Normal("rho", dims="lags"), pm.HalfNormal("sigma")
+        init = pm.Normal("init", dims="lags")
+        pm.CustomDist("seen", init, rho, sigma, dist=recursive, dims="steps", observed=seen)
+    point = np.array([0.1, -0.2, 0.3, 0.4, -0.5])
+    found = []
+    for mode in ("FAST_COMPILE", "STABLEHLO"):
+        function = model.logp_dlogp_function(ravel_inputs=True, mode=mode)
+        function.set_extra_values({})
+        found.append(function(point))
+    for wanted, value in zip(*found, strict=True):
+        np.testing.assert_allclose(value, wanted, 1e-12)
+    assert hlograph.nutpie.compile_pymc_model(model).native

@@ -24,10 +24,11 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.random.utils import RandomStream
+from pytensor.typed_list import TypedListType, append
 
 import hlograph
 import hlograph.pytensor
-from hlograph.errors import IndexOutOfBoundsError, UnsupportedOpError
+from hlograph.errors import IndexOutOfBoundsError, UnsupportedGraphError, UnsupportedOpError
 from hlograph.runtime.mode import values as values
 from hlograph.runtime.mode.binding import Binding
 
@@ -716,3 +717,11 @@ def test_a_first_call_in_a_forked_process_has_a_time_limit():
     with pytest.raises(hlograph.errors.DeviceError, match="forkserver"):
         within(0.05, lambda: [never.wait(10)])
     never.set()
+
+
+def test_lists_are_refused_by_name() -> None:
+    values = pt.dvector("values")
+    listed = TypedListType(values.type)("listed")
+    for mode in ("STABLEHLO", hlograph.Mode(on_unsupported="host")):
+        with pytest.raises(UnsupportedGraphError, match="input listed is a TypedList"):
+            pytensor.function([listed, values], append(listed, values), mode=mode)

@@ -651,7 +651,12 @@ def test_compositions(data):
 def test_indices_that_select_nothing_together():
     """An index counts where all index tensors together select something; NumPy raises nothing else."""
     x, i, j = pt.dmatrix("x"), pt.tensor("i", dtype="int64", shape=(None, 1)), pt.lvector("j")
-    for graph in (x[i, j], pt.set_subtensor(x[i, j], 1.0), pt.inc_subtensor(x[i, j], 1.0), x[pt.constant([[-1], [4]]), j]):
+    for graph in (
+        x[i, j],
+        pt.set_subtensor(x[i, j], 1.0),
+        pt.inc_subtensor(x[i, j], 1.0),
+        x[pt.constant([[-1], [4]]), j],
+    ):
         function = hlograph.function([x, i, j], [graph, i.sum()])
         wanted = pytensor.function([x, i, j], graph, mode="FAST_COMPILE", on_unused_input="ignore")
         for shape, rows, columns in (((0, 0), [[0], [0]], []), ((3, 3), [[7]], []), ((5, 5), np.zeros((0, 1)), [1])):
