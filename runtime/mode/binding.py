@@ -77,23 +77,27 @@ class Kinds:
 
 
 class Refusal:
-    """A function of which every call raises the same error."""
+    """A function of which every call raises the same error.
+
+    Attributes:
+        error: this one.
+    """
 
     changed: Any = None
     needs_x64 = False
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
+        self.error = error
 
     def __call__(self, *args: Any) -> Any:
-        raise type(self._error)(*self._error.args)
+        raise type(self.error)(*self.error.args)
 
 
 class Pending(Refusal):
     """What stands for a function until a call says of which shapes what its Python gives is."""
 
     def __call__(self, *args: Any) -> Any:
-        raise ResultShapeError(str(self._error))
+        raise ResultShapeError(str(self.error))
 
 
 class Binding:

@@ -322,7 +322,7 @@ def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
     """A compiled function of PyTensor's with its shared variables as further arguments; and these variables."""
     binding = compiled.vm.binding
     if isinstance(binding.function, Refusal):
-        binding.function()
+        raise binding.function.error
     places, program = list(binding.arguments), binding.function.program
     wide = all(result.dtype == np.float64 for result in program.signature.results)
     # Nothing depends on the point; the model's numbers are of 32 bits; or sizes count as data that are constants.
