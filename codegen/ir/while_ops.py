@@ -1,4 +1,4 @@
-"""`stablehlo.while`: counted loops, and loops built again with other carries.
+"""`stablehlo.while`: counted loops, sums over their steps, and loops built again with other carries.
 
 In: carries, and what makes a step's values. Out: loops at the current place, or before the one that they follow.
 Decision to know: `rebuild_while` copies the blocks, and may put other values in place of carries; `add_carries` and
@@ -8,12 +8,15 @@ Decision to know: `rebuild_while` copies the blocks, and may put other values in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from . import ops
 from .bindings import ir, stablehlo
 from .clone import clone_block
 from .dce import erase_chains
-from .values import owner, users
+from .values import dtype_of, owner, sizes_of, users
 from .walk import terminator
 
 Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
@@ -58,19 +61,55 @@ def counted(start: int, stop: int, step: int, carries: Sequence[ir.Value], body:
     return made[1:]
 
 
-def unrolled(count: int, unroll: int, carries: Sequence[ir.Value], body: Step) -> list[ir.Value]:
-    """`counted` over `range(count)`, several turns in one; what is left over is a second loop.
+# ---- sums over steps ----------------------------------------------------------------------------------------------
 
-    `body` is called with an index that may be `counter + constant`.
+# One after the other, roundings add up step by step, which those of XLA's sums of whole arrays, made in blocks, do not.
+_WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+
+
+def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that what is added up, or multiplied, over steps has."""
+    return np.dtype(_WIDER.get(dtype.name, dtype))
+
+
+def start_sum(like: ir.Value, first: ir.Value | None = None) -> list[ir.Value]:
+    """The carries of a sum over steps: the sum, in a wider type, and of float64 also what rounding took from it.
+
+    Args:
+        like: has the shape and the type of the sum.
+        first: what it starts from, a scalar of its type; None is 0.
     """
+    kind, shape = wider(dtype_of(like)), sizes_of(like)
+    zeros = ops.filled(kind, 0, shape)
+    total = zeros if first is None else ops.broadcast_in_dim(ops.convert(first, kind), shape)
+    return [total, zeros] if dtype_of(like) == np.float64 else [total]
 
-    def turns(index: ir.Value, values: list[ir.Value]) -> Sequence[ir.Value]:
-        for offset in range(unroll):
-            values = list(body(stablehlo.add(index, ops.index(offset)) if offset else index, values))
-        return values
 
-    whole = count // unroll * unroll
-    return counted(whole, count, 1, counted(0, whole, unroll, carries, turns), body)
+def add_to_sum(carries: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
+    """The carries with one more value in the sum."""
+    total, *lost = carries
+    value = ops.convert(value, total)
+    following = stablehlo.add(total, value)
+    return [following, *(stablehlo.add(each, _rounded_off(total, value, following)) for each in lost)]
+
+
+def end_sum(carries: Sequence[ir.Value], like: ir.Value) -> ir.Value:
+    """The sum, in the type of a value."""
+    total, *lost = carries
+    for each in lost:
+        corrected = stablehlo.add(total, each)
+        total = stablehlo.select(stablehlo.is_finite(corrected), corrected, total)
+    return ops.convert(total, like)
+
+
+def _rounded_off(x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+    """What rounding took from a sum `total` of x and y; NaN where one is not finite (Knuth 1969, TwoSum)."""
+    own = stablehlo.subtract(total, x)
+    rest = stablehlo.subtract(x, stablehlo.subtract(total, own))
+    return stablehlo.add(rest, stablehlo.subtract(y, own))
+
+
+# ---- loops with other carries -------------------------------------------------------------------------------------
 
 
 def rebuild_while(

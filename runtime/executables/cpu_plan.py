@@ -198,6 +198,8 @@ class CpuPlanner:
             compile_with: dict[str, Any] = {}
             if made is not None and made.rewritten and work.library <= LIBRARY and forms_one_kernel(_ONE_KERNEL):
                 compile_with |= _ONE_KERNEL
+            if by_blas or compile_with or (options.regions and not _too_long(work)):
+                _note(notes, steps.run("cpu_sums"))  # XLA's library for sums is off
             outputs, places = self._pack(steps, notes)
             unsure = False
             if options.regions:

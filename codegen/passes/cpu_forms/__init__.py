@@ -1,7 +1,7 @@
 """cpu_forms: forms of an op that XLA:CPU is fast at.
 
-    before  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000x20xf64>)
-    after   %s = stablehlo.dot_general %ones, %x, contracting_dims = [0] x [0]
+    before  %y = stablehlo.divide %x, %b : tensor<1000xf64>             // %b is a number, broadcast
+    after   %y = stablehlo.multiply %x, %r : tensor<1000xf64>           // %r is its reciprocal, broadcast
 
 In: a module with static shapes that is about to be compiled for the CPU; never one that is stored, or for another
 device. Runs before `device_linalg`, which takes the factorizations that are left. Out: the module with this package's
@@ -22,7 +22,6 @@ from .pads import PADS, pads_in_kernel
 from .running import running_loop
 from .solves import shared_solve
 from .sorts import rank_sort
-from .sums import sum_to_dot
 
 
 def _rewrite(root: str, function: RewriteFunction) -> Rewrite:
@@ -31,7 +30,6 @@ def _rewrite(root: str, function: RewriteFunction) -> Rewrite:
 
 
 _REWRITES = (
-    _rewrite("reduce", sum_to_dot),
     _rewrite("reduce_window", running_loop),
     _rewrite("cholesky", small_cholesky),
     _rewrite("triangular_solve", shared_solve),

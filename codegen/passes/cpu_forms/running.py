@@ -1,16 +1,20 @@
-"""running_loop: a running sum, product, maximum or minimum is a loop that carries it.
+"""running_loop: running sums, products, maxima or minima of many columns are a loop that carries them.
 
-    before  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = [1000], padding = [[999, 0]]}> ({ add })
-    after   %acc, %c = stablehlo.while(%i, %acc, %out)       eight steps in one turn
-              do: %v = dynamic_slice %x, %i;  %acc1 = add %acc, %v;  %out1 = dynamic_update_slice %out, %acc1, %i
+    before  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = [1000, 1], padding = [[999, 0], [0, 0]]}>
+    after   %acc, %err, %c = stablehlo.while(%i, %acc, %err, %out)
+              do: %row = dynamic_slice %x, %i, 0;  %acc1 = add %acc, %row;  %err1 = add %err, (what rounding took)
+                  %sum = add %acc1, %err1;  %out1 = dynamic_update_slice %out, %sum, %i, 0
 
 In: a `reduce_window` with a window as long as the one axis that it runs along, forwards (what `cumsum` is) or backwards
-(its gradient). Preconditions: static shapes, one array, an init that leaves values as they are. Arrays of several axes
-go through all the others at once, one step a turn. Rounding: elements are added in order, as NumPy does; XLA's form
-adds them in blocks.
+(its gradient). Preconditions: static shapes, one array, an init that leaves values as they are, and enough elements
+that lie next to each other in a step; where there are fewer, XLA's form is as fast. Rounding: XLA's form adds in
+blocks. In order, errors would add up with the steps. Hence floats are accumulated in float64, and what rounding takes
+from a float64 sum is added up beside it, and added to each result.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -21,9 +25,9 @@ from ...ir.kinds import identity, reduction
 from ...ir.refused import require
 from ...ir.values import constant, dtype_of, static_shape
 
-# Along fewer elements XLA's form is as fast.
+# Along fewer elements, or with fewer behind each, XLA's form is as fast.
 _LEAST = 32
-_UNROLL = 8
+_LEAST_COLUMNS = 16
 
 _MONOIDS = ("add", "multiply", "maximum", "minimum", "and", "or")
 
@@ -52,23 +56,34 @@ def running_loop(op: ir.Operation) -> ir.Value | None:
         f"it does not start from the value that {name} leaves others unchanged by",
     )
     require(size >= _LEAST, f"{size} elements are fewer than {_LEAST}, for which XLA's form is as fast")
+    columns = math.prod(shape[axis + 1 :])
+    require(
+        columns >= _LEAST_COLUMNS,
+        f"{columns} elements lie next to each other, fewer than {_LEAST_COLUMNS}, for which XLA's form is as fast",
+    )
     require(np.prod(shape, dtype=np.int64) < 2**31 and all(shape), "it has no elements, or more than an int32 counts")
     line = [1 if k == axis else each for k, each in enumerate(shape)]
     zero = ops.index(0)
 
+    summed = monoid == "add" and dtype.kind == "f"
+    like = ops.full_like(x, 0, line)
+
     def step(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
-        running, out = carries
+        *running, out = carries
         place = index if forward else stablehlo.subtract(ops.index(size - 1), index)
         starts = [place if k == axis else zero for k in range(len(shape))]
-        combined = ops.elementwise(name, running, ops.dynamic_slice(x, starts, line))
-        return [combined, ops.dynamic_update_slice(out, combined, starts)]
+        element = ops.dynamic_slice(x, starts, line)
+        if summed:
+            running = while_ops.add_to_sum(running, element)
+        else:
+            running = [ops.elementwise(name, running[0], ops.convert(element, running[0]))]
+        value = while_ops.end_sum(running, like)
+        return [*running, ops.dynamic_update_slice(out, value, starts)]
 
-    first = ops.broadcast_in_dim(ops.reshape(init, []), line, [])
-    one_line = int(np.prod(line)) == 1
-    carries = [first, ops.full_like(x, 0, shape)]
-    if one_line:
-        return while_ops.unrolled(size, _UNROLL, carries, step)[1]
-    return while_ops.counted(0, size, 1, carries, step)[1]
+    kind = while_ops.wider(dtype) if monoid == "multiply" else dtype
+    first = ops.broadcast_in_dim(ops.convert(ops.reshape(init, []), kind), line, [])
+    carries = while_ops.start_sum(like) if summed else [first]
+    return while_ops.counted(0, size, 1, [*carries, ops.full_like(x, 0, shape)], step)[-1]
 
 
 def _padding(op: ir.Operation, rank: int, axis: int, size: int) -> bool | None:

@@ -13,8 +13,9 @@ least summed goes first; what one loop cannot do, because it depends on that loo
 array made again.
 
 Preconditions: no op needs the array whole; XLA would store it, which it does not for a single sum of elementwise work.
-Rounding: sums along the axis are of blocks, added in the next wider type. With `reassociate=false` there are none such,
-and as many loops as it takes. A row's own sums are as before, as far as XLA's kernels for fewer rows are the same.
+Rounding: sums along the axis are of blocks, added in a wider type, or with what rounding takes from float64. With
+`reassociate=false` there are none such, and as many loops as it takes. A row's own sums are as before, as far as XLA's
+kernels for fewer rows are the same.
 """
 
 from __future__ import annotations

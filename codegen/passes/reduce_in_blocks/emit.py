@@ -1,8 +1,8 @@
 """The loop over blocks, written out.
 
 In: a plan of a loop. Out: the loop, and behind it what is left over of the axis, once more. Results that lie along the
-axis are written into an array, block by block; those that are summed up are added in the next wider type. Decision to
-know: the loop stands as early as it can; ops before it that read its results are moved behind it.
+axis are written into an array, block by block; those that are summed up are added in a wider type. Decision to know:
+the loop stands as early as it can; ops before it that read its results are moved behind it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone
 from ...ir.kinds import identity
 from ...ir.values import dtype_of, owner, sizes_of
-from ...ir.while_ops import counted
+from ...ir.while_ops import add_to_sum, counted, end_sum, start_sum, wider
 from .axes import is_free
 from .plan import Loop
 
@@ -54,10 +54,7 @@ def _write(loop: Loop) -> list[list[ir.Value]]:
     carries = counted(0, whole, loop.rows, carries, lambda start, values: step(start, loop.rows, values))
     if whole < loop.size:
         carries = step(whole, loop.size - whole, carries)
-    return [
-        [ops.convert(value, own) for value, own in zip(values, loop.region.op(place).results, strict=True)]
-        for place, values in zip(loop.outputs, _split(carries, counts), strict=True)
-    ]
+    return [output.finish(values) for output, values in zip(outputs, _split(carries, counts), strict=True)]
 
 
 def _split(values: Sequence[ir.Value], counts: Sequence[int]) -> list[Sequence[ir.Value]]:
@@ -75,34 +72,37 @@ class _Output:
 
     def __init__(self, loop: Loop, place: int):
         self._place, self._axis = place, loop.along.get(place)
+        self._results = list(loop.region.op(place).results)
         op = loop.region.op(place)
         self._monoid = loop.region.forms[place].monoid
-        if self._axis is not None or op.name != "stablehlo.reduce":
-            kinds = [dtype_of(x) if self._axis is not None else wider(self._monoid, x) for x in op.results]
-            pairs = zip(op.results, kinds, strict=True)
-            self.inits = [ops.filled(kind, 0, sizes_of(result)) for result, kind in pairs]
+        init = op.operands[1] if op.name == "stablehlo.reduce" else None
+        if self._axis is not None:
+            self.inits = [ops.filled(result, 0) for result in op.results]
+        elif self._monoid == "add":
+            self.inits = start_sum(op.results[0], init)
         else:
-            init = ops.convert(op.operands[1], wider(self._monoid, op.results[0]))
-            self.inits = [ops.broadcast_in_dim(init, sizes_of(op.results[0]))]
+            assert init is not None
+            kind = wider(dtype_of(init)) if self._monoid == "multiply" else dtype_of(init)
+            self.inits = [ops.broadcast_in_dim(ops.convert(init, kind), sizes_of(op.results[0]))]
 
     def add(self, carries: Sequence[ir.Value], part: _Part) -> list[ir.Value]:
         """The carries with one more block."""
         values = part.values[self._place]
         if self._axis is None:
-            (carry,), (value,) = carries, values
+            (value,) = values
+            if self._monoid == "add":
+                return add_to_sum(carries, value)
+            (carry,) = carries
             return [ops.elementwise(f"stablehlo.{self._monoid}", carry, ops.convert(value, carry.type))]
         starts = part.starts(len(sizes_of(values[0])), self._axis)
         pairs = zip(carries, values, strict=True)
         return [ops.dynamic_update_slice(carry, value, starts) for carry, value in pairs]
 
-
-def wider(monoid: str, value: ir.Value) -> np.dtype[Any]:
-    """The type that blocks are added up in."""
-    dtype = dtype_of(value)
-    return np.dtype(_WIDER.get(dtype.name, dtype)) if monoid in ("add", "multiply") else dtype
-
-
-_WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64", "complex64": "complex128"}
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """The op's results."""
+        if self._axis is None and self._monoid == "add":
+            return [end_sum(carries, self._results[0])]
+        return [ops.convert(value, own) for value, own in zip(carries, self._results, strict=True)]
 
 
 class _Part:

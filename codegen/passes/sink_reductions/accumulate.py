@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone
 from ...ir.kinds import having
 from ...ir.values import constant, dtype_of, static_shape, unspread
+from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ...signature import LIVE
 from .lift import Lifted, Node
 from .steps import Part
@@ -114,7 +114,7 @@ class Monoid(Accumulation):
     def start(self) -> list[ir.Value]:
         """The initial values."""
         if self._is_sum:
-            return [_wide_zeros(self.op.results[0])]
+            return start_sum(self.op.results[0])
         count = len(self.op.results)
         inits = list(self.op.operands)[count:]
         return [
@@ -126,27 +126,15 @@ class Monoid(Accumulation):
         """The part is reduced by itself, and combined with the carries."""
         parts = reduce_part(self.op, progress.part.operands(self.node))
         if self._is_sum:
-            return [stablehlo.add(carries[0], ops.convert(parts[0], carries[0]))]
+            return add_to_sum(carries, parts[0])
         order = (parts, carries) if progress.backward else (carries, parts)
         return combine(self.op, *order)
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """The op's results."""
+        if self._is_sum:
+            return [end_sum(carries, self.op.results[0])]
         return [ops.convert(value, result) for value, result in zip(carries, self.op.results, strict=True)]
-
-
-# Sums over the steps are taken in a wider type: one after the other, their roundings would add up step by step, which
-# those of XLA's sums of whole arrays, made block by block, do not.
-_WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64", "complex64": "complex128"}
-
-
-def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that sums over the steps are taken in."""
-    return np.dtype(_WIDER.get(dtype.name, dtype))
-
-
-def _wide_zeros(like: ir.Value) -> ir.Value:
-    return ops.filled(wider(dtype_of(like)), 0, static_shape(like))
 
 
 def _widened(value: ir.Value) -> ir.Value:
@@ -235,18 +223,18 @@ class Dot(Accumulation):
 
     def start(self) -> list[ir.Value]:
         """Zeros."""
-        return [_wide_zeros(self.op.results[0])]
+        return start_sum(self.op.results[0])
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """One more product."""
         copy = clone(self.op, progress.part.operands(self.node))
         numbers = dot_numbers(self.op.attributes["dot_dimension_numbers"])
         mark_part(copy, self.op, list(numbers.lhs_contracting_dimensions))
-        return [stablehlo.add(carries[0], ops.convert(copy.results[0], carries[0]))]
+        return add_to_sum(carries, copy.results[0])
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """The op's result."""
-        return [ops.convert(carries[0], self.op.results[0])]
+        return [end_sum(carries, self.op.results[0])]
 
 
 # ---- squared deviations, exponentials -----------------------------------------------------------------------------
@@ -291,15 +279,15 @@ class SquaredDeviations(Accumulation):
     def start(self) -> list[ir.Value]:
         """Nothing seen."""
         result = self.op.results[0]
-        zero = _wide_zeros(result)
-        return [zero, zero, ops.filled(bool, False, static_shape(result))]
+        zero = start_sum(result)
+        return [*zero, *zero, ops.filled(bool, False, static_shape(result))]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The part's own mean and sum of squares, merged."""
         assert progress.before is not None
-        mean, squares, odd = carries
+        mean, squares, odd = self._parts(carries)
         x = _widened(progress.part.operands(self.node)[0])
-        shape = static_shape(mean)
+        shape = static_shape(mean[0])
         reduced = integers(self.op, "dimensions")
         count = prod(static_shape(x)[axis] for axis in reduced)
         number = ops.scalar(count, x)
@@ -309,27 +297,38 @@ class SquaredDeviations(Accumulation):
         own = stablehlo.divide(_sum(x, self.op), ops.broadcast_in_dim(number, shape))
         rest = stablehlo.subtract(x, _along(own, x, self.op))
         own_squares = _sum(stablehlo.multiply(rest, rest), self.op)
-        delta = stablehlo.subtract(own, mean)
+        delta = self._from(mean, own)
         share = ops.broadcast_in_dim(stablehlo.divide(number, total), shape)
         weight = ops.broadcast_in_dim(stablehlo.divide(stablehlo.multiply(progress.before, number), total), shape)
         between = stablehlo.multiply(stablehlo.multiply(delta, weight), delta)  # 0, not NaN, where weight is 0
-        merged = stablehlo.add(stablehlo.add(squares, own_squares), between)
+        merged = add_to_sum(add_to_sum(squares, own_squares), between)
         finite = _sum(ops.convert(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
         seen = ops.compare("GT", finite, ops.filled(finite, 0))
-        return [stablehlo.add(mean, stablehlo.multiply(delta, share)), merged, stablehlo.or_(odd, seen)]
+        return [*add_to_sum(mean, stablehlo.multiply(delta, share)), *merged, stablehlo.or_(odd, seen)]
 
     def _one(self, carries: Sequence[ir.Value], x: ir.Value, total: ir.Value) -> list[ir.Value]:
         """One more element for each result (Welford 1962)."""
-        mean, squares, odd = carries
-        delta = stablehlo.subtract(x, mean)
-        following = stablehlo.add(mean, stablehlo.divide(delta, ops.broadcast_in_dim(total, static_shape(mean))))
-        grown = stablehlo.add(squares, stablehlo.multiply(delta, stablehlo.subtract(x, following)))
-        return [following, grown, stablehlo.or_(odd, stablehlo.not_(stablehlo.is_finite(x)))]
+        mean, squares, odd = self._parts(carries)
+        delta = self._from(mean, x)
+        mean = add_to_sum(mean, stablehlo.divide(delta, ops.broadcast_in_dim(total, static_shape(x))))
+        squares = add_to_sum(squares, stablehlo.multiply(delta, self._from(mean, x)))
+        return [*mean, *squares, stablehlo.or_(odd, stablehlo.not_(stablehlo.is_finite(x)))]
+
+    def _parts(self, carries: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value], ir.Value]:
+        """The carries of the mean, those of the sum of squares, and whether an element was infinite or NaN."""
+        *sums, odd = carries
+        return sums[: len(sums) // 2], sums[len(sums) // 2 :], odd
+
+    def _from(self, mean: Sequence[ir.Value], x: ir.Value) -> ir.Value:
+        """The difference of a value from the mean."""
+        for part in mean:
+            x = stablehlo.subtract(x, part)
+        return x
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
-        _, squares, odd = carries
-        squares = ops.convert(squares, self.op.results[0])
+        _, sums, odd = self._parts(carries)
+        squares = end_sum(sums, self.op.results[0])
         total = unspread(self.mean.operands[0])  # finite where the mean is
         lost = stablehlo.select(
             odd,
@@ -361,45 +360,42 @@ class Exponentials(Accumulation):
         """Nothing seen."""
         result = self.op.results[0]
         low = ops.filled(result, -np.inf)
-        return [low, _wide_zeros(result)]
+        return [low, *start_sum(result)]
 
     def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
         """The sum so far is scaled to the greatest value with the part."""
-        greatest, total = carries
+        greatest, *sums = carries
         x = progress.part.operands(self.node)[0]
         if prod(static_shape(x)[axis] for axis in integers(self.op, "dimensions")) == 1:
-            return self._one(greatest, total, ops.reshape(x, static_shape(greatest)))
+            return self._one(greatest, sums, ops.reshape(x, static_shape(greatest)))
         own = self._greatest(x)
         largest = stablehlo.maximum(greatest, own)
         base, own_base = _or_zero(largest), _or_zero(own)
         # Relative to the part's own greatest value, so that it is itself such a sum, which an inner loop may do.
         terms = stablehlo.exponential(stablehlo.subtract(x, _along(own_base, x, self.op)))
-        sums = [
-            stablehlo.multiply(value, _widened(stablehlo.exponential(stablehlo.subtract(relative, base))))
-            for value, relative in ((total, greatest), (_widened(_sum(terms, self.op)), own))
-        ]
-        return [largest, stablehlo.add(*sums)]
+        scales = [_widened(stablehlo.exponential(stablehlo.subtract(each, base))) for each in (greatest, own)]
+        sums = [stablehlo.multiply(each, scales[0]) for each in sums]
+        return [largest, *add_to_sum(sums, stablehlo.multiply(_widened(_sum(terms, self.op)), scales[1]))]
 
-    def _one(self, greatest: ir.Value, total: ir.Value, x: ir.Value) -> list[ir.Value]:
+    def _one(self, greatest: ir.Value, sums: Sequence[ir.Value], x: ir.Value) -> list[ir.Value]:
         """One more element for each result, with one exponential: that of the greater of the two is 1."""
         largest = stablehlo.maximum(greatest, x)
         rest = _widened(stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest)))))
-        one = ops.filled(total, 1)
         grows = ops.compare("GT", x, greatest)
-        summed = stablehlo.select(
-            grows, stablehlo.add(stablehlo.multiply(total, rest), one), stablehlo.add(total, rest)
-        )
+        scaled = [stablehlo.select(grows, stablehlo.multiply(each, rest), each) for each in sums]
+        summed = add_to_sum(scaled, stablehlo.select(grows, ops.filled(rest, 1), rest))
         # Where the greatest is not finite: no term yet (-inf), or a sum that is infinite or NaN, as it is.
-        limit = _widened(stablehlo.maximum(largest, ops.filled(largest, 0)))
-        return [largest, stablehlo.select(stablehlo.is_finite(largest), summed, limit)]
+        limit = [_widened(stablehlo.maximum(largest, ops.filled(largest, 0))), *sums[1:]]
+        finite = stablehlo.is_finite(largest)
+        return [largest, *(stablehlo.select(finite, each, other) for each, other in zip(summed, limit, strict=True))]
 
     def _greatest(self, x: ir.Value) -> ir.Value:
         return ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), integers(self.op, "dimensions"))
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """Without the guard, differences from an infinite value are NaN."""
-        greatest, total = carries
-        total = ops.convert(total, self.op.results[0])
+        greatest, *sums = carries
+        total = end_sum(sums, self.op.results[0])
         if self.guarded:
             return [total]
         return [

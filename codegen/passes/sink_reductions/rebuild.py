@@ -24,9 +24,9 @@ from ...ir.clone import clone
 from ...ir.kinds import STABLEHLO
 from ...ir.rows import Rows
 from ...ir.values import dtype_of, owner, static_shape
-from ...ir.while_ops import rebuild_while
+from ...ir.while_ops import rebuild_while, wider
 from ..report import Report
-from .accumulate import Accumulation, Progress, wider
+from .accumulate import Accumulation, Progress
 from .lift import Lifted, Node, hoist, joins_steps
 from .plan import Plan, carry_number, pieces_of
 from .region import Region

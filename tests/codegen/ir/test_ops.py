@@ -154,18 +154,6 @@ def test_counted_loops(start: int, stop: int, step: int) -> None:
     assert (total, last) == (expected, max(range(start, stop, step), default=-1))
 
 
-@pytest.mark.parametrize("count", [0, 3, 8, 11])
-def test_unrolled_loops(count: int) -> None:
-    def turn(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
-        return [stablehlo.add(stablehlo.multiply(carries[0], ops.index(3)), index)]
-
-    (result,) = run(lambda x: while_ops.unrolled(count, 4, [x], turn), np.array(1, np.int32))
-    expected = 1
-    for index in range(count):
-        expected = np.int32(expected * 3 + index)
-    assert result == expected
-
-
 # ---- axes ------------------------------------------------------------------------------------------------------
 
 PLACED: dict[str, Body] = {

@@ -1,0 +1,66 @@
+// Long sums in blocks, where XLA:CPU's library for them is off. Each refusal says why.
+//
+// RUN: %hlograph opt %s --split-input-file --pass cpu_sums --explain cpu_sums 2>&1 | filecheck %s
+// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_sums{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
+
+// OPTION: hlograph: error: pass 'cpu_sums' takes no options
+
+// CHECK: sum_in_blocks: {{.*}}: rewritten
+// CHECK: sum_in_blocks: {{.*}}: left alone: tensor<?x6xf64> has a dynamic dimension
+// CHECK: sum_in_blocks: {{.*}}: left alone: 31 elements are added up at once
+
+// Sums of columns, four or eight rows at a time.
+module @columns {
+  func.func @main(%x: tensor<40x6xf64>) -> tensor<6xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<40x6xf64>, tensor<f64>) -> tensor<6xf64>
+    return %s : tensor<6xf64>
+  }
+}
+// CHECK-LABEL: module @columns
+// CHECK: [[X:%[^ ]+]] = stablehlo.reshape %arg0 : (tensor<40x6xf64>) -> tensor<1x4x10x6xf64>
+// CHECK: [[S:%[^ ]+]] = stablehlo.reduce([[X]] init: {{.*}} across dimensions = [1]
+// CHECK: [[B:%[^ ]+]] = stablehlo.optimization_barrier [[S]]
+// CHECK: [[T:%[^ ]+]] = stablehlo.reshape [[B]] : (tensor<1x10x6xf64>) -> tensor<1x5x2x6xf64>
+// CHECK: stablehlo.reduce([[T]] init: {{.*}} across dimensions = [1]
+
+// -----
+
+// What is left over of a length comes last; a dot without rows and columns is a sum of products.
+module @dot {
+  func.func @main(%x: tensor<1031xf32>, %y: tensor<1031xf32>) -> tensor<f32> {
+    %s = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<1031xf32>, tensor<1031xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+// CHECK-LABEL: module @dot
+// CHECK: stablehlo.multiply {{.*}} : tensor<1031xf32>
+// CHECK-DAG: stablehlo.slice {{.*}} [0:1, 1028:1031, 0:1]
+// CHECK-DAG: stablehlo.slice {{.*}} [0:1, 0:1028, 0:1]
+// CHECK-NOT: stablehlo.dot_general
+
+// -----
+
+// Without a known size nothing is done.
+module @dynamic {
+  func.func @main(%x: tensor<?x6xf64>) -> tensor<6xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<?x6xf64>, tensor<f64>) -> tensor<6xf64>
+    return %s : tensor<6xf64>
+  }
+}
+// CHECK-LABEL: module @dynamic
+// CHECK: stablehlo.reduce(%arg0
+
+// -----
+
+// A short sum is as good as it is.
+module @short {
+  func.func @main(%x: tensor<31x6xf64>) -> tensor<6xf64> {
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<31x6xf64>, tensor<f64>) -> tensor<6xf64>
+    return %s : tensor<6xf64>
+  }
+}
+// CHECK-LABEL: module @short
+// CHECK: stablehlo.reduce(%arg0

@@ -1,0 +1,140 @@
+"""Long sums in blocks, against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from rewritten_runs import as_arrays, check, close, rewritten
+
+from hlograph.codegen.program import Program
+
+
+def tensor(shape, kind: str = "f64") -> str:
+    return f"tensor<{'x'.join([*map(str, shape), kind])}>"
+
+
+def total(shape, axes, *, kind="f64", op="add", init="0.0") -> str:
+    kept = [size for axis, size in enumerate(shape) if axis not in axes]
+    x, out, scalar = tensor(shape, kind), tensor(kept, kind), tensor((), kind)
+    return f"""func.func @main(%x: {x}) -> {out} {{
+  %z = stablehlo.constant dense<{init}> : {scalar}
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.{op} across dimensions = {list(axes)} :
+    ({x}, {scalar}) -> {out}
+  return %s : {out}
+}}"""
+
+
+def dot(left, right, numbers, out, kind="f64") -> str:
+    x, y, z = (tensor(shape, kind) for shape in (left, right, out))
+    return f"""func.func @main(%x: {x}, %y: {y}) -> {z} {{
+  %s = stablehlo.dot_general %x, %y, {numbers} : ({x}, {y}) -> {z}
+  return %s : {z}
+}}"""
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((1024,), (0,)),
+        ((1031,), (0,)),  # a prime number: some are left over at each turn
+        ((3, 1100), (1,)),
+        ((40, 6), (0,)),
+        ((5, 8, 6), (0, 1)),
+        ((3, 50, 2, 6), (1, 2)),
+        ((33, 40), (0, 1)),
+        ((34, 3, 1500), (0, 2)),
+        ((2, 3, 1500), (0, 2)),
+    ],
+)
+def test_sums(shape, axes, kind):
+    x = np.random.default_rng(0).normal(size=shape).astype("float64" if kind == "f64" else "float32")
+    after = check(total(shape, axes, kind=kind), [x], ["cpu_sums"], exact=False, rtol=1e-4 if kind == "f32" else 1e-11)
+    assert after.applied == {"sum_in_blocks": 1}
+    (found,) = as_arrays(after.program.interpret(x))
+    # Far from what a sum in order is off by.
+    scale = np.abs(x).sum(axes).max()
+    assert np.abs(found - x.astype("float64").sum(axes)).max() <= 4 * np.finfo(x.dtype).eps * scale
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "numbers", "out", "einsum"),
+    [
+        ((1500,), (1500,), "contracting_dims = [0] x [0]", (), "i,i->"),
+        ((40, 30), (30, 40), "contracting_dims = [0, 1] x [1, 0]", (), "ij,ji->"),
+        ((40, 50), (40,), "contracting_dims = [0] x [0]", (50,), "ij,i->j"),
+        ((40,), (2, 40, 3), "contracting_dims = [0] x [1]", (2, 3), "j,ijk->ik"),
+        ((40, 5, 3), (3, 40), "batching_dims = [2] x [0], contracting_dims = [0] x [1]", (3, 5), "ijb,bi->bj"),
+        ((3, 1500), (1500, 3), "batching_dims = [0] x [1], contracting_dims = [1] x [0]", (3,), "bi,ib->b"),
+    ],
+)
+def test_dots(left, right, numbers, out, einsum):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=left), rng.normal(size=right)
+    after = check(dot(left, right, numbers, out), [x, y], ["cpu_sums"], exact=False, rtol=1e-10)
+    assert after.applied == {"sum_in_blocks": 1}
+    close(as_arrays(after.program.interpret(x, y))[0], np.einsum(einsum, x, y), 1e-10)
+
+
+def test_no_sum_has_many_terms():
+    """Every sum that is left has few elements, whatever the length."""
+    for size in (1024, 1031, 10_007, 2**20 + 7):
+        text = rewritten(total((size,), (0,)), ["cpu_sums"]).program.text
+        lengths = [
+            math.prod(int(each) for each in line.split("(tensor<")[1].split("xf64")[0].split("x")[1:2])
+            for line in text.splitlines()
+            if "stablehlo.reduce(" in line
+        ]
+        assert 1 < max(lengths) <= 8
+
+
+def test_nan_and_infinities_stay_in_their_sums():
+    x = np.ones((40, 6))
+    x[3, 1], x[5, 2], x[7, 2], x[9, 4] = np.nan, np.inf, -np.inf, np.inf
+    after = rewritten(total((40, 6), (0,)), ["cpu_sums"])
+    (found,) = as_arrays(after.program.compile(optimize="none", cpu="plain")(x))
+    with np.errstate(invalid="ignore"):
+        expected = x.sum(0)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (total((31, 8), (0,)), "31 elements are added up at once"),
+        (total((37, 1), (0,)), "37 elements are added up at once"),
+        (total((1023,), (0,)), "1023 elements are added up at once"),
+        (total((0, 8), (0,)), "0 elements are added up at once"),
+        (total((40, 6), (0,), init="1.0"), "the sum does not start from a constant 0"),
+        (dot((40, 50), (50,), "contracting_dims = [1] x [0]", (40,)), "50 elements are added up at once"),
+        (dot((8,), (8,), "contracting_dims = [0] x [0]", ()), "8 elements are added up at once"),
+    ],
+)
+def test_refusals(text, reason):
+    after = rewritten(text, ["cpu_sums"])
+    assert not after.applied
+    assert reason in after.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        total((40, 6), (0,), op="maximum"),
+        total((40, 6), (0,), kind="i32", init="0"),
+        total((40, 6), (0,), kind="bf16"),
+        dot((40, 50), (50, 60), "contracting_dims = [1] x [0]", (40, 60)),
+    ],
+)
+def test_other_ops(text):
+    assert not rewritten(text, ["cpu_sums"]).changed
+
+
+def test_a_plan_has_it_where_the_library_is_off():
+    text = total((10_007,), (0,))
+    x = np.full(10_007, 0.1)
+    for options in ({"outputs": "numpy"}, {"optimize": "none"}):
+        compiled = Program.parse(text).compile(**options)
+        assert abs(float(compiled(x)) - math.fsum(x)) <= 2 * np.spacing(math.fsum(x))
+        assert "cpu_sums: sum_in_blocks (1)" in compiled.stats.by_executable[0].plan
