@@ -226,7 +226,7 @@ def check(form: Form, dtype: str, size: int, routes: Iterable[str]) -> None:
 CASES = [pytest.param(name, dtype, id=f"{name}-{dtype}") for name, form in FORMS.items() for dtype in form.dtypes]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_a_thousand(name, dtype):
     check(FORMS[name], dtype, 1100, ROUTES if NIGHTLY else ("numpy", "padded"))
