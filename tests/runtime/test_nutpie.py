@@ -572,27 +572,6 @@ def test_names_of_nutpie_that_are_private() -> None:
         assert parameters <= set(inspect.signature(function).parameters)
 
 
-@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="there is spawn only")
-def test_processes_are_not_forked() -> None:
-    """XLA's threads are not in a forked process: PyMC is told to take another way."""
-    from pymc.sampling.parallel import _initialize_multiprocessing_context as context
-
-    assert context(None, mode="STABLEHLO").get_start_method() == "forkserver"
-    with pytest.warns(UserWarning, match="fork.*is unsafe"):
-        assert context("fork", mode=hlograph.Mode()).get_start_method() == "fork"
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("method", ["fork", None])
-@pytest.mark.filterwarnings("ignore")
-def test_pymc_s_own_sampler_in_processes(method: str | None) -> None:
-    """Functions that need no threads run in forked processes, too."""
-    with regression():
-        trace = pm.sample(backend="STABLEHLO", nuts_sampler="pymc", mp_ctx=method, random_seed=3, **QUICK)
-    assert np.isfinite(trace.posterior.b).all()
-    assert trace.posterior.sizes["chain"] == 2
-
-
 def test_errors_of_nutpie_say_what_codes_mean() -> None:
     with pm.Model() as model:
         group = pm.Data("group", np.r_[7, np.zeros(5, int)])
