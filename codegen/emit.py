@@ -50,6 +50,7 @@ def emit(
     *,
     own_branch_sizes: bool = False,
     open_sizes: bool = False,
+    stretched_indices: bool = False,
     platforms: tuple[str, ...] = (),
 ) -> Program:
     """The program of a graph.
@@ -61,6 +62,7 @@ def emit(
         find: from an op to its lowering.
         own_branch_sizes: whether results of branches may be of different sizes, where nothing says that they are equal.
         open_sizes: whether the value of an argument that is a size of a new shape may be -1.
+        stretched_indices: whether an axis of an index tensor stretches where its size is 1 in a call.
         platforms: those that it is for; any where there are none.
 
     Raises:
@@ -72,6 +74,7 @@ def emit(
         emitter = _Emitter(graph, name, find, platforms)
         emitter.builder.own_branch_sizes = own_branch_sizes
         emitter.builder.open_sizes = open_sizes
+        emitter.builder.stretched_indices = stretched_indices
         return emitter.emit(dims)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 # What demands something of sizes: an index, an asserted shape, branches that were taken to agree, a size that was
 # taken not to be -1, arithmetic that must not overflow; "" for all else.
-DemandKind = Literal["", "index", "shape", "branches", "open", "overflow"]
+DemandKind = Literal["", "index", "shape", "branches", "open", "stretch", "overflow"]
 
 
 class HlographError(Exception):
@@ -115,6 +115,12 @@ class OpenSizeError(ArgumentShapeError):
     option = "open_sizes"
 
 
+class IndexShapeError(IndexOutOfBoundsError):
+    """Index tensors were taken to be of one shape, and are not: one of size 1 stretches."""
+
+    option = "stretched_indices"
+
+
 class SizeOverflowError(ArgumentShapeError, OverflowError):
     """A number made of sizes does not fit the integers that it is computed in."""
 
@@ -124,6 +130,7 @@ _DEMANDS: dict[str, type[ArgumentShapeError]] = {
     "shape": SpecifiedShapeError,
     "branches": BranchSizeError,
     "open": OpenSizeError,
+    "stretch": IndexShapeError,
     "overflow": SizeOverflowError,
 }
 

@@ -29,6 +29,7 @@ def emit_stablehlo(
     on_unsupported: OnUnsupported = "refuse",
     own_branch_sizes: bool = False,
     open_sizes: bool = False,
+    stretched_indices: bool = False,
     parameter_limit: int | None = None,
     platforms: Sequence[str] | None = None,
 ) -> Program:
@@ -59,6 +60,8 @@ def emit_stablehlo(
         open_sizes: for a graph, integer arguments that are sizes of a new shape (`x.reshape((k, 2))`) may be -1, which
             is inferred. Otherwise they are demanded not to be negative, and programs are simpler. A -1 that is
             computed from data, or in a vector of unknown length, is always inferred.
+        stretched_indices: for a graph, an axis of an index tensor (`x[i, j]`) stretches where its size is 1 in a call.
+            Otherwise only one whose type says 1 does, sizes must agree, and programs are simpler.
         parameter_limit: constants of so many bytes are parameters: arguments that callers do not give, so that no
             module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
             function what it closes over. By default all constants are in the module.
@@ -94,7 +97,11 @@ def emit_stablehlo(
     if on_unsupported not in get_args(OnUnsupported):
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
     find = host.find if on_unsupported == "host" else registry.find
-    sizes: dict[str, Any] = {"own_branch_sizes": own_branch_sizes, "open_sizes": open_sizes}
+    sizes: dict[str, Any] = {
+        "own_branch_sizes": own_branch_sizes,
+        "open_sizes": open_sizes,
+        "stretched_indices": stretched_indices,
+    }
     program = emit(read, dims or {}, name or "main", find, platforms=wanted, **sizes)
     if read.transforms is not None:
         sizes |= {"on_unsupported": on_unsupported, "platforms": platforms}

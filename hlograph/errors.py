@@ -16,6 +16,7 @@ from .codegen.errors import GraphError as GraphError
 from .codegen.errors import HandEditWarning as HandEditWarning
 from .codegen.errors import HlographError as HlographError
 from .codegen.errors import IndexOutOfBoundsError as IndexOutOfBoundsError
+from .codegen.errors import IndexShapeError as IndexShapeError
 from .codegen.errors import LoweringError as LoweringError
 from .codegen.errors import MissingInputError as MissingInputError
 from .codegen.errors import OpenSizeError as OpenSizeError

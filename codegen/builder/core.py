@@ -160,10 +160,12 @@ class Builder(Places):
         host_calls: the Python functions that the program calls, by name.
         own_branch_sizes: whether the results of branches may be of different sizes, which nothing says to be equal.
         open_sizes: whether what may be negative of a new shape may be -1, which is then inferred.
+        stretched_indices: whether an axis of an index tensor stretches where its size is 1 in a call.
     """
 
     own_branch_sizes = False
     open_sizes = False
+    stretched_indices = False
 
     def __init__(self, context: ir.Context, name: str = "main") -> None:
         super().__init__(context, name)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...codegen import builder as hlo
-from ...codegen.builder import INT64, Tensor
-from ...codegen.dims import Dim
+from ...codegen.builder import INT64, Dims, Tensor
+from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
@@ -80,7 +80,7 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
     x = hlo.expand_dims(x, new_axes)
     expanded += [slice(None)] * (x.ndim - len(expanded))
     tensors = [entry for entry in expanded if isinstance(entry, Tensor)]
-    among = common_dims(ctx, [entry.dims for entry in tensors], "index tensors", "index") if len(tensors) > 1 else None
+    among = _common_dims(ctx, tensors) if len(tensors) > 1 else None
     windows, axes, indices = [], [], []
     for axis, entry in enumerate(expanded):
         if isinstance(entry, Tensor):
@@ -112,9 +112,45 @@ def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
     """Index tensors broadcast together."""
     if not indices:
         return []
-    dims = common_dims(ctx, [x.dims for x in indices], "index tensors", "index")
+    dims = _common_dims(ctx, indices)
     dtype = indices[0].dtype if len({x.dtype for x in indices}) == 1 else INT64
-    return [broadcast_to(ctx, hlo.convert(x, dtype), dims, "index tensors") for x in indices]
+    return [
+        broadcast_to(ctx, _stretched(ctx, hlo.convert(x, dtype), dims), dims, "index tensors") for x in indices
+    ]
+
+
+def _common_dims(ctx: Context, indices: Sequence[Tensor]) -> Dims:
+    """The shape that index tensors have together; with `stretched_indices` what is 1 in a call stretches, too."""
+    shapes = [x.dims for x in indices]
+    if not ctx.builder.stretched_indices:
+        return common_dims(ctx, shapes, "index tensors", "stretch")
+    rank = max(map(len, shapes))
+    dims: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, start=rank - len(shape)):
+            dims[axis], known = _unless_one(ctx, dims[axis], size), dims[axis]
+            if known != 1:
+                fitting = _unless_one(ctx, size, dims[axis])
+                ctx.equate(dims[axis], fitting, f"index tensors that broadcast together, axis {axis}", "index")
+    return tuple(dims)
+
+
+def _unless_one(ctx: Context, size: Dim, other: Dim) -> Dim:
+    """`size`, and `other` where that is 1."""
+    if size == 1 or other == 1 or ctx.builder.constraints.known_equal(size, other):
+        return other if size == 1 else size
+    is_other = minimum(maximum(size - 1, 1 - size), 1)
+    return is_other * size + (1 - is_other) * other
+
+
+def _stretched(ctx: Context, x: Tensor, dims: Dims) -> Tensor:
+    """`x` with the sizes of its axes that may be 1 in a call as those of `dims`."""
+    for axis, size in enumerate(dims[len(dims) - x.ndim :]):
+        if ctx.builder.stretched_indices and x.dims[axis] not in (1, size):
+            places = hlo.iota(ctx.builder, (size,), 0, INT64)
+            last = hlo.subtract(ctx.builder.size(x.dims[axis], INT64), 1)
+            x = hlo.take(x, hlo.minimum_(places, last), axis)
+    return x
 
 
 def _index_vectors(selection: _Selection) -> Tensor:

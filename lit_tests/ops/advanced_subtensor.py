@@ -126,3 +126,19 @@ show([w, mask], w[mask], name="AdvancedSubtensor.dynamic.mask", dims={"w": ("n",
 # CHECK: b = @hlograph.size(a) {hlograph.bound = "12", hlograph.dim = "nonzero_0"} : tensor<i64>
 # CHECK: g = gather(reshape<12xf64>(x), real_dynamic_slice(f, 0, b, 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
 show([x, table], x[table], name="AdvancedSubtensor.dynamic.table", dims={"x": (3, 4), "table": (3, 4)})
+
+# An index tensor that may have one column in a call takes it for all the columns of the other.
+rows, columns = pt.lmatrix("rows"), pt.lvector("columns")
+# CHECK-LABEL: module @AdvancedSubtensor.dynamic.stretched
+# CHECK: constraints: {{.*}}, index tensors that broadcast together, axis 1
+# CHECK: dynamic_iota<0, ?xi64>
+# CHECK: dynamic_gather({{.}}, minimum({{.}}, {{.}}), concatenate<0>(2, minimum(size<1>(rows), 1)))
+# CHECK: dynamic_gather({{.}}, minimum({{.}}, add(size<0>(columns), -1)), minimum(size<0>(columns), 1))
+# CHECK: gather(x, concatenate<2>(
+show(
+    [x, rows, columns],
+    x[rows, columns],
+    name="AdvancedSubtensor.dynamic.stretched",
+    dims={"x": (3, 4), "rows": (2, "n"), "columns": ("m",)},
+    stretched_indices=True,
+)

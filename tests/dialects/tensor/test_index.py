@@ -10,10 +10,18 @@ import pytensor.tensor as pt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytensor.compile.mode import Mode
 from support import DYNAMIC, NIGHTLY, check_lowering
 
 import hlograph
-from hlograph.errors import ArgumentShapeError, DataDependentSizeError, IndexOutOfBoundsError, UnsupportedGraphError
+import hlograph.pytensor
+from hlograph.errors import (
+    ArgumentShapeError,
+    DataDependentSizeError,
+    IndexOutOfBoundsError,
+    IndexShapeError,
+    UnsupportedGraphError,
+)
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -665,3 +673,24 @@ def test_indices_that_select_nothing_together():
                 np.testing.assert_array_equal(function(*given)[0], wanted(*given))
     with pytest.raises(IndexError):
         hlograph.function([x, i, j], x[i, j])(np.ones((3, 3)), np.array([[7]]), np.array([0]))
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_index_tensors_stretch_where_a_call_has_a_size_of_1(policy: str) -> None:
+    x, i, j = pt.dmatrix("x"), pt.lmatrix("i"), pt.lvector("j")
+    outputs = [x[i, j], pytensor.grad((x[i, j] ** 2).sum(), x), pt.inc_subtensor(x[i, j], 2.0)]
+    program = hlograph.emit_stablehlo(([x, i, j], outputs), stretched_indices=True)
+    functions = [program.compile(policy=policy), pytensor.function([x, i, j], outputs, mode="STABLEHLO")]
+    wanted = pytensor.function([x, i, j], outputs, mode=Mode("py", None))
+    data = np.arange(12.0).reshape(3, 4)
+    for rows, columns in (((2, 1), 0), ((2, 3), 1), ((2, 1), 3), ((0, 1), 2), ((1, 1), 1), ((2, 3), 3)):
+        given = data, np.arange(np.prod(rows)).reshape(rows) % 3, np.arange(columns)
+        for function in functions:
+            for found, expected in zip(function(*given), wanted(*given), strict=True):
+                np.testing.assert_array_equal(found, expected)
+    for function in functions:
+        with pytest.raises(IndexError, match="broadcast together, axis 1"):
+            function(data, np.zeros((2, 3), int), np.zeros(2, int))
+    with pytest.raises(IndexShapeError) as refused:
+        hlograph.function([x, i, j], x[i, j])(data, np.zeros((2, 1), int), np.zeros(0, int))
+    assert "stretched_indices=True" in refused.value.__notes__[0]
