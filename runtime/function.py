@@ -152,7 +152,7 @@ class Function:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """Runs the program; shared variables of the graph are read now.
 
         Arguments are given by their places or their names.

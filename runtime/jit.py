@@ -123,7 +123,7 @@ class Jit:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the function.
 
         Raises:

@@ -119,7 +119,7 @@ class CompiledParts(Extended):
         own = {"__slots__": (), "__call__": call, "__signature__": signature_of(self.maker.inputs)}
         self.__class__ = type("Compiled", (type(self),), own)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The library's own call, or a part of what JAX traces."""
         return long_way(self, args, kwargs)
 

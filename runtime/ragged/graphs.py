@@ -73,7 +73,7 @@ class RaggedFunction:
         self._groups = grouped(signature.arguments[: len(signature.arguments) - len(self._bindings)])
         self.__name__, self.__signature__ = self.program.name, signature_of(self._groups)
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """The results of all rows.
 
         Raises:

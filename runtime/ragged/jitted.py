@@ -143,7 +143,7 @@ class RaggedJit:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The results of all rows.
 
         Raises:

@@ -143,3 +143,15 @@ def test_names_may_be_keywords_of_python(tmp_path):
     np.testing.assert_array_equal(rows(**{"lambda": [given[0], given[0][:2]], "in": 2.0}), [6, 2])
     with pytest.raises(ArgumentShapeError, match="is argument 'lambda', axis 0"):
         hlograph.function([values], values[5])(given[0])
+
+
+def test_an_argument_may_be_called_self():
+    x, row = pt.dvector("self"), np.ones(3)
+    rows = hlograph.function([x], 2 * x, dims={"self": ("b", "n[b]")})
+    for function, given in (
+        (hlograph.function([x], 2 * x), row),
+        (rows, [row]),
+        (hlograph.jit(lambda self: 2 * self), row),
+        (hlograph.jit(lambda self: 2 * self, dims={"self": ("n",)}), row),
+    ):
+        np.testing.assert_array_equal(np.ravel(function(self=given)), [2, 2, 2])
