@@ -43,7 +43,6 @@ from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
-from .calls.special import debugged
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded, platform_of
 from .executables.executable import Account, Executable
@@ -211,7 +210,7 @@ class Function:
         try:
             checks, outputs = self._first_call(key, args, number)
         except FloatingPointError as error:
-            return debugged(self, args, error)
+            return self._failed_call(None, args, error)
         return self._checked(checks, outputs) if checks else outputs
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
@@ -232,11 +231,13 @@ class Function:
         results = report(callee, arrays, call(callee, arrays))
         return results[0] if self._single else tuple(results)
 
-    def _failed_call(self, entry: Entry, args: Sequence[Any], error: Exception) -> Any:
+    def _failed_call(self, entry: Entry | None, args: Sequence[Any], error: Exception) -> Any:
         """A call that failed: while something else is traced, where JAX looks for NaN, or of what is no array."""
         if is_from_python(error):
             raise error
         if isinstance(error, FloatingPointError):
+            from .calls.special import debugged
+
             return debugged(self, args, error)
         if isinstance(error, TypeError):
             arrays = to_arrays(self._signature.arguments, args)
@@ -254,8 +255,7 @@ class Function:
 
     def _look_at(self, args: Sequence[Any]) -> tuple[Key, dict[str, Any]]:
         """Checks any arguments; the key of the call, and the size of each root."""
-        narrow = self.needs_x64 and not X64.value
-        check_call(self._signature, args, len(self._shared), narrow=narrow)
+        check_call(self._signature, args, len(self._shared), narrow=self.needs_x64 and not X64.value)
         key = key_of(self._signature, args)
         return key, {root.name: size for root, size in zip(self._signature.roots, key, strict=True)}
 

@@ -70,7 +70,7 @@ def without_nan_checks() -> Iterator[None]:
 
 def is_checkified() -> bool:
     """Whether `jax.experimental.checkify` is tracing what calls this, which it does with arrays in place of tracers."""
-    if trace_state() == no_transformation():
+    if "jax._src.checkify" not in sys.modules or trace_state() == no_transformation():
         return False
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != "jax._src.checkify":

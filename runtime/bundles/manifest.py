@@ -24,6 +24,7 @@ from ...codegen.artifact.outline import read_outline
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.optimize import resolve
 from ...codegen.passes.pack_results import PackedResult
+from ...codegen.passes.registry import parse_spec, write_spec
 from ...codegen.signature import Signature
 from ..executables.policy import Bucket, Plan, PolicyArgument
 from ..executables.stored import Machine, Stored
@@ -194,8 +195,9 @@ class Manifest:
 
     def _passes(self, specs: tuple[str, ...]) -> tuple[str, ...]:
         """The passes; of a file that is not trusted those of `optimize="default"` alone."""
-        known = {*resolve("default"), *resolve("default", reassociate=False)}
-        strange = [] if self._trusted else [spec for spec in specs if spec not in known]
+        default = resolve("default")
+        exact = [write_spec(name, {**options, "reassociate": "false"}) for name, options in map(parse_spec, default)]
+        strange = [] if self._trusted else [spec for spec in specs if spec not in (*default, *exact)]
         if strange:
             raise self._error(
                 f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "

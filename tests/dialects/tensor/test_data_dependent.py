@@ -13,7 +13,14 @@ from pytensor.ifelse import ifelse
 from support import assert_same, check_lowering
 
 import hlograph
-from hlograph.errors import ArgumentShapeError, DataDependentSizeError, IndexOutOfBoundsError, UnsupportedGraphError
+import hlograph.pytensor
+from hlograph.errors import (
+    ArgumentShapeError,
+    DataDependentSizeError,
+    IndexOutOfBoundsError,
+    OpenSizeError,
+    UnsupportedGraphError,
+)
 
 
 def booleans(name: str, rank: int):
@@ -301,10 +308,24 @@ def test_reshape_to_a_computed_shape(counts):
 
 @pytest.mark.parametrize("counts", [[4, -1], [-1, 2], [-1, 20]])
 def test_reshape_to_a_computed_shape_with_an_open_size(counts):
-    shape = k[:2] + 0 * k.sum()
+    shape = k[:2] + 0 * matrix.sum().astype("int64")
     check_data_sizes(
         [matrix, k], [matrix.reshape(shape, ndim=2), matrix.reshape((shape[0], 1, shape[1]))], GRID, counts
     )
+
+
+def test_reshape_to_a_shape_that_follows_from_arguments():
+    """Arithmetic on a vector of sizes gives sizes, which are not negative unless the program is to take a -1."""
+    k = pt.tensor("k", dtype="int64", shape=(2,))
+    graph = [matrix, k], matrix.reshape(k[:2] + 0 * k.sum(), ndim=2)
+    with pytest.raises(OpenSizeError, match="k_1 >= 0") as refused:
+        hlograph.function(*graph)(GRID, np.array([4, -1]))
+    assert "open_sizes=True" in refused.value.__notes__[0]
+    for fn in (
+        hlograph.emit_stablehlo(graph, open_sizes=True).compile(),
+        pytensor.function(*graph, mode=hlograph.Mode()),
+    ):
+        np.testing.assert_array_equal(fn(GRID, np.array([4, -1])), GRID.reshape(4, -1))
 
 
 def test_reshape_to_a_shape_that_does_not_fit():
