@@ -148,6 +148,11 @@ def is_tensor(variable: Any) -> bool:
     return type(variable.type).__name__ == "TensorType" or _is_scalar(variable)
 
 
+def is_generator(variable: Any) -> bool:
+    """Whether a variable is a random generator."""
+    return any(c.__name__ == "RandomType" for c in type(variable.type).__mro__)
+
+
 def is_constant(variable: Any) -> bool:
     """Whether a variable is a constant that is no dense tensor: a slice, a sparse matrix, nothing."""
     return has_value(variable) and not is_tensor(variable)
@@ -230,26 +235,50 @@ def shapes(group: Group) -> Sizes:
 
 
 def with_found_shapes(
-    outputs: Sequence[Any], values: Mapping[Any, Any], runs_python: Callable[[Any], bool]
+    outputs: Sequence[Any],
+    values: Mapping[Any, Any],
+    runs_python: Callable[[Any], bool],
+    drawing: Callable[[Any, Any], tuple[Any, Any]],
 ) -> tuple[list[Any], tuple[Any, ...]]:
     """The outputs of a graph whose types say the shapes that ops which run Python give for some values; these shapes.
 
     Args:
         outputs: of the graph.
-        values: of its inputs.
+        values: of its inputs; of generators, the keys.
         runs_python: whether an op does.
+        drawing: from a node that draws and a key, to the key after it and a node that draws with a key.
+
+    Raises:
+        UnsaidError: other types follow from the declared ones, or a loop or an inner graph draws.
     """
     known, made = dict(values), dict[Any, Any]()
     for node in order(outputs, set(values)):
-        if not runs_python(node.op) or not all(map(is_tensor, node.outputs)):
+        python, draws = runs_python(node.op), hasattr(node.op, "rng_fn") and node.inputs[0] in known
+        if not draws and not (python and all(map(is_tensor, node.outputs))):
             continue
-        group = group_of(node, known.__contains__)
-        found = Performed(group)([np.asarray(known[x]) for x in group.inputs])
+        performed, before = node, list[Any]()
+        if draws:
+            following, performed = drawing(node, known[node.inputs[0]])
+            before = [following]
+        group = group_of(performed, known.__contains__)
+        if any(is_generator(x) for run in group.nodes for x in run.inputs):
+            raise UnsaidError("a loop or an inner graph draws")
+        found = before + Performed(group)([np.asarray(known[x]) for x in group.inputs])
         known.update(zip(node.outputs, found, strict=True))
-        types = [x.type.clone(shape=np.shape(value)) for x, value in zip(node.outputs, found, strict=True)]
-        inputs = replaced(node.inputs, made, known=values)
+        if not python:
+            continue
+        pairs = list(zip(node.outputs, found, strict=True))
+        types = [x.type.clone(shape=np.shape(value)) if is_tensor(x) else x.type for x, value in pairs]
+        inputs = _retyped(node.inputs, made, values)
         made.update(zip(node.outputs, _apply(node.op)(node.op, inputs, [t() for t in types]).outputs, strict=True))
-    return replaced(outputs, made, known=values), tuple(x.type.shape for x in made.values())
+    return _retyped(outputs, made, values), tuple(x.type.shape for x in made.values() if is_tensor(x))
+
+
+def _retyped(variables: Sequence[Any], made: Mapping[Any, Any], known: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return replaced(variables, made, known=known)
+    except TypeError as error:
+        raise UnsaidError(str(error)) from None
 
 
 def _of_parts(node: Any, known: Mapping[Any, Sequence[Any]]) -> Sizes | None:

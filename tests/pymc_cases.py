@@ -315,24 +315,13 @@ ARRAYS: dict[str, Array] = {
 }
 
 LAWLESS = "no law to draw from"
-IN_PYTHON = "draws run Python"
 
 # What is refused: a draw, and what the error says of it.
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "Flat": (lambda: pm.Flat.dist(), LAWLESS),
     "HalfFlat": (lambda: pm.HalfFlat.dist(), LAWLESS),
     "ICAR": (lambda: pm.ICAR.dist(NEIGHBOURS), LAWLESS),
-    "CustomDist": (lambda: pm.CustomDist.dist(0.0, random=lambda mu, rng, size: rng.normal(mu, size=size)), IN_PYTHON),
-    "DensityDist": (lambda: pm.DensityDist.dist(0.0, logp=lambda value, mu: -((value - mu) ** 2)), IN_PYTHON),
-    "Simulator": (
-        lambda: pm.Simulator.dist(lambda rng, mu, size: rng.normal(mu, size=size), 0.0, class_name="Simulator"),
-        "simulations run Python",
-    ),
 }
-
-# PyMC draws it with a package of its own, which evaluates its density too.
-PACKAGED = {"PolyaGamma": (lambda: pm.PolyaGamma.dist(1.0, 0.5), "the package polyagamma")}
-REFUSED |= PACKAGED
 
 # Names of `pymc.distributions` that are no case of their own.
 OTHERS = {
@@ -342,4 +331,8 @@ OTHERS = {
     "SymbolicRandomVariable": "a base class",
     "Lognormal": "LogNormal by another name",
     "WishartBartlett": "deprecated: a Wishart inside a model",
+    **dict.fromkeys(
+        ("CustomDist", "DensityDist", "Simulator"), "draws by the user's Python: tests/runtime/test_pymc_parts.py"
+    ),
+    "PolyaGamma": "draws by a package of its own, which is not there",
 }

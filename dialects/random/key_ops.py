@@ -18,7 +18,7 @@ from ...codegen.ir.jax_compat import enable_x64
 from .. import releases
 from ..library import Library
 from ..registry import lowers
-from ..tensor import random
+from ..tensor import host, random
 
 if TYPE_CHECKING:
     from typing import Any as Extended
@@ -235,9 +235,13 @@ class DrawParts(KeyOp):
         rank = self.batch_ndim
         variables = [node.inputs[0], *node.inputs[2:]]
         places = sampling.counting_parameters(self.rv_op)
+        own = None if size is None else tuple(int(n) for n in size)
         if size is None:
             counts = [p.ndim - core for p, core in zip(values, self.rv_op.ndims_params, strict=True)]
             size = np.broadcast_shapes(*[p.shape[rank:count] for p, count in zip(values, counts, strict=True)])
+        if sampling.is_python(self.rv_op):
+            output_storage[0][0] = self._by_python(own, size, key, *values)
+            return
         for place, (p, core) in enumerate(zip(values, self.rv_op.ndims_params, strict=True)):
             if place not in places:  # the first axes of `size` may be missing
                 missing = rank + len(size) - (p.ndim - core)
@@ -255,6 +259,24 @@ class DrawParts(KeyOp):
             tuple(mapped),
         )
         output_storage[0][0] = _with_jax(function, key, *values)
+
+    def _by_python(self, own: Any, size: Sequence[int], *values: Any) -> np.ndarray[Any, Any]:
+        """Draws by the random variable's `rng_fn`, of which each element of a batch is a call of its own.
+
+        Args:
+            own: the size that it gets; None where none is given.
+            size: the same, or what follows from the parameters.
+            values: of the key and the parameters.
+        """
+        rank = self.batch_ndim
+        batch = np.broadcast_shapes(*(x.shape[:rank] for x in values))
+        rows = [np.broadcast_to(x, (*batch, *x.shape[rank:])) for x in values]
+        draws = []
+        for place in np.ndindex(batch):
+            key, *parameters = (np.array(x[place]) for x in rows)
+            draws.append(np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *parameters, own), self.dtype))
+        shape = draws[0].shape if draws else (*size, *(0,) * self.rv_op.ndim_supp)
+        return np.reshape(draws, (*batch, *shape)).astype(self.dtype)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""
@@ -309,6 +331,8 @@ def lower_fold_in(ctx: Context, node: Any, key: Tensor, numbers: Tensor) -> Tens
 
 def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
     """The rule of `Draw`."""
+    if host.runs_python(node.op):
+        return host.host(ctx, node, key, size, *parameters)[0]
     variables = [node.inputs[0], *node.inputs[2:]]
     return random.draw(ctx, node.op.rv_op, node.op.batch_ndim, variables, key, size, parameters)
 

@@ -1,6 +1,6 @@
 """Draws of PyMC's own random variables, by their formulas in SciPy or PyMC, with JAX's random numbers.
 
-What PyMC itself cannot draw, or draws by calling Python, is refused here, with what to do.
+What PyMC itself cannot draw is refused here, with what to do.
 """
 
 from __future__ import annotations
@@ -24,13 +24,6 @@ _NO_LAW = "no law to draw from: its density has no integral; leave it out of wha
 refuses(f"{_CONTINUOUS}.FlatRV", _NO_LAW)
 refuses(f"{_CONTINUOUS}.HalfFlatRV", _NO_LAW)
 refuses(f"{_MULTIVARIATE}.ICARRV", f"{_NO_LAW} (CAR)")
-refuses(f"{_CONTINUOUS}.PolyaGammaRV", "PyMC calls the package polyagamma for its draws; draw in another mode")
-refuses(
-    "pymc.distributions.custom.CustomDistRV",
-    "its draws run Python: give CustomDist a `dist` (a function that returns an expression) in place of `random`, or "
-    "draw in another mode",
-)
-refuses("pymc.distributions.simulator.SimulatorRV", "its simulations run Python; draw in another mode")
 
 
 # ---- of one number ------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Draws of one random variable, as functions of arrays for JAX to trace; which sampler makes them.
 
 In: a `RandomVariable` op. Out: a function of one key and the parameters. Decision to know: a sampler belongs to one
-class, of PyTensor, Aesara or PyMC. A subclass from elsewhere may draw something else under the same name.
+class, of PyTensor, Aesara or PyMC. A subclass from elsewhere may draw something else under the same name:
+it draws by its own Python.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 from jax import random
+
+from ..registry import LIBRARIES
 
 Array: TypeAlias = Any
 Shape: TypeAlias = "tuple[Any, ...]"
@@ -97,12 +100,22 @@ def name_of(op: Any) -> str:
     return f"{name} of a count" if name in _ORDERS and op.ndims_params[0] == 0 else name
 
 
+def is_python(op: Any) -> bool:
+    """Whether an op draws by Python of its own: a simulation, a random variable of another package or of the user's."""
+    own = type(op).__module__.partition(".")[0] not in LIBRARIES
+    return own and find(name_of(op)) is None and _reason(op) is None
+
+
 def refusal(op: Any) -> str | None:
     """Why an op cannot be drawn; None when it can."""
-    if find(name_of(op)) is not None:
+    if find(name_of(op)) is not None or is_python(op):
         return None
+    return _reason(op) or f"there is no sampler for {class_name(type(op))}"
+
+
+def _reason(op: Any) -> str | None:
     reasons = (_REFUSALS.get(class_name(base)) for base in type(op).__mro__)
-    return next(filter(None, reasons), f"there is no sampler for {class_name(type(op))}")
+    return next(filter(None, reasons), None)
 
 
 def counting_parameters(op: Any) -> tuple[int, ...]:

@@ -80,7 +80,7 @@ def _why(node: Any, operands: Sequence[Any]) -> str:
     found = registry.find(node.op)
     if found is None:
         return "it has no lowering rule"
-    if found.rule is not host:
+    if not runs_python(node.op):
         return "it wraps what has no lowering rule"
     return "it is Python" if found.name != registry.OF_USERS else "it is an op of the user's own"
 
@@ -154,7 +154,14 @@ lowers_python(host, _refusal)
 def runs_python(op: Any) -> bool:
     """Whether an op is called on the host."""
     found = registry.find(op)
-    return found is not None and found.rule is host
+    if found is None or found.rule is host:
+        return found is not None
+    drawn = getattr(op, "rv_op", op)
+    if not hasattr(drawn, "rng_fn"):
+        return False
+    from ..random import sampling
+
+    return sampling.is_python(drawn)
 
 
 # ---- any op ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from functools import reduce as fold
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import draw_parts
+from .host import host, runs_python
 
 
 def refused(op: Any) -> Sequence[str]:
@@ -38,7 +40,32 @@ def random_variable(ctx: Context, node: Any, key: Tensor, *operands: Any) -> lis
     following, subkey = (hlo.reshape(hlo.slice(keys, [i, 0], [i + 1, 2]), (2,)) for i in range(2))
     op, _, variables = draw_parts(node.op, node.inputs)
     _, size, parameters = draw_parts(node.op, [key, *operands])
+    if runs_python(op):
+        return [following, *host(ctx, drawing(node), subkey, size, *parameters)]
     return [following, draw(ctx, op, 0, [node.inputs[0], *variables], subkey, size, parameters)]
+
+
+def split_and_drawing(node: Any, key: Any) -> tuple[Any, Any]:
+    """The key after a random variable's draw, and the node that draws, for the data of a key."""
+    from ..random import sampling
+
+    following, subkey = np.asarray(sampling.Split(2)(key))
+    return following, drawing(node, subkey)
+
+
+def drawing(node: Any, key: Any = None) -> Any:
+    """The node that draws as a random variable does, with a key in the place of its generator.
+
+    Args:
+        node: of the random variable.
+        key: its data; None for what a program computes.
+    """
+    ops = import_module(f"...random.{type(node).__module__.partition('.')[0]}_ops", __name__)
+    graphs = ops.GRAPHS.module
+    variable = graphs("tensor.type").TensorType("uint32", (2,))() if key is None else graphs("tensor").constant(key)
+    op, size, parameters = draw_parts(node.op, node.inputs)
+    type_ = node.outputs[1].type
+    return ops.Draw(op, dtype=type_.dtype).as_type(type_, variable, size, *parameters).owner
 
 
 def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:

@@ -25,11 +25,12 @@ from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
 from ...dialects.frontend import emit_stablehlo
-from ...dialects.host_ops import with_found_shapes
+from ...dialects.host_ops import UnsaidError, is_generator, with_found_shapes
 from ...dialects.library import Library
 from ...dialects.readers import xtensors
 from ...dialects.sparse.lower import is_sparse
 from ...dialects.tensor.host import runs_python
+from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms.whole_numbers import taking_floats
 from ...dialects.walk import order
 from ..calls.writer import not_an_array, write
@@ -172,10 +173,12 @@ class Binding:
         except ArgumentShapeError as error:
             return Refusal(error)
         except (UnsupportedOpError, UnsupportedGraphError) as error:
-            python = {node.op for node in order(outputs) if runs_python(node.op)}
+            nodes = order(outputs)
+            python = {node.op for node in nodes if runs_python(node.op)}
+            inner = any(is_generator(x) for node in nodes if not hasattr(node.op, "rng_fn") for x in node.inputs)
             refused = set(getattr(error, "ops", ()))
             if (
-                random
+                inner
                 or not python
                 or not refused <= python
                 or (not refused and options.get("on_unsupported") != "host")
@@ -275,12 +278,11 @@ class Binding:
             ResultShapeError: they cannot be found, or change from call to call.
         """
         inputs, outputs = self._graph
-        if any(isinstance(argument, values.Key) for argument in self.arguments.values()):
-            raise error
-        known = {x: argument.storage[0] for x, argument in zip(inputs, self.arguments.values(), strict=True)}
+        pairs = zip(inputs, self.arguments.values(), strict=True)
+        known = {x: a.read() if isinstance(a, values.Key) else a.storage[0] for x, a in pairs}
         try:
-            fixed, shapes = with_found_shapes(outputs, known, runs_python)
-        except TypeError:  # other types follow from the declared ones
+            fixed, shapes = with_found_shapes(outputs, known, runs_python, split_and_drawing)
+        except UnsaidError:
             raise error from None
         if shapes not in self._by_shapes:
             if len(self._by_shapes) >= self._cache_size:
@@ -363,7 +365,8 @@ class Binding:
             if type(a0) is not ndarray or a0.dtype is not dtype0: return placed(run())
             execute = routes.get((a0.shape,))
             if execute is None: return placed(run())
-            r0 = execute(a0)
+            try: r0 = execute(a0)
+            except ResultShapeError: routes.clear(); return placed(run())
             return placed([r0])
         """
 
@@ -434,6 +437,7 @@ class Binding:
         """
         scope: dict[str, Any] = {
             "KeyGenerator": values.KeyGenerator,
+            "ResultShapeError": ResultShapeError,
             "routes": self._routes,
             "run": self.run,
             "X64": x64_flag(),
@@ -471,7 +475,8 @@ class Binding:
             *([f"if {' or '.join(guards)}: {otherwise}"] if guards else []),
             f"execute = routes.get(({shapes}))",
             f"if execute is None: {otherwise}",
-            f"{', '.join(results) or '()'} = {execute}",
+            f"try: {', '.join(results) or '()'} = {execute}",
+            f"except ResultShapeError: routes.clear(); {otherwise}",  # what Python gives has another shape
             *(f"r{i} = finish{i}(r{i})" for i, finish in enumerate(self.results) if finish is not _unchanged),
             *end,
         ]

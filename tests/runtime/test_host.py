@@ -261,10 +261,60 @@ def test_the_mode_finds_shapes_in_a_call():
         for values in ([1.0, -1, 2], [1.0, 2, 3], [1.0, -1, 1], [0.5], [], [1.0, -1, 2]):
             np.testing.assert_allclose(function(np.array(values)), wanted_function(np.array(values)), 1e-12)
     steps = pytensor.scan(lambda x: square(x * X).sum(), sequences=X, return_updates=False)
-    drawn = square(pt.random.normal(size=3, rng=pytensor.shared(np.random.default_rng(0))))
+    drawn = square(walk()[0])
     for refused in (steps, drawn):
         with pytest.raises(UnsupportedOpError, match="is known only then"):
             pytensor.function([X], refused, mode="STABLEHLO", on_unused_input="ignore")
+
+
+def walk():
+    """A loop whose steps draw."""
+    rng = pytensor.shared(np.random.default_rng(0))
+
+    def step(x, rng):
+        return [*pt.random.normal(x, rng=rng).owner.outputs[::-1]]
+
+    return pytensor.scan(step, outputs_info=[pt.zeros((), "float64"), rng], n_steps=3, return_updates=False)
+
+
+def test_shapes_that_follow_from_draws_are_found_in_a_call():
+    """With the draws that the program makes; generators are updated as without Python."""
+    chosen = of(lambda a: a[a > 0], pt.dvector, pt.dvector, shapes=None)
+    rng = pytensor.shared(np.random.default_rng(0))
+    following, draw = pt.random.normal(size=5, rng=rng).owner.outputs
+    more = pt.random.normal(size=2, rng=following).owner.outputs[1]
+    found = []
+    for outputs in ([draw, more], [draw, more, chosen(draw) * 2]):
+        rng.set_value(np.random.default_rng(0))
+        function = pytensor.function([], outputs, updates={rng: following}, mode="STABLEHLO")
+        found.append([function() for _ in range(4)])
+    lengths = set()
+    for (plain, beside), (same, beside_too, kept) in zip(*found, strict=True):
+        np.testing.assert_allclose(same, plain, 1e-12)
+        np.testing.assert_allclose(beside_too, beside, 1e-12)
+        np.testing.assert_allclose(kept, 2 * plain[plain > 0], 1e-12)
+        lengths.add(len(kept))
+    assert len(lengths) > 1
+
+
+def test_a_shape_that_is_not_as_said_in_a_later_call():
+    """When calls take routes already; updates happen once."""
+    count = pytensor.shared(0)
+    liar = of(lambda a: a if a.sum() < 3 else a[:1], pt.dvector, pt.dvector)
+    function = pytensor.function([X], pt.exp(liar(X)), updates={count: count + 1}, mode="STABLEHLO")
+    for number, values in enumerate(([1.0, 1], [1.0, 0], [0.0, 1], [2.0, 2], [1.0, 1], [0.0, 0], [3.0, 5])):
+        given = np.array(values)
+        np.testing.assert_allclose(function(given), np.exp(given if given.sum() < 3 else given[:1]), 1e-14)
+        assert count.get_value() == number + 1
+
+
+def test_an_error_while_shapes_are_found_is_the_functions_own():
+    def fails(a):
+        raise TypeError("mine")
+
+    function = pytensor.function([X], of(fails, pt.dvector, pt.dvector, shapes=None)(X), mode="STABLEHLO")
+    with pytest.raises(TypeError, match="mine"):
+        function(THREE)
 
 
 def test_where_there_is_no_python(tmp_path):

@@ -16,8 +16,6 @@ import pytest
 from pytensor.compile.mode import Mode as PyTensorMode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
-import hlograph.pytensor
-
 pm = pytest.importorskip("pymc", minversion="6")
 
 MODE = "STABLEHLO"
@@ -223,9 +221,81 @@ def test_draws():
     assert len(np.unique(again)) == 2000
 
 
-def test_an_op_without_a_rule_is_named_before_anything_is_drawn():
-    with pm.Model():
-        a = pm.Normal("a")
-        pm.Simulator("simulated", lambda rng, a, size: rng.normal(a, 1, size=20), a, observed=np.zeros(20))
-        with pytest.raises(hlograph.errors.UnsupportedOpError, match="Simulator"):
-            pm.sample_smc(50, chains=1, cores=1, compile_kwargs={"mode": MODE}, **QUIET)
+# ---- simulations: Python of the user's that draws -------------------------------------------------------------------
+
+SEEN = np.random.default_rng(0).normal(1.0, 1.0, 50)
+
+
+def simulated(**options):
+    """Of normal draws with an unknown mean: what is seen is compared by a statistic of variance 0.1^2 + 1/50."""
+    with pm.Model() as model:
+        mean = pm.Normal("mean", 0, 3)
+        pm.Simulator("y", lambda rng, mean, size: rng.normal(mean, size=size), mean, observed=SEEN, **options)
+    return model
+
+
+def by_slices():
+    options = {"chains": 1, "cores": 1, "compute_convergence_checks": False, "compile_kwargs": {"mode": MODE}}
+    return pm.sample(200, tune=50, step=pm.Slice(compile_kwargs={"mode": MODE}), **options, **QUIET)
+
+
+SAMPLERS = {
+    "sample_smc": lambda: pm.sample_smc(150, chains=1, cores=1, compile_kwargs={"mode": MODE}, **QUIET),
+    "Slice": by_slices,
+}
+
+
+@pytest.mark.parametrize("statistic", ["mean", np.mean], ids=["a graph", "Python"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_simulations_give_the_posterior(sampler, statistic):
+    """Also with a statistic in Python, which says no shape. The variances are those of the kernel and the draws."""
+    with simulated(sum_stat=statistic, epsilon=0.1):
+        found = SAMPLERS[sampler]().posterior["mean"].values
+    np.testing.assert_allclose(found.mean(), SEEN.mean(), atol=0.1)
+    assert 0.1 < found.std() < 0.35
+
+
+def test_predictions_of_simulations():
+    model = simulated()
+    options = {"random_seed": 1, "compile_kwargs": {"mode": MODE}}
+    with model:
+        prior = pm.sample_prior_predictive(200, **options)
+        later = pm.sample_posterior_predictive(prior.prior, progressbar=False, **options)
+    for found in (prior, later):
+        noise = found.prior_predictive["y"].values if found is prior else found.posterior_predictive["y"].values
+        noise = noise - prior.prior["mean"].values[..., None]
+        assert len(np.unique(noise)) == noise.size == 10_000
+        np.testing.assert_allclose([noise.mean(), noise.std()], [0, 1], atol=0.03)
+
+
+def test_draws_of_simulations_and_custom_distributions():
+    def random(rate, rng=None, size=None):
+        return rng.poisson(rate, size)
+
+    rate = pm.Gamma.dist(20, 10)
+    counts = pm.CustomDist.dist(rate, random=random, dtype="int64", shape=3)
+    chain = pm.Simulator.dist(lambda rng, x, size: rng.normal(x, 0.1, size), counts * 1.0, shape=(2, 3))
+    rates, many, around = pm.draw([rate, counts, chain], 1000, random_seed=1, mode=MODE)
+    assert many.dtype == np.int64
+    assert (many.shape, around.shape) == ((1000, 3), (1000, 2, 3))
+    np.testing.assert_allclose([many.mean(), many.var()], [2, 2.2], atol=0.15)  # of a negative binomial
+    np.testing.assert_allclose((around - many[:, None]).std((0, 1)), 0.1, rtol=0.1)
+    np.testing.assert_allclose(np.corrcoef(rates, many.mean(1))[0, 1], np.sqrt(0.2 / (0.2 + 2 / 3)), atol=0.08)
+    again = pm.draw([rate, counts, chain], 1000, random_seed=1, mode=MODE)
+    np.testing.assert_array_equal(again[2], around)
+
+
+def test_what_a_simulation_gives_may_have_another_shape_than_it_says():
+    law = pm.Simulator.dist(lambda rng, mean, size: rng.normal(mean, size=7), 0.0, shape=3)
+    assert pm.draw(law, 2, mode=MODE).shape == pm.draw(law, 2, mode=REFERENCE).shape == (2, 7)
+
+
+def test_errors_of_simulations_are_their_own():
+    for make in (
+        lambda: pm.CustomDist.dist(0.0, logp=lambda value, mean: -((value - mean) ** 2)),
+        lambda: pm.Simulator.dist(lambda rng, mean, size: {}["missing"], 0.0),
+    ):
+        with pytest.raises((NotImplementedError, KeyError)) as wanted:
+            pm.draw(make(), mode=REFERENCE)
+        with pytest.raises(type(wanted.value), match=str(wanted.value)[:20]):
+            pm.draw(make(), mode=MODE)

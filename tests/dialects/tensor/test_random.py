@@ -19,10 +19,10 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.replace import vectorize_graph
 from pytensor.tensor.random import basic
 from pytensor.tensor.random.basic import ChoiceWithoutReplacement, PermutationRV
+from pytensor.tensor.random.op import RandomVariable
 from support import NIGHTLY, assert_same
 
 import hlograph
-from hlograph.codegen.errors import UnsupportedOpError
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys, rejection
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
@@ -489,8 +489,56 @@ def test_a_class_of_somebody_else_draws_as_its_base_only_if_it_changes_nothing_o
     key = jax.random.key_data(jax.random.key(0))
     found, expected = (hlograph.function([], draw(op))(key) for op in (Marked(), NormalRV()))
     assert found == expected
-    with pytest.raises(UnsupportedOpError, match=r"no sampler for .*Mine"):
-        hlograph.emit_stablehlo(([], draw(Mine())))
+    assert hlograph.function([], draw(Mine()))(key) == 1
+
+
+class Simulated(RandomVariable):
+    """A random variable of the user's, of vectors."""
+
+    name, signature, dtype = "simulated", "(n),()->(n)", "float64"
+
+    @classmethod
+    def rng_fn(cls, rng, start, scale, size=None):
+        return start + scale * rng.standard_normal((*(size or ()), start.shape[-1])).cumsum(-1)
+
+
+def simulated(key, start, scale, size=()):
+    """What `Simulated` gives for a subkey, by NumPy."""
+    rng = np.random.default_rng(np.asarray(random.key_data(key)))
+    return start + scale * rng.standard_normal((*size, start.shape[-1])).cumsum(-1)
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_what_has_no_sampler_draws_by_its_own_python(policy):
+    """With NumPy's default generator for the data of the subkey; other nodes have other subkeys."""
+    start, scale = pt.dvector("start"), pt.dscalar("scale")
+    first, second = (
+        Simulated().make_node(pytensor.shared(np.random.default_rng(0)), size, start, scale).outputs[1]
+        for size in (None, (2,))
+    )
+    function = hlograph.function([start, scale], [first, second * 2], policy=policy)
+    for length in (0, 1, 3, 5):
+        values = np.arange(float(length))
+        found = function(KEY, values, 0.5)
+        assert_same(found[0], simulated(subkey(count=2), values, 0.5), rtol=1e-14)
+        assert_same(found[1], 2 * simulated(subkey(place=1, count=2), values, 0.5, (2,)), rtol=1e-14)
+
+
+def test_batches_of_what_draws_by_its_own_python():
+    start, scale, starts = pt.dvector("start"), pt.dscalar("scale"), pt.dmatrix("starts")
+    draw = Simulated().make_node(pytensor.shared(np.random.default_rng(0)), None, start, scale).outputs[1]
+    one = hlograph.function([start, scale], draw)
+    many, rows = np.asarray(jax.random.split(KEY, 3)), np.arange(6.0).reshape(3, 2)
+    wanted = np.stack([simulated(subkey(key), row, 0.5) for key, row in zip(many, rows, strict=True)])
+    same = np.stack([simulated(subkey(), row, 0.5) for row in rows])
+    with jax.enable_x64(True):
+        assert_same(jax.jit(jax.vmap(one, (0, 0, None)))(many, rows, 0.5), wanted, rtol=1e-14)
+        assert_same(jax.vmap(one, (None, 0, None))(KEY, rows, 0.5), same, rtol=1e-14)
+    key, _, outputs = keys.assign(PYTENSOR, [start, scale], [draw])
+    several = pt.tensor("keys", dtype="uint32", shape=(None, 2))
+    [batch] = vectorize_graph(outputs, {key: several, start: starts})
+    function = hlograph.function([several, starts, scale], batch)
+    assert_same(function(many, rows, 0.5), wanted, rtol=1e-14)
 
 
 def test_the_parameters_have_no_gradient():
