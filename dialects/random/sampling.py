@@ -102,8 +102,8 @@ def name_of(op: Any) -> str:
 
 def is_python(op: Any) -> bool:
     """Whether an op draws by Python of its own: a simulation, a random variable of another package or of the user's."""
-    own = type(op).__module__.partition(".")[0] not in LIBRARIES
-    return own and find(name_of(op)) is None and _reason(op) is None
+    own, performs = (x.__module__.partition(".")[0] not in LIBRARIES for x in (type(op), type(op).perform))
+    return own and not performs and find(name_of(op)) is None and _reason(op) is None
 
 
 def refusal(op: Any) -> str | None:

@@ -16,6 +16,8 @@ import pytest
 from pytensor.compile.mode import Mode as PyTensorMode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
+import hlograph.pytensor
+
 pm = pytest.importorskip("pymc", minversion="6")
 
 MODE = "STABLEHLO"
@@ -221,6 +223,13 @@ def test_draws():
     assert len(np.unique(again)) == 2000
 
 
+def test_what_has_no_law_is_named_before_anything_is_drawn():
+    with pm.Model():
+        pm.Normal("y", pm.Flat("a"))
+        with pytest.raises(hlograph.errors.UnsupportedOpError, match="FlatRV"):
+            pm.sample_prior_predictive(10, random_seed=1, compile_kwargs={"mode": MODE})
+
+
 # ---- simulations: Python of the user's that draws -------------------------------------------------------------------
 
 SEEN = np.random.default_rng(0).normal(1.0, 1.0, 50)
@@ -234,14 +243,16 @@ def simulated(**options):
     return model
 
 
-def by_slices():
-    options = {"chains": 1, "cores": 1, "compute_convergence_checks": False, "compile_kwargs": {"mode": MODE}}
-    return pm.sample(200, tune=50, step=pm.Slice(compile_kwargs={"mode": MODE}), **options, **QUIET)
+def by_steps(step: Any, draws: int) -> Any:
+    options: dict[str, Any] = {"chains": 1, "cores": 1, "compute_convergence_checks": False}
+    kwargs = {"compile_kwargs": {"mode": MODE}}
+    return pm.sample(draws, tune=100, step=step(**kwargs), **kwargs, **options, **QUIET)
 
 
 SAMPLERS = {
     "sample_smc": lambda: pm.sample_smc(150, chains=1, cores=1, compile_kwargs={"mode": MODE}, **QUIET),
-    "Slice": by_slices,
+    "Metropolis": lambda: by_steps(pm.Metropolis, 800),
+    "Slice": lambda: by_steps(pm.Slice, 200),
 }
 
 

@@ -23,6 +23,7 @@ from pytensor.tensor.random.op import RandomVariable
 from support import NIGHTLY, assert_same
 
 import hlograph
+from hlograph.codegen.errors import UnsupportedOpError
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys, rejection
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
@@ -490,6 +491,13 @@ def test_a_class_of_somebody_else_draws_as_its_base_only_if_it_changes_nothing_o
     found, expected = (hlograph.function([], draw(op))(key) for op in (Marked(), NormalRV()))
     assert found == expected
     assert hlograph.function([], draw(Mine()))(key) == 1
+
+    class Performing(Mine):
+        def perform(self, node, inputs, outputs):
+            outputs[0][0], outputs[1][0] = inputs[0], np.array(3.0)
+
+    with pytest.raises(UnsupportedOpError, match=r"no sampler for .*Performing"):
+        hlograph.emit_stablehlo(([], draw(Performing())))
 
 
 class Simulated(RandomVariable):
