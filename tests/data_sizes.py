@@ -20,8 +20,9 @@ from hlograph.codegen import signature as signatures
 from hlograph.codegen.constraints import Constraint
 from hlograph.codegen.ir.attributes import attributes_of, dense_attr
 from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.modules import clone_bytes, refine_custom_calls
+from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.ir.walk import main_function, walk
+from hlograph.codegen.passes.specialize import refine
 from hlograph.codegen.program import Program
 
 
@@ -88,9 +89,8 @@ def _refined(program: Program) -> Program:
     if program.signature.roots:
         return program
     module = program.copy_module()
-    refine_custom_calls(module)
-    again = Program(module, bindings=program.bindings)
-    return again.run_passes(["stablehlo-refine-shapes", "stablehlo-canonicalize-dynamism", "canonicalize"])
+    refine(module, program.signature)
+    return Program(module, bindings=program.bindings)
 
 
 def _holds_marker(view: Any) -> bool:

@@ -53,13 +53,10 @@ _EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the t
 def _names() -> Iterator[Name]:
     compat, bindings = "codegen/ir/jax_compat.py", "codegen/ir/bindings.py"
     extension = "jaxlib.mlir._mlir_libs"
-    yield Name(
-        ("jaxlib._jax:mlir.refine_polymorphic_shapes",),
-        f"{bindings} refine_polymorphic_shapes",
-        _ALL + " (imported)",
-        _takes("enable_shape_assertions", "validate_static_shapes"),
-    )
     yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{bindings} _registry", _ALL)
+    yield Name(
+        ("jaxlib._jax:hlo_module_cost_analysis",), f"{bindings} HLO_COST_ANALYSIS", "costs have no flops and no bytes"
+    )
     yield Name(
         (f"{extension}._mlir:rewrite.RewritePatternSet",),
         "codegen/ir/driver.py apply_rewrites",

@@ -109,18 +109,6 @@ def run_pipeline(module: ir.Module, pipeline: str, *, name: str | None = None) -
             raise PassError(f"pass {name or pipeline!r} failed: {error}") from None
 
 
-def refine_polymorphic_shapes(bytecode: bytes) -> bytes:
-    """XLA's shape refinement, which knows JAX's custom calls.
-
-    Raises:
-        ValueError, RuntimeError: when a size stays open.
-    """
-    refined: bytes = _jax.mlir.refine_polymorphic_shapes(
-        bytecode, enable_shape_assertions=False, validate_static_shapes=False
-    )
-    return refined
-
-
 def forget_operations(module: ir.Module) -> None:
     """Makes Python's handles of a module's operations invalid.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ArtifactError, PassError, UnsupportedGraphError
 from .attributes import dense_attr
-from .bindings import RELEASE, forget_operations, ir, new_context, refine_polymorphic_shapes, stablehlo
+from .bindings import RELEASE, forget_operations, ir, new_context, stablehlo
 
 
 def parse_module(text: str | bytes, context: ir.Context, filename: str = "<module>") -> ir.Module:
@@ -97,19 +97,6 @@ def replace_body(module: ir.Module, other: ir.Module) -> None:
         operation.operation.erase()
     for operation in other.body.operations:
         operation.operation.clone(ip=ir.InsertionPoint(module.body))
-
-
-def refine_custom_calls(module: ir.Module) -> None:
-    """XLA's shape refinement, in place: it also knows JAX's custom calls such as `stablehlo.dynamic_reduce_window`.
-
-    Raises:
-        PassError: when a size stays open.
-    """
-    try:
-        data = refine_polymorphic_shapes(to_bytecode(module))
-    except (ValueError, RuntimeError) as error:
-        raise PassError(f"specialize: XLA's shape refinement failed: {error}") from None
-    replace_body(module, from_bytecode(data, module.context))
 
 
 def verify(module: ir.Module, what: str) -> None:

@@ -95,3 +95,59 @@ module @transform {
     return %8 : tensor<?x?xcomplex<f64>>
   }
 }
+
+// -----
+
+// Calls that stand for ops of JAX's until their sizes are known. A function that says what it implements stays one, and
+// may be called with what was open when the others were not.
+// CHECK-LABEL: module @waiting
+// CHECK: [[W:%[^ ]+]] = call @eigh(%arg0) : (tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK: [[SUM:%[^ ]+]] = "stablehlo.reduce_window"([[W]], {{.*}}) <{{{.*}}padding = dense<{{\[\[}}2, 0], [0, 0]]> : tensor<2x2xi64>
+// CHECK-SAME: window_dimensions = array<i64: 3, 1>
+// CHECK-NEXT: ^bb0([[A:%[^ ]+]]: tensor<f64>, [[B:%[^ ]+]]: tensor<f64>):
+// CHECK-NEXT: stablehlo.maximum [[A]], [[B]] : tensor<f64>
+// CHECK: }) : (tensor<3x3xf64>, tensor<f64>) -> tensor<3x3xf64>
+// CHECK: call @eigh([[SUM]]) : (tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK: chlo.top_k({{.*}}, k = 2) : tensor<3x3xf64> -> (tensor<3x2xf64>, tensor<3x2xi32>)
+// CHECK: stablehlo.rng_bit_generator {{.*}} algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+// CHECK: func.func private @eigh(%arg0: tensor<3x3xf64>) -> tensor<3x3xf64>
+// CHECK-NOT: @maximum
+// ZERO-LABEL: module @waiting
+// ZERO: window_dimensions = array<i64: 1, 1>
+// ZERO: }) : (tensor<0x0xf64>, tensor<f64>) -> tensor<0x0xf64>
+module @waiting {
+  func.func @main(%x: tensor<?x?xf64> {hlograph.dims = ["n", "n"]}, %state: tensor<2xui64> {hlograph.dims = ["2"]})
+      -> (tensor<?x?xf64>, tensor<?x?xf64>, tensor<?xui32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %ones = stablehlo.constant dense<1> : tensor<2xi32>
+    %none = stablehlo.constant dense<0> : tensor<3xi32>
+    %init = stablehlo.constant dense<0.0> : tensor<f64>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
+    %size = stablehlo.maximum %n, %one : tensor<i32>
+    %low = stablehlo.subtract %size, %one : tensor<i32>
+    %less = stablehlo.subtract %n, %one : tensor<i32>
+    %k = stablehlo.maximum %less, %zero : tensor<i32>
+    %shape = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+    %length = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+    %unit = stablehlo.reshape %one : (tensor<i32>) -> tensor<1xi32>
+    %first = stablehlo.reshape %low : (tensor<i32>) -> tensor<1xi32>
+    %window = stablehlo.concatenate %length, %unit, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %flat = stablehlo.concatenate %first, %none, dim = 0 : (tensor<1xi32>, tensor<3xi32>) -> tensor<4xi32>
+    %padding = stablehlo.reshape %flat : (tensor<4xi32>) -> tensor<2x2xi32>
+    %0 = call @eigh(%x) : (tensor<?x?xf64>) -> tensor<?x?xf64>
+    %1 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%0, %init, %window, %ones, %ones, %ones, %padding) {api_version = 2 : i32, called_computations = [@maximum]} : (tensor<?x?xf64>, tensor<f64>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2x2xi32>) -> tensor<?x?xf64>
+    %2 = call @eigh(%1) : (tensor<?x?xf64>) -> tensor<?x?xf64>
+    %3:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%2, %k) {api_version = 2 : i32} : (tensor<?x?xf64>, tensor<i32>) -> (tensor<?x?xf64>, tensor<?x?xi32>)
+    %4:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%state, %shape) {api_version = 2 : i32, rng_algorithm = #stablehlo<rng_algorithm DEFAULT>} : (tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)
+    return %2, %3#0, %4#1 : tensor<?x?xf64>, tensor<?x?xf64>, tensor<?xui32>
+  }
+  func.func private @eigh(%arg0: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {hlograph.implements = "eigh"} {
+    %0 = stablehlo.negate %arg0 : tensor<?x?xf64>
+    return %0 : tensor<?x?xf64>
+  }
+  func.func private @maximum(%arg0: tensor<f64>, %arg1: tensor<f64>) -> tensor<f64> {
+    %0 = stablehlo.maximum %arg0, %arg1 : tensor<f64>
+    return %0 : tensor<f64>
+  }
+}

@@ -6,6 +6,7 @@ orthonormal.
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytensor.tensor as pt
 import pytest
@@ -17,6 +18,7 @@ from support import assert_same, check_lowering, reference
 
 import hlograph
 from hlograph import errors
+from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 pytestmark = pytest.mark.sampled(8)
@@ -432,6 +434,40 @@ def test_a_padded_program_keeps_the_library_where_a_matrix_is_not_padded(kind: s
     found = program.compile(policy="padded")(value, normal(5))[0]
     assert_same(np.asarray(found), np.asarray(exact(value, normal(5))[0]), rtol=LOOSE)
     assert "lapack" in program.pad({"v_0": 8}).run_passes(["device_linalg"]).text
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize("kind", ["eigh", "svd", "qr", "lu"])
+def test_beside_running_sums(kind: str, policy: str) -> None:
+    """LAPACK stays what factors, also what a running sum comes before: value and gradient are of the same vectors."""
+
+    def factors(x: pt.TensorVariable) -> list[pt.TensorVariable]:
+        if kind == "eigh":
+            return ptl.eigh(x @ x.mT)
+        if kind == "svd":
+            return ptl.svd(x, full_matrices=False)
+        return ptl.qr(x.mT, mode="economic") if kind == "qr" else ptl.lu(x @ x.mT, permute_l=True)
+
+    first = factors(A)
+    outputs = [*first, *[pt.cumsum(x, axis=0) for x in first], *factors(pt.cumsum(A, axis=1))]
+    a = normal(3, 5)
+    compiled = hlograph.function([A], outputs, policy=policy)
+    found, expected = [np.asarray(x) for x in compiled(a)], reference([A], outputs, [a])
+    assert "lapack_" in compiled.lower(a).stages[-1].text
+    count = len(first)
+    for x, y, running in zip(found, expected, found[count:], strict=False):
+        np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
+        np.testing.assert_allclose(running, np.cumsum(x, axis=0), rtol=LOOSE, atol=LOOSE)
+    for x, y in zip(found[2 * count :], expected[2 * count :], strict=True):
+        np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
+    signs = [np.sign(x * y) for x, y in zip(found[:count], expected, strict=False)]  # of vectors they are free
+    weights = [normal(*x.shape) for x in found[count : 2 * count]]
+    loss = sum((w * pt.cumsum(x * sign, axis=0)).sum() for w, x, sign in zip(weights, first, signs, strict=True))
+    (wanted,) = reference([A], [grad(loss, A)], [a])
+    with enable_x64(True):
+        gradient = jax.grad(lambda a: sum((w * x).sum() for w, x in zip(weights, compiled(a)[count:], strict=False)))(a)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
