@@ -447,7 +447,7 @@ def test_beside_running_sums(kind: str, policy: str) -> None:
             return ptl.eigh(x @ x.mT)
         if kind == "svd":
             return ptl.svd(x, full_matrices=False)
-        return ptl.qr(x.mT, mode="economic") if kind == "qr" else ptl.lu(x @ x.mT, permute_l=True)
+        return ptl.qr(x.mT, mode="economic") if kind == "qr" else ptl.lu(x @ x.mT)[1:]
 
     first = factors(A)
     outputs = [*first, *[pt.cumsum(x, axis=0) for x in first], *factors(pt.cumsum(A, axis=1))]
@@ -456,11 +456,13 @@ def test_beside_running_sums(kind: str, policy: str) -> None:
     found, expected = [np.asarray(x) for x in compiled(a)], reference([A], outputs, [a])
     assert "lapack_" in compiled.lower(a).stages[-1].text
     count = len(first)
-    for x, y, running in zip(found, expected, found[count:], strict=False):
+    for x, y, running in zip(found[:count], expected, found[count:], strict=False):
         np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
         np.testing.assert_allclose(running, np.cumsum(x, axis=0), rtol=LOOSE, atol=LOOSE)
     for x, y in zip(found[2 * count :], expected[2 * count :], strict=True):
         np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
+    if kind == "qr":  # PyTensor has no gradient where it does not know which side is longer
+        return
     signs = [np.sign(x * y) for x, y in zip(found[:count], expected, strict=False)]  # of vectors they are free
     weights = [normal(*x.shape) for x in found[count : 2 * count]]
     loss = sum((w * pt.cumsum(x * sign, axis=0)).sum() for w, x, sign in zip(weights, first, signs, strict=True))
