@@ -142,6 +142,7 @@ class Function:
             checked=self._checked,
             widened=self._widened if self.needs_x64 else None,
             shorter=self._short,
+            returns_jax=self.options.numpy is None,
         )
 
     @cached_property

@@ -34,7 +34,8 @@ import jax
 from jax import tree_util
 
 from ...codegen.dtypes import kind_of
-from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
+from ...codegen.ir.jax_checks import is_checkified
+from ...codegen.ir.jax_compat import short_calls, trace_mode, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
 from .writer import is_jax_array, write
@@ -97,6 +98,7 @@ def call_function(
     checked: Callable[[Any, Any], Any],
     widened: Call | None,
     shorter: Shorter | None,
+    returns_jax: bool,
 ) -> Callable[..., Any]:
     """A function's `__call__`; what it is called on is not used.
 
@@ -112,6 +114,8 @@ def call_function(
         checked: raises for checks that failed; from checks and the outputs to the results.
         widened: for programs with 64-bit types, called where JAX has none: arguments in the program's types.
         shorter: writes the shorter way for JAX arrays, if there is one.
+        returns_jax: whether all results are JAX's, who refuses to make some while `checkify` is looking; otherwise calls
+            ask whether it is.
     """
     number = len(signature.arguments)
     values = [f"a{i:d}" for i in range(number)]
@@ -151,7 +155,12 @@ def call_function(
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
     lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
     missing = f"{values[-1]} is MISSING or " if values else ""
-    lines += [f"if {missing}more or not entry.ready: return slow({given})", "entry.used = count()"]
+    lines += [f"if {missing}more or not entry.ready: return slow({given})"]
+    if not returns_jax:
+        mode, attribute, names["untraced"] = trace_mode()
+        names |= {"trace": mode, "is_checkified": is_checkified}
+        lines += [f"if trace.{attribute} is not untraced and is_checkified(): return traced({given})"]
+    lines += ["entry.used = count()"]
     run = f"entry.call({passed})"
     if widened is not None:
         run += f" if x64.value else in_x64(entry.call, widened(({passed})))"
