@@ -241,6 +241,8 @@ class Function:
 
             return debugged(self, args, error)
         if isinstance(error, TypeError):
+            if any(isinstance(x, jax.core.Tracer) for x in args):  # one that got out of what was traced
+                return self._traced_call(args)
             arrays = to_arrays(self._signature.arguments, args)
             if arrays is not args:
                 return self._run(arrays)

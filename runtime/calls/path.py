@@ -114,8 +114,8 @@ def call_function(
         checked: raises for checks that failed; from checks and the outputs to the results.
         widened: for programs with 64-bit types, called where JAX has none: arguments in the program's types.
         shorter: writes the shorter way for JAX arrays, if there is one.
-        returns_jax: whether all results are JAX's, who refuses to make some while `checkify` is looking; otherwise calls
-            ask whether it is.
+        returns_jax: whether all results are JAX's. Others can be made while `checkify` looks, which sees nothing of it:
+            such a call is traced, too.
     """
     number = len(signature.arguments)
     values = [f"a{i:d}" for i in range(number)]
@@ -145,6 +145,11 @@ def call_function(
         "widened": widened,
     }
     lines = [] if shorter is None else shorter.before(names)
+    if not returns_jax:
+        # One question for all arguments, which are no tracers where nothing is traced.
+        mode, attribute, names["untraced"] = trace_mode()
+        names |= {"trace": mode, "is_checkified": is_checkified}
+        test = f"trace.{attribute} is not untraced and ({f'{test} or ' if test else ''}is_checkified())"
     # Outside of `try`: what a Python function in the program raises is no unknown size.
     lines += [f"if {test}: return traced({given})"] if test else []
     lines += ["try:"]
@@ -155,12 +160,7 @@ def call_function(
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
     lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
     missing = f"{values[-1]} is MISSING or " if values else ""
-    lines += [f"if {missing}more or not entry.ready: return slow({given})"]
-    if not returns_jax:
-        mode, attribute, names["untraced"] = trace_mode()
-        names |= {"trace": mode, "is_checkified": is_checkified}
-        lines += [f"if trace.{attribute} is not untraced and is_checkified(): return traced({given})"]
-    lines += ["entry.used = count()"]
+    lines += [f"if {missing}more or not entry.ready: return slow({given})", "entry.used = count()"]
     run = f"entry.call({passed})"
     if widened is not None:
         run += f" if x64.value else in_x64(entry.call, widened(({passed})))"
