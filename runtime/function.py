@@ -128,9 +128,7 @@ class Function:
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
         self._cache = Cache(options.cache_size, self._dropped)
         questions = None if options.numpy is not None else short.asked(signature)
-        self._short: short.ShortCall | None = None
-        if questions is not None:
-            self._short = short.ShortCall(signature, questions, self._cache.lock, self._known, self._x64)
+        self._short = questions and short.ShortCall(signature, questions, self._cache.lock, self._known, self._x64)
         self._written = call_function(
             signature,
             name=program.name,
@@ -240,16 +238,14 @@ class Function:
             from .calls.special import debugged
 
             return debugged(self, args, error)
+        if is_checkified() or any(isinstance(x, jax.core.Tracer) for x in args):  # one that got out of its trace
+            return self._traced_call(args)
         if isinstance(error, TypeError):
-            if any(isinstance(x, jax.core.Tracer) for x in args):  # one that got out of what was traced
-                return self._traced_call(args)
             arrays = to_arrays(self._signature.arguments, args)
             if arrays is not args:
                 return self._run(arrays)
             self._look_at(args)
             raise error
-        if is_checkified():
-            return self._traced_call(args)
         if not isinstance(entry, Executable) or trace_state() == no_transformation():
             raise error
         with self._x64():

@@ -189,7 +189,9 @@ def _names() -> Iterator[Name]:
         yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/calls/short.py", _SHORT)
     yield Name(("jax._src.core:trace_state",), f"{compat} short_calls", _SHORT, _has_value)
     for name in ("trace_ctx.trace", "eval_trace"):
-        yield Name((f"jax._src.core:{name}",), f"{compat} trace_mode", _ALL + " where there are no short calls")
+        yield Name(
+            (f"jax._src.core:{name}",), "codegen/ir/jax_checks.py trace_mode", _ALL + " where there are no short calls"
+        )
     yield Name(("jax._src.core:eval_trace._weakref",), f"{compat} short_calls", _SHORT)
     yield Name(("jax._src.api:_post_hook_state",), f"{compat} short_calls", _SHORT, _has_value)
     mesh = "abstract_mesh_context_manager"

@@ -175,18 +175,6 @@ def no_transformation() -> Any:
     return found[0]
 
 
-@functools.cache
-def trace_mode() -> tuple[Any, str, Any]:
-    """An object, the name of what is read of it (40 ns), and what that is where no transformation is under way."""
-    from jax._src import core
-
-    questions = short_calls()
-    if questions is None:
-        return core.trace_ctx, "trace", core.eval_trace
-    mode, plain = questions.modes["trace"]
-    return mode, "value", plain
-
-
 # XLA:CPU hands reductions of 4,096 elements and more to a library (YNNPACK) whose maximum and minimum pass NaN over,
 # unless it is to have products alone. In jaxlib 0.10 it also leaves out rows where a product of many small rows is
 # followed by a sum (jax#39103), unless it is to have each product by itself.

@@ -13,7 +13,7 @@ turn out true for the given sizes are dropped when all of them do: such a module
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -27,15 +27,13 @@ from ..builder.sizes import VALUE
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import ArtifactError, PassError
-from ..ir import ops, transforms
-from ..ir.attributes import attributes_of, call_target, dense_attr
+from ..ir import dynamic_calls, ops, transforms
+from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
-from ..ir.clone import clone_block
 from ..ir.functions import return_values
 from ..ir.inline import inline_calls
 from ..ir.modules import refusals
 from ..ir.types import element_type
-from ..ir.values import constant, sizes_of
 from ..ir.walk import main_function, symbol_of, terminator, walk
 from ..signature import Argument, Count, Result, Signature
 from .report import Report
@@ -94,10 +92,10 @@ def refine(module: ir.Module, signature: Signature) -> str:
     if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
-    if any(call_target(op) in _CALLS for op in walk(module)):
+    if any(call_target(op) in dynamic_calls.RULES for op in walk(module)):
         # Behind such a call types stay open in the first round, and refinement wants one set of a function's calls.
         inline_calls(module, implementing=False)
-        _hide_calls(module)
+        dynamic_calls.hide(module)
     run_pipeline(module, f"{_ARGUMENTS.format(types=types)},{_SHAPES}", name="specialize")
     still = _open_op(module)
     while (replaced := _refine_ops(module)) or still:
@@ -140,33 +138,16 @@ def _is_open(operation: ir.Operation) -> bool:
     return not all(type_.has_static_shape for type_ in types)
 
 
-def _hide_calls(module: ir.Module) -> None:
-    """Makes calls of functions custom calls, which a round of refinement passes over."""
-    for operation in walk(module):
-        if operation.name != "func.call":
-            continue
-        with module.context, ir.InsertionPoint(operation), operation.location:
-            attributes = {
-                "call_target_name": ir.StringAttr.get(_HIDDEN),
-                _HIDDEN: ir.DictAttr.get(attributes_of(operation.attributes)),
-            }
-            hidden = _create("stablehlo.custom_call", operation, list(operation.operands), attributes)
-        for result, value in zip(operation.results, hidden.results, strict=True):
-            result.replace_all_uses_with(value)
-        operation.erase()
-
-
 def _refine_ops(module: ir.Module) -> bool:
     """Gives ops that StableHLO's refinement leaves alone the sizes that are known by now; whether there was one.
 
-    They are bitcasts between widths, and the custom calls that stand for ops of JAX's until their sizes are known.
-    XLA's own refinement knows those calls, too, but it inlines all functions, also those that say what they implement.
+    They are bitcasts between widths, and the custom calls of `dynamic_calls`.
     """
     replaced = False
     functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
     for operation in walk(module):
         bitcast = operation.name == "stablehlo.bitcast_convert"
-        rule = _bitcast if bitcast else _CALLS.get(call_target(operation))
+        rule = _bitcast if bitcast else dynamic_calls.RULES.get(call_target(operation))
         if rule is None:
             continue
         with module.context, ir.InsertionPoint(operation), operation.location:
@@ -181,24 +162,6 @@ def _refine_ops(module: ir.Module) -> bool:
     return replaced
 
 
-def _create(
-    name: str,
-    like: ir.Operation,
-    operands: Sequence[ir.Value],
-    attributes: Mapping[str, ir.Attribute],
-    regions: int = 0,
-) -> ir.Operation:
-    """An op with another one's types of results, open ones among them: refinement infers them."""
-    types = [result.type for result in like.results]
-    return ir.Operation.create(name, results=types, operands=operands, attributes=dict(attributes), regions=regions)
-
-
-def _numbers(value: ir.Value) -> list[int] | None:
-    """The elements of integers that are known by now."""
-    known = constant(value)
-    return None if known is None else np.broadcast_to(known, sizes_of(value)).ravel().astype(np.int64).tolist()
-
-
 def _bitcast(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
     before, after = (ir.RankedTensorType(value.type) for value in (operation.operands[0], operation.results[0]))
     if after.has_static_shape or not before.has_static_shape:
@@ -210,66 +173,6 @@ def _bitcast(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
         shape.append(after.shape[-1])
     made: ir.Operation = stablehlo.bitcast_convert(ops.tensor_type(after, shape), operation.operands[0]).owner
     return made
-
-
-def _reduce_window(operation: ir.Operation, functions: Mapping[str, ir.Operation]) -> ir.Operation | None:
-    """Of arrays and their initial values, the window, strides, dilations (the arrays', the window's) and padding."""
-    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    count = 2 * len(operation.results)
-    if len(operation.operands) != count + len(names) + 1 or "called_computations" not in operation.attributes:
-        return None
-    *lists, padding = map(_numbers, list(operation.operands)[count:])
-    if padding is None or len(padding) % 2 or None in lists:
-        return None
-    (called,) = ir.ArrayAttr(operation.attributes["called_computations"])
-    attributes: dict[str, ir.Attribute] = {
-        "padding": dense_attr(np.array(padding, np.int64).reshape(-1, 2), operation.context),
-        **{name: ops.integer_list(numbers) for name, numbers in zip(names, lists, strict=True) if numbers is not None},
-    }
-    made = _create("stablehlo.reduce_window", operation, list(operation.operands)[:count], attributes, regions=1)
-    block = functions[ir.FlatSymbolRefAttr(called).value].regions[0].blocks[0]
-    types = [argument.type for argument in block.arguments]
-    ops.fill(made.regions[0], types, lambda *xs: clone_block(block, dict(zip(block.arguments, xs, strict=True)))[0])
-    return made
-
-
-def _top_k(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
-    """Of an array, and how many of its elements."""
-    known = _numbers(operation.operands[1]) if len(operation.operands) == 2 else None
-    if known is None or len(known) != 1:
-        return None
-    attributes: dict[str, ir.Attribute] = {"k": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), known[0])}
-    if "is_stable" in operation.attributes:
-        attributes["is_stable"] = operation.attributes["is_stable"]
-    return _create("chlo.top_k", operation, [operation.operands[0]], attributes)
-
-
-def _rng_bit_generator(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
-    """Of a state, and the shape of the bits."""
-    known = _numbers(operation.operands[1]) if len(operation.operands) == len(operation.results) == 2 else None
-    if known is None or any(size < 0 for size in known) or "rng_algorithm" not in operation.attributes:
-        return None
-    return ir.Operation.create(
-        "stablehlo.rng_bit_generator",
-        results=[operation.operands[0].type, ops.tensor_type(operation.results[1], known)],
-        operands=[operation.operands[0]],
-        attributes={"rng_algorithm": operation.attributes["rng_algorithm"]},
-    )
-
-
-def _call(operation: ir.Operation, _functions: Any) -> ir.Operation:
-    """What `_hide_calls` made, a call again."""
-    attributes = attributes_of(ir.DictAttr(operation.attributes[_HIDDEN]))
-    return _create("func.call", operation, list(operation.operands), attributes)
-
-
-_HIDDEN = "hlograph.call"
-_CALLS: Mapping[str, Callable[[ir.Operation, Mapping[str, ir.Operation]], ir.Operation | None]] = {
-    "stablehlo.dynamic_reduce_window": _reduce_window,
-    "stablehlo.dynamic_top_k": _top_k,
-    "stablehlo.dynamic_rng_bit_generator": _rng_bit_generator,
-    _HIDDEN: _call,
-}
 
 
 def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:

@@ -34,8 +34,8 @@ import jax
 from jax import tree_util
 
 from ...codegen.dtypes import kind_of
-from ...codegen.ir.jax_checks import is_checkified
-from ...codegen.ir.jax_compat import short_calls, trace_mode, x64_caller, x64_flag
+from ...codegen.ir.jax_checks import is_checkified, trace_mode
+from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
 from .writer import is_jax_array, write
