@@ -32,7 +32,7 @@ _PLAIN = frozenset(
         *("mhlo.backend_config", *_ABOUT_SHARDING),
     }
 )
-# Those that StableHLO's and XLA's refinement puts ops in the place of, which they verify.
+# Those that `specialize` puts ops in the place of, which it verifies.
 _REFINED = frozenset(f"stablehlo.dynamic_{name}" for name in ("reduce_window", "rng_bit_generator", "top_k"))
 _RANDOM = "stablehlo.dynamic_rng_bit_generator"
 _SAME = frozenset({"Sharding", "annotate_device_placement"})  # give what they take
@@ -41,7 +41,12 @@ _MARKS: Mapping[str, Collection[str]] = {
     "hlograph.fft": (),
     "hlograph.library": (),
 }
-_WORDS = {**_MARKS, "shape_assertion": ("error_message",), _RANDOM: ("rng_algorithm",)}
+_WORDS = {
+    **_MARKS,
+    "shape_assertion": ("error_message",),
+    _RANDOM: ("rng_algorithm",),
+    "stablehlo.dynamic_top_k": ("is_stable",),
+}
 _TRANSFORMS = ("FFT", "IFFT", "RFFT", "IRFFT")
 KNOWN = frozenset({*TARGETS, *_REFINED, *_SAME, *_MARKS, "shape_assertion"})
 

@@ -60,18 +60,18 @@ def _reduce_window(operation: ir.Operation, functions: Mapping[str, ir.Operation
     """Of arrays and their initial values, the window, strides, dilations (the arrays', the window's) and padding."""
     names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
     count = 2 * len(operation.results)
-    if len(operation.operands) != count + len(names) + 1 or "called_computations" not in operation.attributes:
+    called = attributes_of(operation.attributes).get("called_computations")
+    if called is None or len(operation.operands) != count + len(names) + 1 or len(ir.ArrayAttr(called)) != 1:
         return None
     *lists, padding = map(_numbers, list(operation.operands)[count:])
     if padding is None or len(padding) % 2 or None in lists:
         return None
-    (called,) = ir.ArrayAttr(operation.attributes["called_computations"])
     attributes: dict[str, ir.Attribute] = {
         "padding": dense_attr(np.array(padding, np.int64).reshape(-1, 2), operation.context),
         **{name: ops.integer_list(numbers) for name, numbers in zip(names, lists, strict=True) if numbers is not None},
     }
     made = _create("stablehlo.reduce_window", operation, list(operation.operands)[:count], attributes, regions=1)
-    block = functions[ir.FlatSymbolRefAttr(called).value].regions[0].blocks[0]
+    block = functions[ir.FlatSymbolRefAttr(ir.ArrayAttr(called)[0]).value].regions[0].blocks[0]
     types = [argument.type for argument in block.arguments]
     ops.fill(made.regions[0], types, lambda *xs: clone_block(block, dict(zip(block.arguments, xs, strict=True)))[0])
     return made
@@ -80,7 +80,7 @@ def _reduce_window(operation: ir.Operation, functions: Mapping[str, ir.Operation
 def _top_k(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
     """Of an array, and how many of its elements."""
     known = _numbers(operation.operands[1]) if len(operation.operands) == 2 else None
-    if known is None or len(known) != 1:
+    if known is None or len(known) != 1 or known[0] < 0:
         return None
     attributes: dict[str, ir.Attribute] = {"k": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), known[0])}
     if "is_stable" in operation.attributes:

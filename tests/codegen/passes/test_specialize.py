@@ -139,3 +139,43 @@ def test_composites():
     largest, places = Program.parse(COMPOSITE).compile()(np.array([1.0, 5.0, 3.0], np.float32))
     np.testing.assert_array_equal(largest, [5.0, 3.0])
     np.testing.assert_array_equal(places, [1, 2])
+
+
+WAITING = """func.func @main(%x: tensor<?xf32>, %state: tensor<2xui64>) -> tensor<?xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %two = stablehlo.constant dense<[1, 1]> : tensor<2xi32>
+  %less = stablehlo.constant dense<-3> : tensor<i32>
+  %none = stablehlo.constant dense<0> : tensor<1x2xi32>
+  %r{results} = stablehlo.custom_call @stablehlo.dynamic_{call}
+  return %r{first} : tensor<?xf32>
+}}
+func.func private @add(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {{
+  %0 = stablehlo.add %a, %b : tensor<f32>
+  return %0 : tensor<f32>
+}}"""
+WINDOW = (
+    "reduce_window(%x, %zero, {}, %one, %one, %one, %none) {{{}}} : (tensor<?xf32>, tensor<f32>, {}, tensor<1xi32>, \
+tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf32>"
+)
+ONE, TWO = "tensor<1xi32>", "tensor<2xi32>"
+
+
+@pytest.mark.parametrize(
+    ("call", "results"),
+    [
+        (WINDOW.format("%one", "", ONE), 1),
+        (WINDOW.format("%one", "called_computations = [@add, @add]", ONE), 1),
+        (WINDOW.format("%two", "called_computations = [@add]", TWO), 1),
+        (WINDOW.format("%x", "called_computations = [@add]", "tensor<?xf32>"), 1),
+        ("reduce_window(%x) {called_computations = [@add]} : (tensor<?xf32>) -> tensor<?xf32>", 1),
+        ("top_k(%x, %less) : (tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)", 2),
+        ("top_k(%x) : (tensor<?xf32>) -> (tensor<?xf32>, tensor<?xi32>)", 2),
+        ("rng_bit_generator(%state, %one) : (tensor<2xui64>, tensor<1xi32>) -> (tensor<?xf32>, tensor<?xui32>)", 2),
+    ],
+)
+def test_calls_that_do_not_fit_their_op(call: str, results: int) -> None:
+    text = WAITING.format(call=call, results=":2" if results == 2 else "", first="#0" if results == 2 else "")
+    program = Program.parse(text)
+    with pytest.raises(PassError, match=r"dynamic: .*@stablehlo\.dynamic_|expects window-dimensions size"):
+        program.specialize({program.signature.roots[0].name: 4})
