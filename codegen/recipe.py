@@ -27,6 +27,7 @@ from .passes.report import Report, Watch
 from .program import Program
 
 Made = TypeVar("Made")
+_DOT = "stablehlo.dot_general"
 
 
 class Planner(Protocol):
@@ -35,8 +36,8 @@ class Planner(Protocol):
     def declines(self, program: Program) -> str:
         """Why a program has no plan; "" where it has one."""
 
-    def plan(self, steps: Steps, platform: Callable[[], None]) -> Any:
-        """Takes the steps, and those of the platform where they belong; what was decided besides."""
+    def plan(self, steps: Steps, platform: Callable[[], None], sums: Callable[[], None]) -> Any:
+        """Takes the steps, and where they belong those of the platform, and of sums; what was decided besides."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +124,12 @@ class Recipe:
     def finished(self, program: Program, watch: Watch | None = None) -> Finished:
         """What `static` gave, as XLA gets it; the program stays as it is."""
         steps = Steps(program, watch)
-        if self.planner is None:
+        declined = "" if self.planner is None else self.planner.declines(program)
+        if self.planner is None or declined:
             self._for_platform(steps)
-            return Finished(steps.bytecode())
-        declined = self.planner.declines(program)
-        if declined:
-            self._for_platform(steps)
+            self._sums(steps)
             return Finished(steps.bytecode(), declined=declined)
-        decided = self.planner.plan(steps, lambda: self._for_platform(steps))
+        decided = self.planner.plan(steps, lambda: self._for_platform(steps), lambda: self._sums(steps))
         return Finished(steps.bytecode(), decided)
 
     def _for_platform(self, steps: Steps) -> None:
@@ -158,6 +157,11 @@ class Recipe:
             steps.run("cpu_initial")
         if self.guest and steps.has(cpu_nan.OPS):
             steps.run("cpu_nan")
+
+    def _sums(self, steps: Steps) -> None:
+        """Better sums, where XLA's libraries are on and `transpose_into_dot` may have made worse ones."""
+        if self.platform == "cpu" and steps.is_static and "simplify" in self.passes and steps.has({_DOT}):
+            steps.run("cpu_sums{libraries=true}")
 
 
 class Steps:

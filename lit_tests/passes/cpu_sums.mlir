@@ -1,9 +1,10 @@
 // Long sums in blocks, where XLA:CPU's library for them is off. Each refusal says why.
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu_sums --explain cpu_sums 2>&1 | filecheck %s
+// RUN: %hlograph opt %s --split-input-file --pass "cpu_sums{libraries=true}" | filecheck %s --check-prefix=LIBRARIES
 // RUN: not %hlograph opt %s --split-input-file --pass 'cpu_sums{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// OPTION: hlograph: error: pass 'cpu_sums' takes no options
+// OPTION: hlograph: error: pass 'cpu_sums' has no option 'speed'; it takes libraries (true or false)
 
 // CHECK: sum_in_blocks: {{.*}}: rewritten
 // CHECK: sum_in_blocks: {{.*}}: left alone: tensor<?x6xf64> has a dynamic dimension
@@ -35,8 +36,11 @@ module @dot {
 }
 // CHECK-LABEL: module @dot
 // CHECK: stablehlo.multiply {{.*}} : tensor<1031xf32>
-// CHECK-DAG: stablehlo.slice {{.*}} [0:1, 1028:1031, 0:1]
-// CHECK-DAG: stablehlo.slice {{.*}} [0:1, 0:1028, 0:1]
+// CHECK: stablehlo.slice {{.*}} [0:1, 0:257, 0:1]
+// CHECK: stablehlo.slice {{.*}} [0:1, 771:1028, 0:1]
+// CHECK: [[R:%[^ ]+]] = stablehlo.slice {{.*}} [0:1, 1028:1031, 0:1]
+// CHECK: stablehlo.reduce([[R]]
+// CHECK: stablehlo.add {{.*}} : tensor<1x257x1xf32>
 // CHECK-NOT: stablehlo.dot_general
 
 // -----
@@ -64,3 +68,21 @@ module @short {
 }
 // CHECK-LABEL: module @short
 // CHECK: stablehlo.reduce(%arg0
+
+// -----
+
+// Where the libraries are on, a sum stays; a vector's product with the rows of a matrix is a sum of eight.
+module @vector {
+  func.func @main(%x: tensor<2048x3xf64>, %w: tensor<2048xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+    %d = stablehlo.dot_general %w, %x, contracting_dims = [0] x [0] : (tensor<2048xf64>, tensor<2048x3xf64>) -> tensor<3xf64>
+    %z = stablehlo.constant dense<0.0> : tensor<f64>
+    %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<2048x3xf64>, tensor<f64>) -> tensor<3xf64>
+    return %d, %s : tensor<3xf64>, tensor<3xf64>
+  }
+}
+// LIBRARIES-LABEL: module @vector
+// LIBRARIES-DAG: [[X:%[^ ]+]] = stablehlo.reshape %arg0 : (tensor<2048x3xf64>) -> tensor<8x256x3xf64>
+// LIBRARIES-DAG: [[W:%[^ ]+]] = stablehlo.reshape %arg1 : (tensor<2048xf64>) -> tensor<8x256xf64>
+// LIBRARIES: [[D:%[^ ]+]] = stablehlo.dot_general [[X]], [[W]], batching_dims = [0] x [0], contracting_dims = [1] x [1] : {{.*}} -> tensor<8x3xf64>
+// LIBRARIES: stablehlo.reduce([[D]] init: {{.*}} across dimensions = [0]
+// LIBRARIES: stablehlo.reduce(%arg0 init:

@@ -172,7 +172,7 @@ class CpuPlanner:
         total = sum(program.op_counts().values())
         return f"{total:,} ops are too many for a plan (at most {OPS:,}): compiled as it is" if total > OPS else ""
 
-    def plan(self, steps: Steps, platform: Callable[[], None]) -> Decisions:
+    def plan(self, steps: Steps, platform: Callable[[], None], sums: Callable[[], None]) -> Decisions:
         """Takes a module's steps."""
         options, notes = self.options, [f"client: {'synchronous' if self.synchronous else 'JAX'}"]
         with steps.module.context:
@@ -200,6 +200,8 @@ class CpuPlanner:
                 compile_with |= _ONE_KERNEL
             if by_blas or compile_with or (options.regions and not _too_long(work)):
                 _note(notes, steps.run("cpu_sums"))  # XLA's library for sums is off
+            else:
+                sums()
             outputs, places = self._pack(steps, notes)
             unsure = False
             if options.regions:

@@ -78,6 +78,51 @@ def test_dots(left, right, numbers, out, einsum):
     close(as_arrays(after.program.interpret(x, y))[0], np.einsum(einsum, x, y), 1e-10)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "numbers", "out", "kind", "made"),
+    [
+        ((2048, 3), (2048,), "contracting_dims = [0] x [0]", (3,), "f64", "tensor<8x3xf64>"),
+        ((2052, 3), (2052,), "contracting_dims = [0] x [0]", (3,), "f64", "tensor<9x3xf64>"),
+        ((1, 2053), (2053, 3), "contracting_dims = [1] x [0]", (1, 3), "f64", "tensor<2x3xf64>"),
+        ((64, 32, 2, 3), (64, 1, 32), "contracting_dims = [0, 1] x [0, 2]", (2, 3, 1), "f64", "tensor<8x6xf64>"),
+        ((4099, 11), (4099,), "contracting_dims = [0] x [0]", (11,), "f32", "tensor<11x4099xf32>"),
+        ((4099,), (4099, 64), "contracting_dims = [0] x [0]", (64,), "f32", "tensor<2x64xf32>"),
+        ((4096,), (4096, 12), "contracting_dims = [0] x [0]", (12,), "f32", "tensor<8x12xf32>"),
+    ],
+)
+def test_vectors_with_libraries(left, right, numbers, out, kind, made):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=size).astype("float64" if kind == "f64" else "float32") for size in (left, right))
+    tolerance = 1e-10 if kind == "f64" else 1e-4
+    passes = ["cpu_sums{libraries=true}"]
+    after = check(dot(left, right, numbers, out, kind), [x, y], passes, exact=False, rtol=tolerance)
+    assert after.applied == {"vector_in_blocks": 1}
+    assert made in after.program.text
+    (found,) = as_arrays(after.program.compile(optimize="none", cpu="plain")(x, y))  # XLA's libraries
+    axes = [[int(each) for each in part.split(",")] for part in numbers.split("= [")[1].rstrip("]").split("] x [")]
+    close(found, np.tensordot(x, y, axes), tolerance)
+    assert not rewritten(after.program.text, passes).changed
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "numbers", "out", "kind"),
+    [
+        ((2047, 3), (2047,), "contracting_dims = [0] x [0]", (3,), "f64"),  # as `jax.jit` does
+        ((4095, 3), (4095,), "contracting_dims = [0] x [0]", (3,), "f32"),
+        ((3, 4096), (4096,), "contracting_dims = [1] x [0]", (3,), "f64"),
+        ((4096,), (4096,), "contracting_dims = [0] x [0]", (), "f64"),
+        ((4096, 1), (4096,), "contracting_dims = [0] x [0]", (1,), "f64"),
+        ((4096, 3), (4096, 2), "contracting_dims = [0] x [0]", (3, 2), "f64"),
+        ((0, 3), (0,), "contracting_dims = [0] x [0]", (3,), "f64"),
+        ((4096, 0), (4096,), "contracting_dims = [0] x [0]", (0,), "f64"),
+        ((4096, 3), (4096,), "contracting_dims = [0] x [0]", (3,), "bf16"),
+        ((2, 4096, 3), (2, 4096), "batching_dims = [0] x [0], contracting_dims = [1] x [1]", (2, 3), "f64"),
+    ],
+)
+def test_dots_as_they_are_with_libraries(left, right, numbers, out, kind):
+    assert not rewritten(dot(left, right, numbers, out, kind), ["cpu_sums{libraries=true}"]).changed
+
+
 def test_no_sum_has_many_terms():
     """Every sum that is left has few elements, whatever the length."""
     for size in (1024, 1031, 10_007, 2**20 + 7):
@@ -109,6 +154,7 @@ def test_nan_and_infinities_stay_in_their_sums():
         (total((0, 8), (0,)), "0 elements are added up at once"),
         (total((40, 6), (0,), init="1.0"), "the sum does not start from a constant 0"),
         (dot((40, 50), (50,), "contracting_dims = [1] x [0]", (40,)), "50 elements are added up at once"),
+        (dot((4, 1500), (1500,), "contracting_dims = [1] x [0]", (4,)), "XLA adds a row's products in several sums"),
         (dot((8,), (8,), "contracting_dims = [0] x [0]", ()), "8 elements are added up at once"),
     ],
 )
