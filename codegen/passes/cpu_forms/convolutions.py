@@ -6,11 +6,13 @@
               do: %s = dynamic_slice %p, %t;  %e = dynamic_slice %k, %t;  %sum1 = %sum + %e * %s
 
 In: a convolution with one input channel and one output channel. Preconditions: static shapes, steps and dilations of 1,
-axes in the order of batch, channel, space; float32 or float64. Rounding: products are added in the kernel's order.
+axes in the order of batch, channel, space; float32 or float64. Rounding: products are added in the kernel's
+order, of float32 eight at a time.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -25,6 +27,8 @@ from ...ir.values import dtype_of, static_shape
 # More turns take longer than XLA's form, and so do, of float64, turns with more to do: its own is faster there than its
 # form of float32, which is a library's.
 _TURNS = 128
+# Products of float32 that are added before they are added to the sum: XLA's form is a library's, which adds in blocks.
+_AT_ONCE = 8
 _LARGEST = 1 << 10
 
 
@@ -47,13 +51,22 @@ def shifted_products(op: ir.Operation) -> ir.Value | None:
     padded = ops.reshape(ops.pad(x, zero, [0, 0, *low], [0, 0, *high]), _padded_shape(shape, low, high))
     flat = ops.reshape(kernel, [count])
     target = [result[0], *result[2:]]
+    at_once = _AT_ONCE if count > _AT_ONCE and dtype_of(x) == np.float32 else 1
 
-    def step(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
+    def product(index: ir.Value) -> ir.Value:
         part = ops.dynamic_slice(padded, [ops.index(0), *_place(index, taps[2:])], target)
         element = ops.broadcast_in_dim(ops.reshape(ops.dynamic_slice(flat, [index], [1]), []), target)
-        return [stablehlo.add(carries[0], stablehlo.multiply(part, element))]
+        return stablehlo.multiply(part, element)
 
-    (total,) = while_ops.counted(0, count, 1, [ops.filled(x, 0, target)], step)
+    def step(index: ir.Value, carries: list[ir.Value], turns: int = at_once) -> list[ir.Value]:
+        places = [index, *(stablehlo.add(index, ops.index(each)) for each in range(1, turns))]
+        return [stablehlo.add(carries[0], functools.reduce(stablehlo.add, map(product, places)))]
+
+    whole = count - count % at_once
+    total = while_ops.counted(0, whole, at_once, [ops.filled(x, 0, target)], step)
+    if whole < count:
+        total = step(ops.index(whole), total, count - whole)
+    (total,) = total
     return ops.reshape(total, result)
 
 
