@@ -34,7 +34,6 @@ from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
 from ..ir.values import constant, dtype_of, static_shape
-from .cpu_regions.cost import LARGE
 from .report import Report
 from .rewriting import Rewrite, apply
 
@@ -50,6 +49,8 @@ _AT_ONCE = (4, 8, 6, 5, 7)
 _LONG = 1 << 14
 _BLOCKS = {np.dtype(np.float32): range(8, 17), np.dtype(np.float64): (*range(8, 17), 7, 6, 5, 4)}
 _FEW_COLUMNS, _FEW_ODD = 12, 64
+# Elements of a matrix from which such blocks are faster than those within a kernel.
+_LARGE = 1 << 17
 
 
 # Without one of these there is nothing to do.
@@ -77,7 +78,7 @@ def sum_in_blocks(op: ir.Operation) -> ir.Value | None:
     if not _is_float(op):
         return None
     if op.name == "stablehlo.dot_general":
-        large = max(math.prod(static_shape(value)) for value in op.operands) >= LARGE
+        large = max(math.prod(static_shape(value)) for value in op.operands) >= _LARGE
         return (vector_in_blocks(op) if large else None) or _dot_in_blocks(op)
     if len(op.operands) != 2 or reduction(op) != "stablehlo.add":
         return None
