@@ -63,11 +63,10 @@ def shifted_products(op: ir.Operation) -> ir.Value | None:
         return [stablehlo.add(carries[0], functools.reduce(stablehlo.add, map(product, places)))]
 
     whole = count - count % at_once
-    total = while_ops.counted(0, whole, at_once, [ops.filled(x, 0, target)], step)
+    sums = while_ops.counted(0, whole, at_once, [ops.filled(x, 0, target)], step)
     if whole < count:
-        total = step(ops.index(whole), total, count - whole)
-    (total,) = total
-    return ops.reshape(total, result)
+        sums = step(ops.index(whole), sums, count - whole)
+    return ops.reshape(sums[0], result)
 
 
 def _padded_shape(shape: Sequence[int], low: Sequence[int], high: Sequence[int]) -> list[int]:
