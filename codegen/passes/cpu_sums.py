@@ -33,7 +33,7 @@ from ..ir.attributes import dot_numbers, integers
 from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
-from ..ir.values import constant, dtype_of, static_shape
+from ..ir.values import constant, dtype_of, owner, static_shape
 from .report import Report
 from .rewriting import Rewrite, apply
 
@@ -137,7 +137,8 @@ def _dot_in_blocks(op: ir.Operation) -> ir.Value | None:
     value, batch, summed = matrix
     shape = static_shape(value)
     _needed(shape, summed)
-    rows = not batch and 0 < len(shape) - len(summed) == min(summed)
+    # Of what is computed XLA chooses whether rows or columns lie next to each other.
+    rows = owner(value) is None and not batch and 0 < len(shape) - len(summed) == min(summed)
     require(not rows, "XLA adds a row's products in several sums, as `jax.jit` does")
     places = dict(zip([*vector[1], *vector[2]], [*batch, *summed], strict=True))
     spread = ops.broadcast_in_dim(vector[0], shape, [places[axis] for axis in sorted(places)])
