@@ -58,7 +58,8 @@ def test_the_reduction_is_inside_the_scan(dims):
         lowered = ours.lower(x)
         assert stacked(lowered.as_text(), 10, 1000) == 0 < stacked(jax.jit(slow).lower(x).as_text(), 10, 1000)
         found = lowered.compile().memory_analysis(), jax.jit(fast).lower(x).compile().memory_analysis()
-        assert found[0].temp_size_in_bytes <= found[1].temp_size_in_bytes + 8 * 1000
+        # Beside the state: its sum, what rounding takes from that, and a step's sum. All steps are 80,000 bytes.
+        assert found[0].temp_size_in_bytes <= found[1].temp_size_in_bytes + 3 * 8 * 1000
 
 
 def test_one_model_serves_inference_and_training():
