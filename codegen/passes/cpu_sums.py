@@ -1,9 +1,9 @@
 """cpu_sums: a long sum is a sum of sums, each of few elements.
 
     before  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : tensor<1000x20xf64>
-    after   %1 = stablehlo.reshape %x : tensor<8x125x20xf64>
-            %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : tensor<125x20xf64>
-            ... and so on, until few elements are left: tensor<25x20xf64>, tensor<20xf64>
+    after   %1 = stablehlo.reshape %x : tensor<4x250x20xf64>
+            %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : tensor<250x20xf64>
+            ... and so on, until few are left: tensor<50x20xf64>, tensor<10x20xf64>, tensor<2x20xf64>, tensor<20xf64>
 
 In: a sum of float32 or float64 along any axes, or a dot with a vector on one side, in a module for which XLA's
 libraries are off. Preconditions: static shapes, an init of zero. The library for long sums adds in blocks; XLA's own
