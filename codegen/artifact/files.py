@@ -30,14 +30,19 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if "\0" in os.fspath(path):
         raise ArtifactError(f"cannot read {path!r}: no file has a NUL character in its name")
     try:
+        _check_regular(path, os.stat(path))  # to open a pipe, even for a moment, takes its writer's reader away
         with open(path, "rb", opener=_without_waiting) as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
+            _check_regular(path, os.fstat(stream.fileno()))
             yield stream
     except FileNotFoundError:
         raise ArtifactNotFoundError(f"no such file: {path}") from None
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _check_regular(path: str | os.PathLike[str], status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
 
 
 def _without_waiting(path: str, flags: int) -> int:
