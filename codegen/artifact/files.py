@@ -41,7 +41,7 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _check_regular(path: str | os.PathLike[str], status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):  # to open a folder says what it is
         raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
 
 
