@@ -164,7 +164,8 @@ python311_ALL := tests
 
 pytensor238_NAME := PyTensor 2.38, PyMC 5.28
 pytensor238_PYTHON := 3.11 3.12 3.13
-pytensor238_SMOKE := tests/test_smoke.py tests/runtime/test_pymc.py -k 'smoke or eight_schools or mixture or in_jax'
+pytensor238_SMOKE := tests/test_smoke.py tests/runtime/samplers/test_pymc.py \
+	-k 'smoke or eight_schools or mixture or in_jax'
 pytensor238_ALL := $(OLD_TESTS)
 
 # numpy.distutils, which Aesara imports, ends with Python 3.11.
@@ -183,7 +184,7 @@ jax011_ALL := tests
 # What people use around PyMC; of today, so it stands apart from the older releases.
 packages_NAME := Bambi, pymc-marketing, BlackJAX 1.5, PyMC 6.3
 packages_PYTHON := $(TODAY)
-packages_ALL := tests/runtime/test_pymc_packages.py
+packages_ALL := tests/runtime/samplers/test_pymc_packages.py
 versions-packages: export HLOGRAPH_NIGHTLY = 1
 
 build/%/.installed: pyproject.toml tests/requirements-%.txt

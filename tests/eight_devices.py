@@ -1,4 +1,4 @@
-"""What `tests/runtime/test_sharding.py` runs in a process with 8 virtual CPU devices; prints one JSON object."""
+"""What `tests/runtime/transforms/test_sharding.py` runs in a process with 8 CPU devices; prints a JSON object."""
 
 from __future__ import annotations
 

@@ -332,7 +332,8 @@ OTHERS = {
     "Lognormal": "LogNormal by another name",
     "WishartBartlett": "deprecated: a Wishart inside a model",
     **dict.fromkeys(
-        ("CustomDist", "DensityDist", "Simulator"), "draws by the user's Python: tests/runtime/test_pymc_parts.py"
+        ("CustomDist", "DensityDist", "Simulator"),
+        "draws by the user's Python: tests/runtime/samplers/test_pymc_parts.py",
     ),
     "PolyaGamma": "draws by a package of its own, which is not there",
 }

@@ -1,4 +1,4 @@
-"""One of two processes that `tests/runtime/test_sharding.py` starts: `two_processes.py PORT NUMBER`; prints JSON."""
+"""One of two processes of `tests/runtime/transforms/test_sharding.py`: `two_processes.py PORT NUMBER`; prints JSON."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In: nutpie. Out: the names below, and nothing else of them anywhere. nutpie's own backends are made of the same parts: a
 model's value, gradient and expanded variables as PyTensor functions in a mode, and a compiled model that holds the
-addresses of two C functions. tests/runtime/test_nutpie.py holds what they take.
+addresses of two C functions. tests/runtime/samplers/test_nutpie.py holds what they take.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from hlograph.runtime.direct.executable import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way, trial
 
-TESTS = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parents[2]
 GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
 X = np.linspace(0.1, 1, 7).astype(np.float32)
 

@@ -44,7 +44,7 @@ from hlograph.runtime.c_function import PythonCallWarning  # noqa: E402
 from hlograph.runtime.samplers import hooks, nutpie_parts  # noqa: E402
 
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "samplers.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "samplers.md"
 Y = np.random.default_rng(0).normal(size=12)
 QUICK: dict[str, Any] = {"draws": 20, "tune": 30, "chains": 2, "cores": 2, "progressbar": False, "quiet": True}
 pytestmark = pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")

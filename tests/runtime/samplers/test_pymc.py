@@ -27,7 +27,7 @@ MODE = "STABLEHLO"
 is_new = int(pm.__version__.split(".")[0]) >= 6
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
 EFFECTS, ERRORS = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "pytensor_mode.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "pytensor_mode.md"
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,7 @@ pm = pytest.importorskip("pymc", minversion="6")
 pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "pymc.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
 

@@ -17,7 +17,7 @@ from densities import MODELS, logistic_data
 
 from hlograph.codegen.ir.jax_compat import enable_x64
 
-FOLDER = Path(__file__).parents[1]
+FOLDER = Path(__file__).parents[2]
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
