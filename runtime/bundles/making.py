@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +20,8 @@ import numpy as np
 
 from ...codegen.analysis.platforms import refuse_others
 from ...codegen.artifact import container
-from ...codegen.artifact.outline import outline
 from ...codegen.artifact.writing import parted
-from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
+from ...codegen.errors import ArgumentError, CompileError, GraphError, OptionError, PolicyError
 from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
@@ -30,7 +30,7 @@ from ..executables.devices import find_device, platform_of
 from ..executables.executable import Account, Executable
 from ..executables.policy import Plan, Policies
 from ..executables.prepared import PreparedProgram, pending_size
-from ..executables.stored import Machine, Stored, key_of
+from ..executables.stored import Kept, Machine, Stored, key_of
 from ..executables.sync_client import choose_device, is_synchronous
 from ..function import Function
 from ..lowered.ahead import all_sizes, known_sizes
@@ -53,9 +53,9 @@ def bundle(
     """Writes a program with executables for sets of sizes, which `hlograph.load_bundle` loads in place of compiling.
 
     The file is an uncompressed zip: `manifest.json`, the program as portable bytecode, its parameters and large
-    constants, which are mapped into memory where it is loaded, and each executable as XLA serializes it. Those are
-    machine code, for this kind of processor and these releases of jaxlib and hlograph; anywhere else the program is
-    compiled, as it is for sizes that are not in the file. See docs/aot.md.
+    constants, which are mapped into memory where it is loaded, and each executable as XLA serializes it, pickled with
+    what is known of it. Those are machine code, for this kind of processor and these releases of jaxlib and hlograph;
+    anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/aot.md.
 
     Args:
         source: a program; or a function, whose options count.
@@ -96,19 +96,13 @@ def bundle(
     refuse_others(program.name, own, wanted)
     saved, constants = parted(program, PARAMETERS, parameter_limit, derivatives)
     read = Program.parse(saved, filename=f"{program.name} in {path}", trusted=True)
-    executables: dict[str, bytes] = {}
-    described: list[tuple[str, str, Stored]] = []
-    for platform in wanted:
-        device = find_device(platform)
-        for plan in _plans(read, chosen, sizes):
-            stored, data = _compiled(read, plan, chosen, device)
-            name = f"executables/{len(described)}"
-            executables[name] = data
-            described.append((name, *stored))
-    parts = {PROGRAM: saved, **executables}
+    plans = _plans(read, chosen, sizes)
+    executables = [_compiled(read, plan, chosen, find_device(platform)) for platform in wanted for plan in plans]
+    named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
+    parts = {PROGRAM: saved, **{name: stored.read() for name, stored in named.items()}}
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
     beside = {PARAMETERS: constants} if constants.parts else {}
-    manifest = dumped(chosen, digests, described, PARAMETERS if beside else None)
+    manifest = dumped(chosen, digests, named, PARAMETERS if beside else None)
     return container.write(path, {MANIFEST: manifest, **parts, **beside})
 
 
@@ -154,8 +148,7 @@ def _recipe(program: Program, plan: Plan, passes: tuple[str, ...] = ()) -> Recip
     return Recipe(plan.exact, plan.bounds if padded else None, passes)
 
 
-def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any) -> tuple[tuple[str, Stored], bytes]:
-    """An executable's outline, its description and its bytes."""
+def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any) -> Stored:
     cpu = replace(options.cpu, blas=False)
     runs_on = choose_device(cpu, device, numpy=options.numpy is not None)
     account = Account(lambda: None)
@@ -167,25 +160,16 @@ def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any
         data = serialized_executable(compiled.runtime_executable())
     except jax.errors.JaxRuntimeError as error:
         raise CompileError(f"{program.name} for {plan}: XLA does not serialize it: {error}") from None
-    prepared = executable.prepared
-    outputs = [(tuple(x.shape), np.dtype(x.dtype)) for x in jax.tree.leaves(compiled.out_info)]
-    stored = Stored(
-        plan,
-        Machine.of(runs_on),
-        is_synchronous(runs_on),
-        options.numpy is not None,
+    kept = Kept(
         executable.name,
         executable.signature,
-        tuple(outputs),
+        tuple((tuple(x.shape), np.dtype(x.dtype)) for x in jax.tree.leaves(compiled.out_info)),
         None if executable.plan.places is None else tuple(executable.plan.places),
         executable.plan.direct,
-        prepared.calls_lapack and platform_of(runs_on) == "cpu",
-        account.compile_seconds,
+        executable.prepared.calls_lapack and platform_of(runs_on) == "cpu",
         executable.notes,
-        _no_bytes,
+        data,
     )
-    return (outline(prepared.program), stored), data
-
-
-def _no_bytes() -> bytes:
-    raise ArtifactError("it is not in a file yet")
+    part = pickle.dumps(kept)
+    numpy = options.numpy is not None
+    return Stored(plan, Machine.of(runs_on), is_synchronous(runs_on), numpy, account.compile_seconds, lambda: part)

@@ -17,7 +17,7 @@ from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.program import Program
 from ..executables.stored import Shelf, Stored
 from ..function import Function
-from .manifest import FORMAT, MANIFEST, Manifest
+from .manifest import FORMAT, MANIFEST, Manifest, read
 
 NOT_TRUSTED = "its executables are machine code, and the bundle was not said to be trusted"
 
@@ -26,14 +26,18 @@ class UntrustedBundleWarning(UserWarning):
     """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
 
 
+def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[Container, Manifest]:
+    file = Container(path)
+    return file, read(file.read(MANIFEST), str(file.path), file.read, refusal=refusal)
+
+
 def described(path: str | os.PathLike[str]) -> list[Stored]:
     """What executables a bundle holds; none is loaded.
 
     Raises:
         ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
     """
-    file = Container(path)
-    return Manifest(file.read(MANIFEST), str(file.path)).stored(file.read, NOT_TRUSTED)
+    return list(_opened(path, NOT_TRUSTED)[1].executables)
 
 
 def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -42,8 +46,7 @@ def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
     """
-    file = Container(path)
-    manifest = Manifest(file.read(MANIFEST), str(file.path))
+    file, manifest = _opened(path, NOT_TRUSTED)
     program = _program(file, manifest)
     executables = [
         {
@@ -53,7 +56,7 @@ def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
             "jaxlib": f"jaxlib {stored.machine.jaxlib}",
             "seconds": f"{stored.compile_seconds:.2f} s to make",
         }
-        for stored in described(path)
+        for stored in manifest.executables
     ]
     return {
         "kind": "bundle",
@@ -84,14 +87,12 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         ArtifactNotFoundError: no such file.
         ArtifactError: it is no bundle, is damaged, or is from a later hlograph.
     """
-    file = Container(path)
-    manifest = Manifest(file.read(MANIFEST), str(file.path), trusted=bool(trusted))
+    file, manifest = _opened(path, "" if trusted else NOT_TRUSTED)
     program = _program(file, manifest, trusted=bool(trusted))
-    stored = manifest.stored(file.read, "" if trusted else NOT_TRUSTED)
     unknown = set(file.names) - manifest.digests.keys() - {MANIFEST, manifest.parameters}
     if unknown:
         raise ArtifactError(f"{file.path} cannot be read as a bundle: nobody knows its part {min(unknown)!r}")
-    if stored and trusted is None:
+    if manifest.executables and trusted is None:
         warnings.warn(
             f"{file.path}: its executables are machine code and are not loaded; load_bundle(..., trusted=True) loads "
             "them, trusted=False compiles the program without this warning",
@@ -99,13 +100,13 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
             stacklevel=2,
         )
     try:
-        return Function(program, manifest.options, Shelf(stored))
+        return Function(program, manifest.options, Shelf(manifest.executables))
     except HlographError as error:
         raise ArtifactError(f"{file.path} cannot be read as a bundle: {error}") from None
 
 
 def _program(file: Container, manifest: Manifest, *, trusted: bool = False) -> Program:
-    data = file.read(manifest.program, manifest.digest(manifest.program))
+    data = file.read(manifest.program, manifest.digests.get(manifest.program) or "none")
     program = Program.parse(data, filename=str(file.path), trusted=trusted)
     place = None if manifest.parameters is None else file.place(manifest.parameters)
     bind_part(program, file.path, place)

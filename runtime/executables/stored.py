@@ -9,6 +9,7 @@ Loading refuses rather than fails: XLA may refuse its own code on some processor
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,7 +24,6 @@ from ...codegen.errors import ArtifactError, CompileError
 from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
-from ..calls.from_numpy import Place
 from ..direct import verdict
 from ..options import CpuOptions, Numpy
 from .devices import default_device, platform_of
@@ -92,23 +92,41 @@ _CALLED = {
 }
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What a part of a file holds of an executable, as a pickle: it is as trusted as the machine code in it.
+
+    Attributes:
+        name, signature: of the static program that was compiled.
+        outputs: shape and dtype of what it returns.
+        places: where the results are among them; None where each is one.
+        direct: whether it may be called without PJRT.
+        lapack: whether it may call LAPACK.
+        notes: a line on each decision.
+        data: see `jax_compat.serialized_executable`.
+    """
+
+    name: str
+    signature: Signature
+    outputs: tuple[tuple[Shape, np.dtype[Any]], ...]
+    places: tuple[PackedResult, ...] | None
+    direct: bool
+    lapack: bool
+    notes: tuple[str, ...]
+    data: bytes
+
+
 @dataclass
 class Stored:
-    """One executable that was kept.
+    """One executable in a file.
 
     Attributes:
         sizes: what it is for.
         machine: where it runs.
         synchronous: whether it is for the synchronous client.
         numpy: whether it is for calls with NumPy arrays.
-        name, signature: of the static program that was compiled.
-        outputs: shape and dtype of what it returns.
-        places: where the results are among them; None where each is one.
-        direct: whether it may be called without PJRT.
-        lapack: whether it may call LAPACK.
         compile_seconds: what it took to make it.
-        notes: a line on each decision.
-        read: gives its bytes; raises `ArtifactError` where these are damaged.
+        read: gives the pickle of its `Kept`; raises `ArtifactError` where the bytes are damaged.
         refusal: why it is not loaded here; "" while nothing is known.
         state: a line on what became of it.
     """
@@ -117,27 +135,21 @@ class Stored:
     machine: Machine
     synchronous: bool
     numpy: bool
-    name: str
-    signature: Signature
-    outputs: tuple[tuple[Shape, np.dtype[Any]], ...]
-    places: tuple[PackedResult, ...] | None
-    direct: bool
-    lapack: bool
     compile_seconds: float
-    notes: tuple[str, ...]
     read: Callable[[], bytes]
     refusal: str = ""
     state: str = field(default="not called yet")
 
-    def load(self, device: Any) -> LoadedExecutable | str:
+    def load(self, device: Any) -> tuple[Kept, LoadedExecutable] | str:
         """It on a device; or why not."""
         reason = self.refusal or self._misfit(device)
         if not reason:
-            if self.lapack:
-                jax_compat.initialize_lapack()
-            arguments = [(a.dims, a.dtype) for a in self.signature.arguments]
             try:
-                return LoadedExecutable(self.read(), arguments, self.outputs, device)
+                kept = _unpickled(self.read())
+                if kept.lapack:
+                    jax_compat.initialize_lapack()
+                arguments = [(a.dims, a.dtype) for a in kept.signature.arguments]
+                return kept, LoadedExecutable(kept.data, arguments, kept.outputs, device)
             except ArtifactError as error:
                 reason = _first_line(error)
             except (CompileError, jax.errors.JaxRuntimeError) as error:
@@ -235,17 +247,18 @@ class StoredExecutable(Executable):
         start = time.perf_counter()
         stored = self._stored
         device = self._device if self._device is not None else default_device()
-        loaded = stored.load(device)
-        if isinstance(loaded, str):
-            stored.state = f"compiled: {loaded}"
+        found = stored.load(device)
+        if isinstance(found, str):
+            stored.state = f"compiled: {found}"
             return
-        self.name, self.signature, self.checks = stored.name, stored.signature, stored.signature.checks
-        self._check = check(stored.signature)
-        self.notes = (*stored.notes, "out of a bundle")
+        kept, loaded = found
+        self.name, self.signature, self.checks = kept.name, kept.signature, kept.signature.checks
+        self._check = check(kept.signature)
+        self.notes = (*kept.notes, "out of a bundle")
         if self._numpy is not None and self._in_memory(device):
-            self._numpy_calls(loaded, self._numpy)
+            self._numpy_calls(kept, loaded, self._numpy)
         else:
-            call = self._in_jax(loaded, device)
+            call = self._in_jax(kept, loaded, device)
             if self._numpy is not None:
                 call = self._by_jax(call, self._numpy, None)
             self._try(Ways(call, call), self._install)
@@ -284,8 +297,8 @@ class StoredExecutable(Executable):
         self._prepare_to_compile()
         self.account.changed()
 
-    def _numpy_calls(self, loaded: LoadedExecutable, numpy: Numpy) -> None:
-        given, results, ways = self._numpy_ways(loaded, numpy, self._stored.places)
+    def _numpy_calls(self, kept: Kept, loaded: LoadedExecutable, numpy: Numpy) -> None:
+        given, results, ways = self._numpy_ways(loaded, numpy, kept.places)
         notes = self.notes
 
         def keep(ways: Ways, note: str) -> None:
@@ -293,23 +306,17 @@ class StoredExecutable(Executable):
             self._install(ways)
 
         def settle(pjrt: Ways) -> None:
-            reason = self._no_direct_call([*given, *results])
-            if reason:
+            reason = "not for this executable" if not kept.direct or self._options.direct is False else ""
+            if not all(place.numpy for place in (*given, *results)):
+                reason = reason or "some arrays are JAX's"
+            if reason := reason or verdict.refusal(wait=False):
                 keep(pjrt, f"no direct call: {reason}")
             else:
                 DirectWay(self.name, loaded, given, ways, self._options, loaded.size).begin(keep)
 
         self._try(ways(), settle)
 
-    def _no_direct_call(self, places: Sequence[Place]) -> str:
-        """Why calls do not go past PJRT, as far as that is known before one is tried; "" where they may."""
-        if not self._stored.direct or self._options.direct is False:
-            return "not for this executable"
-        if not all(place.numpy for place in places):
-            return "some arrays are JAX's"
-        return verdict.refusal(wait=False)
-
-    def _in_jax(self, loaded: LoadedExecutable, device: Any) -> Callable[..., Any]:
+    def _in_jax(self, kept: Kept, loaded: LoadedExecutable, device: Any) -> Callable[..., Any]:
         """From arrays to JAX arrays."""
         arguments = self.signature.arguments
         alone = len(self.signature.results) == 1 and not self.checks
@@ -329,10 +336,20 @@ class StoredExecutable(Executable):
                 return self.compile_and_call(*args)
             if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
                 self._check(args)
-            outputs = unpacked(self._stored.places, self._outside(lambda: run(args)))
+            outputs = unpacked(kept.places, self._outside(lambda: run(args)))
             return outputs[0] if alone else tuple(outputs)
 
         return in_jax
+
+
+def _unpickled(data: bytes) -> Kept:
+    try:
+        found = pickle.loads(data)
+    except Exception as error:  # whatever its bytes say
+        raise ArtifactError(f"it cannot be read: {error}") from None
+    if not isinstance(found, Kept):
+        raise ArtifactError("it cannot be read: something else is in its part")
+    return found
 
 
 def _first_line(error: Exception) -> str:

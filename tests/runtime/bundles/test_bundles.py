@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -291,17 +293,25 @@ def test_executables_of_other_machines_are_compiled_anew(field: str, small: Path
     compiles_instead(rewritten(small, tmp_path / "a.bundle", other), reasons.get(field, "it is for"))
 
 
-def rejected(data: bytes) -> dict[str, bytes]:
-    return {"empty": b"", "cut": data[: len(data) // 2], "other": b"abc" * 100}
+REJECTED: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "other": lambda data: b"abc" * 100,
+}
 
 
 @loads
-@pytest.mark.parametrize("kind", [pytest.param(x, marks=pytest.mark.sampled(3)) for x in rejected(b"")])
-def test_executables_that_xla_refuses_are_compiled_anew(kind: str, small: Path, tmp_path: Path) -> None:
-    def broken(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
-        parts["executables/0"] = rejected(parts["executables/0"])[kind]
+@pytest.mark.parametrize("kind", [pytest.param(x, marks=pytest.mark.sampled(3)) for x in REJECTED])
+def test_executables_that_cannot_be_loaded_are_compiled_anew(kind: str, small: Path, tmp_path: Path) -> None:
+    def refused(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        kept = pickle.loads(parts["executables/0"])
+        parts["executables/0"] = pickle.dumps(replace(kept, data=REJECTED[kind](kept.data)))
 
-    compiles_instead(rewritten(small, tmp_path / "a.bundle", broken), "XLA refuses it")
+    def broken(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        parts["executables/0"] = REJECTED[kind](parts["executables/0"])
+
+    compiles_instead(rewritten(small, tmp_path / "a.bundle", refused), "XLA refuses it")
+    compiles_instead(rewritten(small, tmp_path / "b.bundle", broken), "it cannot be read")
 
 
 @loads
@@ -372,52 +382,27 @@ first = ("executables", 0)
 HOSTILE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     *[(without(x), f"lacks '{x}'") for x in ("format", "program", "options", "digests", "machines", "executables")],
     (at("format")(2), "this hlograph reads 1"),
-    (at("format")("1"), "'format' is '1'"),
-    (at("format")(True), "'format' is True"),
-    (at("format")(2**70), "integer"),
-    (at("program")(7), "'program' is 7"),
-    (at("hlograph")(None), "'hlograph' is None"),
-    (at("program")("other"), "no digest of the part 'other'"),
-    (at("program")("../../etc/passwd"), "no digest"),
-    (at("digests")([]), r"'digests' is \[\]"),
-    (at("digests", "more")(1), "a digest is 1"),
-    (at("machines")([1]), "a machine is 1"),
-    (at("machines")([{}]), "lacks 'platform'"),
-    (at("executables")({}), "'executables' is {}"),
-    (at("executables")([[]]), "an executable is"),
-    (at("executables")([{}]), "lacks 'part'"),
-    (at(*first, "part")("executables/9"), "no digest"),
-    (at(*first, "machine")(1), "no machine 1"),
-    (at(*first, "machine")(-1), "no machine -1"),
-    (at(*first, "sizes")({"exact": {"n": "4"}, "bounds": {}}), "integer"),
-    (at(*first, "sizes")({"exact": {"n": 1.5}, "bounds": {}}), "integer"),
-    (at(*first, "sizes")([]), "'sizes' is"),
-    (at(*first, "outline")("module {"), "not a well-formed"),
-    (at(*first, "outline")("module {}"), "main"),
-    (at(*first, "outline")(None), "'outline' is None"),
-    (at(*first, "outline")("module { func.func private @main(tensor<?xf64>) }"), "open sizes"),
-    (at(*first, "outputs")([["object", [1]]]), "dtype"),
-    (at(*first, "outputs")([["no dtype", [1]]]), "malformed"),
-    (at(*first, "outputs")([["float64"]]), "malformed"),
-    (at(*first, "outputs")(3), "'outputs' is 3"),
-    (at(*first, "places")([[0, 1000, []]]), "where there is none"),
-    (at(*first, "places")([[5, None, []]]), "where there is none"),
-    (at(*first, "places")([[0, -1, []]]), "where there is none"),
-    (at(*first, "places")([[0, 0]]), "malformed"),
-    (at(*first, "places")({}), "places is"),
-    (at(*first, "direct")(1), "'direct' is 1"),
-    (at(*first, "notes")([1]), "a note is 1"),
-    (at(*first, "compile_seconds")("1"), "compile_seconds"),
+    (at("program")(7), "no part 7"),
+    (at("program")("other"), "no part 'other'"),
+    (at("program")("../../etc/passwd"), "no part"),
+    (at("digests")(3), "malformed"),
+    (at("machines")([1]), "malformed"),
+    (at("machines")([{}]), "platform"),
+    (at("executables")([[]]), "malformed"),
+    (at("executables")([{}]), "lacks"),
+    (at(*first, "part")("executables/9"), "lacks 'executables/9'"),
+    (at(*first, "machine")(1), "malformed"),
+    (at(*first, "sizes")([]), "malformed"),
     (at("options", "cache_size")(0), "cache_size"),
     (at("options", "passes")(["no_such_pass"]), "no_such_pass"),
-    (at("options", "passes")([1]), "a pass is 1"),
-    (at("options", "cpu")({"fast": True}), "unknown options"),
+    (at("options", "passes")([1]), "malformed"),
+    (at("options", "cpu")({"fast": True}), "fast"),
     (at("options", "cpu", "client")("gpu"), "client must be"),
     (at("options", "policy")("sometimes"), "cannot be read as a bundle: policy"),
-    (at("options", "policy")({"n": 1}), "malformed policy"),
+    (at("options", "policy")({"n": 1}), "lacks 'each'"),
     (at("options", "policy")({"bucket": [0.5, 16, 8, None]}), "malformed"),
     (at("options", "policy")({"each": {"q": "padded"}}), "cannot be read as a bundle: .*q"),
-    (at("options", "numpy")([[0], ["a"]]), "integer"),
+    (at("options", "numpy")(7), "malformed"),
 ]
 
 
@@ -429,10 +414,18 @@ def test_malformed_manifests_are_errors(number: int, small: Path, tmp_path: Path
         hlograph.load_bundle(path, trusted=True)
 
 
-def test_nothing_of_executables_is_parsed_for_who_does_not_trust_them(small: Path, tmp_path: Path) -> None:
-    change = at(*first, "outline")("module {")
-    path = rewritten(small, tmp_path / "a.bundle", lambda manifest, parts: change(manifest))
+def test_nothing_of_executables_is_read_for_who_does_not_trust_them(small: Path, tmp_path: Path) -> None:
+    class Harm:
+        def __reduce__(self) -> Any:
+            return Path.touch, (tmp_path / "harm",)
+
+    def hostile(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+        parts["executables/0"] = pickle.dumps(Harm())
+
+    path = rewritten(small, tmp_path / "a.bundle", hostile)
     agrees(hlograph.load_bundle(path, trusted=False)(*data(4)), *data(4))
+    assert opening.described(path)
+    assert not (tmp_path / "harm").exists()
 
 
 def test_a_file_that_is_not_trusted_switches_nothing_on(regression: hlograph.Program, tmp_path: Path) -> None:
