@@ -149,10 +149,7 @@ def _slice(call: Callable[[], Any], count: int) -> float:
 
 
 def settle(function: Any, call: Callable[[], Any], seconds: float = 120.0) -> None:
-    """Calls one of hlograph's functions until no trial of its plan goes on, see docs/cpu.md; else it would be timed.
-
-    A trial begins when the calls have taken as long as the compile.
-    """
+    """Calls one of hlograph's functions until it is settled how they run, see docs/direct_call.md."""
     end = time.perf_counter() + seconds
     call()
     while time.perf_counter() < end:

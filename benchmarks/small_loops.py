@@ -2,9 +2,9 @@
 
     python benchmarks/small_loops.py [--programs NAME ...] [--rounds N]
 
-Each program is called with NumPy arrays, to NumPy arrays, and with JAX arrays; hlograph's trials (docs/cpu.md) are over
-before anything is timed. `jax.jit, again` is a second copy of the baseline: how far it is from 1 is what two copies of
-the same function differ by.
+Each program is called with NumPy arrays, to NumPy arrays, and with JAX arrays; what calls run on is
+settled before anything is timed. `jax.jit, again` is a second copy of the baseline: how far it is from 1 is what two
+copies of the same function differ by.
 """
 
 from __future__ import annotations

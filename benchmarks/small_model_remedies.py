@@ -2,9 +2,8 @@
 
     python benchmarks/small_model_remedies.py [--models NAME ...] [--rounds N]
 
-A second copy of the plan shows what two copies of one function differ by. Nothing is tried meanwhile (docs/cpu.md): the
-plan is measured as the model decides it. Last, how far the plan's results are from those of the plain compile, relative
-to the greatest element of each.
+A second copy of the plan shows what two copies of one function differ by.
+Last, how far the plan's results are from those of the plain compile, relative to the greatest element of each.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def variants() -> dict[str, dict[str, Any]]:
         "level 2": {"backend_level": 2},
         "level 3": {"backend_level": 3},
     }
-    found = {name: {"cpu": CpuOptions(**change, trial=False)} for name, change in changes.items()}
+    found = {name: {"cpu": CpuOptions(**change)} for name, change in changes.items()}
     return found | {"plain": {"cpu": "plain"}}
 
 

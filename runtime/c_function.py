@@ -292,7 +292,7 @@ class CFunction:
         bounds = {name: bound for name, bound in plan.bounds.items() if name not in fixed}
         follows = dependent_roots(signature) if bounds else {}  # those are met as what they follow from
         plan = Plan({name: size for name, size in self._sizes.items() if name not in {*bounds, *follows}}, bounds)
-        cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, trial=False, client="sync")
+        cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, client="sync")
         device = choose_device(cpu, find_device(options.device), numpy=True)
         recipe = Recipe(plan.exact, plan.bounds, options.passes)
         try:

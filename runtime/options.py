@@ -38,8 +38,6 @@ class CpuOptions:
         pack: one flat array for small results, where NumPy arrays come back.
         vector_width: bits of a vector in kernels of many ops.
         backend_level: LLVM's optimization level for them; None for the plan's choice.
-        trial: where the plan may be slower than a plain compile, both are timed in calls of the user's, once these have
-            taken as long as the compile (see `runtime/executables/trial.py`); results of the two differ in rounding.
         direct: calls of the compiled kernels without PJRT, on the synchronous client: None for where that is faster
             and a self-test has passed on this machine; True insists, also where it is not faster, and waits for the
             self-test; see docs/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
@@ -56,18 +54,15 @@ class CpuOptions:
     vector_width: int = 512
     backend_level: int | None = None
     direct: bool | None = None
-    trial: bool = True
     direct_checks: DirectChecks = "few"
 
     @staticmethod
-    def of(argument: CpuArgument, reassociate: bool = True) -> CpuOptions:
-        """The options that `cpu=` means; without a trial for who wants every bit the same (`reassociate=False`).
+    def of(argument: CpuArgument) -> CpuOptions:
+        """The options that `cpu=` means.
 
         Raises:
             ValueError: it is nothing that `cpu=` takes.
         """
-        if not reassociate:
-            return replace(CpuOptions.of(argument), trial=False)
         if isinstance(argument, CpuOptions):
             return argument
         found = _NAMED.get(argument) if isinstance(argument, str) else None
@@ -162,7 +157,7 @@ class CompileOptions:
             ValueError: a value that an option does not take, or two that do not go together.
             PassError: `optimize` names an unknown pass.
         """
-        passes, plans, numpy = resolve(optimize, reassociate), CpuOptions.of(cpu, reassociate), _numpy_of(outputs)
+        passes, plans, numpy = resolve(optimize, reassociate), CpuOptions.of(cpu), _numpy_of(outputs)
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         if plans.client == "sync" and numpy is None:

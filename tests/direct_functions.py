@@ -21,7 +21,7 @@ import hlograph
 from hlograph.runtime.direct import verdict
 
 X, Y = np.linspace(0, 1, 20).astype(np.float32), np.float32(2)
-DIRECT = hlograph.CpuOptions(direct=True, trial=False)
+DIRECT = hlograph.CpuOptions(direct=True)
 
 
 def called(options: hlograph.CpuOptions = DIRECT) -> tuple[Any, list[bytes]]:
@@ -85,7 +85,7 @@ def interrupted() -> None:
 def forked() -> None:
     """Processes that are forked before a function goes the direct way, and after; they collect garbage first."""
     warnings.simplefilter("ignore")
-    fn, expected = called(hlograph.CpuOptions(trial=False))
+    fn, expected = called(hlograph.CpuOptions())
     for _ in range(2):
         child = os.fork()
         if not child:

@@ -168,7 +168,6 @@ def _options(seed: int) -> Any:
         backend_level=seed % 3,
         direct=True,
         direct_checks="always",
-        trial=False,
     )
 
 

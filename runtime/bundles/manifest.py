@@ -138,7 +138,8 @@ def read(data: bytes, filename: str, part: Callable[[str, str], bytes], *, refus
 
 def _options(fields: Fields, *, trusted: bool) -> CompileOptions:
     """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
-    cpu, passes, numpy = CpuOptions(**fields["cpu"]), resolve(fields["passes"]), fields["numpy"]
+    given = {name: x for name, x in fields["cpu"].items() if name != "trial"}  # an option that there was once
+    cpu, passes, numpy = CpuOptions(**given), resolve(fields["passes"]), fields["numpy"]
     if not trusted:
         cpu = CpuOptions(**{name: x for name, x in asdict(cpu).items() if x is False or name == "client"})
         default = resolve("default")

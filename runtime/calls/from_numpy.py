@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -48,6 +48,13 @@ if TYPE_CHECKING:
 
 STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
 COPIED = 1 << 13  # bytes of the largest array of results that is copied
+
+
+class Ways(NamedTuple):
+    """What runs an executable's calls: with any arguments, and with arguments that are known to be right."""
+
+    run: Callable[..., Any]
+    trusting: Callable[..., Any]
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _compiled() -> Iterator[tuple[str, Callable[[], Bits]]]:
         for regions in (True, False):
             what = name if regions else f"{name}, as XLA splits it"
             _say(f"{STAGE}{what}")
-            fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, trial=False, regions=regions))
+            fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
             fn(*arguments)
             (executable,) = fn.stats.by_executable
             note = executable.plan[-1]

@@ -70,7 +70,6 @@ class CpuPlan:
         outputs: shape and dtype of what the executable returns; None for the program's own results.
         places: where the results are among them, if they are packed.
         direct: whether it may be called without PJRT, as far as that is known before it is compiled.
-        unsure: whether a plain compile may be faster, so that only a trial tells.
         notes: a line on each decision.
         planned: whether there is anything to fall back from.
     """
@@ -81,7 +80,6 @@ class CpuPlan:
     outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None = None
     places: tuple[PackedResult, ...] | None = None
     direct: bool = False
-    unsure: bool = False
     notes: tuple[str, ...] = ()
     planned: bool = False
 
@@ -119,7 +117,6 @@ def plan(
         outputs,
         decided.places,
         decided.direct,
-        decided.unsure,
         decided.notes,
         planned=True,
     )
@@ -139,7 +136,6 @@ class Decisions:
     outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None
     places: tuple[PackedResult, ...] | None
     direct: bool
-    unsure: bool
     notes: tuple[str, ...]
 
 
@@ -203,17 +199,14 @@ class CpuPlanner:
             else:
                 sums()
             outputs, places = self._pack(steps, notes)
-            unsure = False
             if options.regions:
-                note, unsure = _regions(steps, work, options, compile_with)
-                notes.append(note)
+                notes.append(_regions(steps, work, options, compile_with))
             if by_blas:
                 _by_blas(steps, notes, "cpu_products", cpu_products.OPS)
                 if forms_one_kernel(_ONE_KERNEL):
                     compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
-        unsure = unsure and not (direct and options.direct)
-        return Decisions(compile_with, outputs, places, direct, unsure, tuple(notes))
+        return Decisions(compile_with, outputs, places, direct, tuple(notes))
 
     def _direct(self, steps: Steps, notes: list[str]) -> bool:
         """Whether the executable may be called directly, as far as that can be told before it is there."""
@@ -262,28 +255,24 @@ def _note(notes: list[str], report: Any) -> None:
     notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
 
 
-def _regions(
-    steps: Steps, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]
-) -> tuple[str, bool]:
-    """Forms regions where they pay; a line on what was done, and whether they may cost more than they save."""
+def _regions(steps: Steps, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]) -> str:
+    """Forms regions where they pay; a line on what was done."""
     too_long = _too_long(work)
     if too_long:
-        return f"no regions: {too_long}", False
+        return f"no regions: {too_long}"
     if not forms_one_kernel(_ONE_KERNEL):
-        return "no regions: one-kernel plans do not form with this jaxlib", False
+        return "no regions: one-kernel plans do not form with this jaxlib"
     count = sum(steps.run("cpu_regions").rewritten.values())
     if not count:
-        return "no regions: nothing that one kernel would gain", False
-    loops = any(op.name == "stablehlo.while" for op in walk(steps.module))
+        return "no regions: nothing that one kernel would gain"
     level = options.backend_level
     if level is None:
-        level = LEVEL_LOOPS if loops else LEVEL
+        level = LEVEL_LOOPS if steps.has({"stablehlo.while"}) else LEVEL
     compile_with |= _ONE_KERNEL | {
         "xla_cpu_prefer_vector_width": options.vector_width,
         "xla_backend_optimization_level": level,
     }
-    # One kernel without a loop does what the plain compile's kernels do, without starting them.
-    return f"{count} region{'s' * (count > 1)} of one kernel each", loops or count > 1
+    return f"{count} region{'s' * (count > 1)} of one kernel each"
 
 
 def _by_blas(steps: Steps, notes: list[str], spec: str, ops: Collection[str]) -> None:

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 
 from ...codegen import forks
-from ..calls.from_numpy import Due, Place
+from ..calls.from_numpy import Due, Place, Ways
 from ..direct import verdict
 from ..direct.call import DirectCall, serialized
 from ..direct.comparison import compare, difference
 from ..direct.steps import DirectCallRefused
 from ..options import CpuOptions
-from .trial import Ways, text
 
 FIRST = 9  # calls by PJRT before the direct way is tried
 LONG = 2e-3  # seconds of a call: from there on nothing is gained, and trials take long
@@ -244,6 +243,11 @@ class DirectWay:
             RuntimeWarning,
             stacklevel=5,
         )
+
+
+def text(seconds: float) -> str:
+    """A time, in microseconds."""
+    return f"{seconds * 1e6:,.1f} us"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 In: a prepared program, what its plan may use, and what the arguments must be. Out: `call`, from a call's arguments to
 the results, as JAX or as NumPy arrays. The first call compiles, and other threads wait for it; a plan that XLA refuses
-then is dropped, once, for a compile of the module as it is. A plan that may be slower than that is tried, see `trial`.
+then is dropped, once, for a compile of the module as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transform
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import CheckSpec, Signature
 from .. import host
-from ..calls.from_numpy import Due, Place, alone, numpy_call
+from ..calls.from_numpy import Due, Place, Ways, alone, numpy_call
 from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
 from .devices import default_device, platform_of
@@ -37,7 +37,6 @@ from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
 from .sync_client import is_synchronous
-from .trial import Trial, Ways
 
 if TYPE_CHECKING:
     from ..direct.call import DirectCall
@@ -74,7 +73,7 @@ class Account:
     """What the executables of one function count together.
 
     Attributes:
-        compiles, retries, trials: number of compilations, of plans that were dropped, and of trials that are over.
+        compiles, retries: number of compilations, and of plans that were dropped.
         loaded: number of executables that were loaded in place of compiled.
         compile_seconds: time of first calls.
         changed: called when what serves an executable's calls is another function than before.
@@ -83,13 +82,12 @@ class Account:
     changed: Callable[[], None]
     compiles: Counter = field(default_factory=Counter)
     retries: Counter = field(default_factory=Counter)
-    trials: Counter = field(default_factory=Counter)
     loaded: Counter = field(default_factory=Counter)
     compile_seconds: float = 0.0
 
     def counts(self) -> dict[str, Any]:
         """As `Stats` has them, by name."""
-        counters = {name: getattr(self, name).value for name in ("compiles", "retries", "trials", "loaded")}
+        counters = {name: getattr(self, name).value for name in ("compiles", "retries", "loaded")}
         return {**counters, "compile_seconds": self.compile_seconds}
 
 
@@ -247,7 +245,6 @@ class Executable:
             return self._inline(args)
         if self._calls_host:
             return self._outside(lambda: self._first_host_call(args))
-        start = time.perf_counter()
         try:
             outputs = self._outside(lambda: self._compile(args)(*args))
         except REFUSED:
@@ -258,20 +255,18 @@ class Executable:
             outputs = self._outside(lambda: self._compile(args)(*args))
         assert self._compiled is not None
         if self.call == self._first_call:
-            self._settle(time.perf_counter() - start)
+            self._settle()
         return outputs
 
-    def _settle(self, compile_seconds: float) -> None:
+    def _settle(self) -> None:
         """Calls take what has been compiled from now on, and may come to take a better way."""
         assert self._compiled is not None
         self.call = self._compiled
         if self._direct is not None:
-            self._go_direct(self._direct, compile_seconds)
-        elif self.plan.unsure and self._options.trial:
-            self._start_trial(compile_seconds)
+            self._go_direct(self._direct)
 
     def compile(self) -> bool:
-        """Compiles without a call, so that no later call of arrays of the program's types does; no trial is made.
+        """Compiles without a call, so that no later call of arrays of the program's types does.
 
         Returns:
             Whether it was new.
@@ -287,12 +282,11 @@ class Executable:
             if self.ready:
                 return False
             start = time.perf_counter()
-            self._options = replace(self._options, trial=False)
             try:
                 self._outside(lambda: self._compile_for(given))
             except REFUSED as error:
                 raise CompileError(f"compiling {self.name} failed: {error}") from None
-            self._settle(time.perf_counter() - start)
+            self._settle()
             self.account.compile_seconds += time.perf_counter() - start
             self.ready = True
         return True
@@ -340,37 +334,6 @@ class Executable:
     def _calls_host(self) -> bool:
         """Whether the program calls Python functions."""
         return bool(self.prepared.program.host_calls)
-
-    # ---- a trial ----------------------------------------------------------------------------------------------------
-
-    def _start_trial(self, compile_seconds: float) -> None:
-        """From now on a trial takes the calls. No call goes past it, as those of `jitted` might."""
-        ways, jitted, x64 = Ways(self.call, self.call_unchecked), self.jitted, x64_flag().value
-        notes = self.notes
-        self.notes = (*notes, "to be tried beside a plain compile")
-        options = replace(self._options, forms=False, math=False, regions=False, trial=False, direct=False)
-        plain = Executable(self.sizes, self.account, options, self._device, self._numpy)
-
-        def compile_plain(args: Sequence[Any]) -> tuple[Any, Ways]:
-            plain._take(self.prepared, self._check)
-            with enable_x64(x64):
-                outputs = plain.compile_and_call(*args)
-            self.compiles += plain.compiles
-            return outputs, Ways(plain.call, plain.call_unchecked)
-
-        def settled(take_plain: bool, note: str) -> None:
-            if take_plain:
-                self.plan, self._compiled = plain.plan, plain._compiled
-                self.call, self.call_unchecked, self.jitted = plain.call, plain.call_unchecked, plain.jitted
-            else:
-                (self.call, self.call_unchecked), self.jitted = ways, jitted
-            self.notes = (*notes, note)
-            self.account.trials.increment()
-            self.account.changed()
-
-        wait = None if self._numpy is not None else jax.block_until_ready
-        trial = Trial(ways, compile_plain, compile_seconds, settled, wait)
-        (self.call, self.call_unchecked), self.jitted = trial.ways, None
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
@@ -549,15 +512,13 @@ class Executable:
         self._needs_threads = way.refused
         return ways
 
-    def _go_direct(self, way: DirectWay, compile_seconds: float) -> None:
-        """From now on calls may come to take the direct way; where it is refused, another plan may be tried."""
+    def _go_direct(self, way: DirectWay) -> None:
+        """From now on calls may come to take the direct way."""
         notes = self.notes
 
         def keep(ways: Ways, note: str) -> None:
             self.notes = (*notes, note)
             self._install(ways)
-            if way.refused and self.plan.unsure and self._options.trial:
-                self._start_trial(compile_seconds)
 
         way.begin(keep)
 

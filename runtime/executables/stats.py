@@ -45,7 +45,6 @@ class Stats:
         refusals: size name to the reason why it is not padded.
         retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
         unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
-        trials: executables for which plan and plain compile were timed, and the better one was kept.
         loaded: executables that were loaded from a bundle in place of compiled.
         bundle: of a function from a bundle, a line for each executable in it: what became of it, and why.
     """
@@ -59,7 +58,6 @@ class Stats:
     refusals: Mapping[str, str] = field(default_factory=dict)
     retries: int = 0
     unproven: str = ""
-    trials: int = 0
     loaded: int = 0
     bundle: tuple[str, ...] = ()
 
@@ -82,7 +80,6 @@ class Stats:
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
             retries=sum(part.retries for part in parts),
             unproven=next((part.unproven for part in parts if part.unproven), ""),
-            trials=sum(part.trials for part in parts),
             loaded=sum(part.loaded for part in parts),
             bundle=tuple(line for part in parts for line in part.bundle),
         )

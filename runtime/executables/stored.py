@@ -24,6 +24,7 @@ from ...codegen.errors import ArtifactError, CompileError
 from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
+from ..calls.from_numpy import Ways
 from ..direct import verdict
 from ..options import CpuOptions, Numpy
 from .devices import default_device, platform_of
@@ -33,7 +34,6 @@ from .loaded import LoadedExecutable
 from .policy import Plan
 from .prepared import PreparedProgram
 from .sync_client import is_synchronous
-from .trial import Ways
 
 Shape = tuple[int, ...]
 Key = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]

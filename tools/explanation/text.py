@@ -124,5 +124,3 @@ def _stats_section(stats: Stats) -> Iterator[tuple[str, Rows]]:
         yield "plan for CPU", plans
     if stats.retries:
         yield f"{count(stats.retries, 'plan')} refused by the compiler, compiled without", []
-    if stats.trials:
-        yield f"{count(stats.trials, 'plan')} tried beside a plain compile", []

@@ -429,13 +429,11 @@ def test_nothing_of_executables_is_read_for_who_does_not_trust_them(small: Path,
 
 
 def test_a_file_that_is_not_trusted_switches_nothing_on(regression: hlograph.Program, tmp_path: Path) -> None:
-    on = hlograph.CpuOptions(
-        "sync", direct=True, direct_checks="never", backend_level=0, vector_width=128, math=False, trial=False
-    )
+    on = hlograph.CpuOptions("sync", direct=True, direct_checks="never", backend_level=0, vector_width=128, math=False)
     path = hlograph.bundle(regression, tmp_path / "a.bundle", sizes=(), cpu=on, outputs="numpy", reassociate=False)
     assert hlograph.load_bundle(path, trusted=True).options.cpu == on
     fn = hlograph.load_bundle(path, trusted=False)
-    assert fn.options.cpu == hlograph.CpuOptions("sync", math=False, trial=False)
+    assert fn.options.cpu == hlograph.CpuOptions("sync", math=False)
     assert any("reassociate=false" in spec for spec in fn.options.passes)
     agrees(fn(*data(4)), *data(4))
     for spec in ("for_iree{asserts=true}", "canonicalize", "reduce_in_blocks{elements=1}"):

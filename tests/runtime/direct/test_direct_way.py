@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.direct.executable import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
-from hlograph.runtime.executables import direct_way, trial
+from hlograph.runtime.executables import direct_way
 
 TESTS = Path(__file__).resolve().parents[2]
 GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
@@ -172,7 +171,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(direct_way, "EVERY", 4)
     table = np.linspace(0, 1, 300)
     with enable_x64(True):
-        options = hlograph.CpuOptions(direct=True, trial=False, regions=False)  # a constant has a buffer of its own
+        options = hlograph.CpuOptions(direct=True, regions=False)  # a constant has a buffer of its own
         fn = hlograph.jit(lambda at: jnp.asarray(table)[at], outputs="numpy", cpu=options)
         places = np.array([7, 9, 11])
         assert fn(places).tolist() == table[places].tolist()
@@ -199,29 +198,6 @@ def test_many_threads_while_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda k: right(fn, X + k), range(1000)))
     assert settle(fn, 1).endswith("; compared 3 times more, in calls")
-
-
-def test_a_trial_of_the_plan_comes_where_there_is_no_direct_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    def timed(self: Any, way: Any, args: Any, seconds: list[float]) -> Any:
-        outputs = way(*args)
-        seconds.append(1e9 if seconds is self._first else 1.0)
-        return outputs
-
-    def loop(x: Any) -> Any:
-        return jax.lax.fori_loop(0, 30, lambda _, y: y * 0.5 + x, x)
-
-    monkeypatch.setattr(trial.Trial, "_timed", timed)
-    for slower in (False, True):
-        monkeypatch.setattr(
-            direct_way, "_fastest", lambda ways, arrays, slower=slower: [3e-6 if slower else 1e-6, 2e-6]
-        )
-        fn = hlograph.jit(loop, outputs="numpy")
-        for _ in range(2 * trial.TURNS + direct_way.FIRST + 20):
-            np.testing.assert_allclose(fn(X), 2 * X, rtol=1e-6)
-        assert fn.stats.trials == slower
-        assert fn.stats.compiles == 1 + slower
-        (executable,) = fn.stats.by_executable
-        assert executable.plan[-1].endswith("plan kept" if slower else "2.0 us by PJRT")
 
 
 def test_errors_and_interrupts_of_a_try_do_not_reach_results(monkeypatch: pytest.MonkeyPatch) -> None:

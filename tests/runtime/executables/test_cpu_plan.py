@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +16,7 @@ from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.passes import cpu_regions
 from hlograph.codegen.program import Program
 from hlograph.errors import PassError
-from hlograph.runtime.executables import cpu_plan, one_kernel, trial
+from hlograph.runtime.executables import cpu_plan, one_kernel
 
 pytestmark = pytest.mark.optimized  # what XLA makes of a module
 
@@ -300,20 +299,19 @@ def test_options_that_cannot_be(option):
 
 
 @pytest.mark.parametrize(
-    ("function", "level", "unsure"),
+    ("function", "level"),
     [
-        (lambda x: jnp.tanh(x * 2).sum(), cpu_plan.LEVEL, False),
-        (lambda x: lax.fori_loop(0, 9, lambda _, x: jnp.tanh(x) * 2, x), cpu_plan.LEVEL_LOOPS, True),
+        (lambda x: jnp.tanh(x * 2).sum(), cpu_plan.LEVEL),
+        (lambda x: lax.fori_loop(0, 9, lambda _, x: jnp.tanh(x) * 2, x), cpu_plan.LEVEL_LOOPS),
     ],
     ids=["straight", "loop"],
 )
-def test_loops_are_compiled_at_a_higher_level_and_tried(monkeypatch, function, level, unsure):
+def test_loops_are_compiled_at_a_higher_level(monkeypatch, function, level):
     made = plans(monkeypatch)
     hlograph.jit(function, outputs="numpy")(X)
     (plan,) = made
     assert plan.options is not None
     assert plan.options["xla_backend_optimization_level"] == level
-    assert plan.unsure == unsure
     hlograph.jit(function, outputs="numpy", cpu=hlograph.CpuOptions(backend_level=3))(X)
     assert made[-1].options["xla_backend_optimization_level"] == 3
 
@@ -369,126 +367,3 @@ def test_without_the_attribute_programs_are_planned_without_regions(monkeypatch,
     for entry in fn.stats.by_executable:
         assert "no regions: one-kernel plans do not form with this jaxlib" in entry.plan
         assert not any("one kernel each" in line for line in entry.plan)
-
-
-# ---- trials ----------------------------------------------------------------------------------------------------------
-
-
-def two_kernels(x):
-    """A plan with a border in it, so that the model is unsure."""
-    return (jnp.sort(jnp.tanh(x) * 2 + 1) * 3 - jnp.sin(x)).sum()
-
-
-def expected_of_two_kernels(x) -> np.ndarray:
-    return (np.sort(np.tanh(x) * 2 + 1) * 3 - np.sin(x)).sum()
-
-
-def until_tried(fn, call, limit: int = 200) -> None:
-    """Calls until the trial is over; it begins at once, see `at_once`."""
-    for _ in range(limit):
-        if fn.stats.trials:
-            return
-        call()
-    raise AssertionError(f"no trial in {limit} calls: {fn.stats}")
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    """The plain compile is made after the first few calls, and the outcome is what a test says.
-
-    Nothing is called directly: then there are no trials.
-    """
-    monkeypatch.setenv("HLOGRAPH_DIRECT", "0")
-    outcome: dict[str, float] = {"plan": 2.0, "plain": 1.0}
-
-    def timed(self, way, args, seconds):
-        outputs = way(*args)
-        plain = seconds is self._seconds[1]
-        seconds.append(1e9 if seconds is self._first else outcome["plain" if plain else "plan"])
-        return outputs
-
-    monkeypatch.setattr(trial.Trial, "_timed", timed)
-    return outcome
-
-
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
-@pytest.mark.parametrize("policy", ["exact", "padded"])
-@pytest.mark.parametrize("better", ["plan", "plain"])
-def test_the_better_one_is_kept(at_once, outputs, policy, better):
-    at_once[better] = 0.5
-    fn = hlograph.jit(two_kernels, dims={"x": ("n",)}, outputs=outputs, policy=policy)
-    with jax.enable_x64(True):
-        until_tried(fn, lambda: np.testing.assert_allclose(fn(X), expected_of_two_kernels(X), rtol=1e-12))
-        for scale in (1.0, 2.0):
-            np.testing.assert_allclose(fn(X * scale), expected_of_two_kernels(X * scale), rtol=1e-12)
-    stats = fn.stats
-    assert (stats.trials, stats.compiles, stats.retries) == (1, 2, 0)
-    (entry,) = stats.by_executable
-    kept = "plan" if better == "plan" else "plain compile"
-    assert entry.plan[-1].endswith(f"{kept} kept")
-    (function,) = fn.functions
-    (executable,) = function._cache._padded.values() if policy == "padded" else function._cache.entries.values()
-    text = str(clone_bytes(executable.plan.prepared.bytecode("cpu")))
-    assert (SMALL_CALL in text) == (better == "plan")
-
-
-@pytest.mark.parametrize("better", ["plan", "plain"])
-def test_nothing_is_left_of_a_trial(at_once, better):
-    at_once[better] = 0.5
-    with jax.enable_x64(True):
-        fn = hlograph.jit(two_kernels, outputs="numpy")
-        expected = fn(X)
-        until_tried(fn, lambda: fn(X))
-        np.testing.assert_allclose(fn(X), expected, rtol=1e-12)
-    (entry,) = fn.functions[0]._cache.entries.values()
-    assert entry.call.__name__ == entry.call_unchecked.__name__ == "call"
-    assert "Trial" not in entry.call.__qualname__ + entry.call_unchecked.__qualname__
-
-
-def test_a_pytensor_function_hears_of_the_outcome(at_once, monkeypatch):
-    import pytensor
-
-    monkeypatch.setitem(cpu_regions.run.__kwdefaults__, "ops", 2)  # several kernels
-    at_once["plain"] = 0.5
-    x = pt.dvector("x")
-    fn = pytensor.function([x], pt.tanh(pt.exp(x) * 2) * pt.sin(x), mode=hlograph.Mode())
-    expected = np.tanh(np.exp(X) * 2) * np.sin(X)
-    until_tried(fn.vm.binding.function, lambda: np.testing.assert_allclose(fn(X), expected, rtol=1e-12))
-    assert not fn.vm.binding._routes
-    np.testing.assert_allclose(fn(X), expected, rtol=1e-12)
-    (route,) = fn.vm.binding._routes.values()
-    assert "Trial" not in route.__qualname__
-
-
-@pytest.mark.parametrize("options", [{"cpu": hlograph.CpuOptions(trial=False)}, {"reassociate": False}])
-def test_trials_can_be_switched_off(at_once, options):
-    with jax.enable_x64(True):
-        fn = hlograph.jit(two_kernels, outputs="numpy", **options)
-        results = {fn(X).tobytes() for _ in range(100)}
-    assert len(results) == 1
-    assert fn.stats.trials == 0
-    assert fn.stats.compiles == 1
-
-
-def test_a_plan_of_one_kernel_without_a_loop_is_not_tried(at_once):
-    fn = hlograph.function(*graph(), outputs="numpy")
-    for _ in range(100):
-        agree(fn(X))
-    assert fn.stats.trials == 0
-    assert fn.stats.compiles == 1
-
-
-def test_threads_share_a_trial(at_once):
-    with jax.enable_x64(True):
-        fn = hlograph.jit(two_kernels, outputs="numpy")
-        expected = float(fn(X))
-
-        def work(_):
-            with jax.enable_x64(True):
-                return [float(fn(X)) for _ in range(100)]
-
-        with ThreadPoolExecutor(8) as pool:
-            found = [value for values in pool.map(work, range(8)) for value in values]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert fn.stats.trials == 1
-    assert fn.stats.compiles == 2

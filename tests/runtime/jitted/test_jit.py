@@ -563,7 +563,7 @@ TREES = {
 def test_calls_with_known_arrays_are_as_others(name, dims) -> None:
     function, arguments = TREES[name]
     named = {"p": {"x": "n", "y": "n"}} if name == "a tree" else {"x": "n", "y": "n"}
-    ours = hlograph.jit(function, dims=named if dims else None, cpu=hlograph.CpuOptions(trial=False))
+    ours = hlograph.jit(function, dims=named if dims else None)
     theirs = jax.jit(function)
     arrays = [jnp.asarray(random(5, seed=seed)) for seed in range(2)]
     calls = 0
@@ -599,7 +599,7 @@ def test_calls_with_known_arrays_are_as_others(name, dims) -> None:
 
 
 def test_a_recognized_function_can_be_cleared_and_is_freed() -> None:
-    ours = hlograph.jit(loop, cpu=hlograph.CpuOptions(trial=False))
+    ours = hlograph.jit(loop)
     x = jnp.asarray(random(5))
     for _ in range(20):
         ours(x, x)
