@@ -42,9 +42,9 @@ from .codegen.ir.while_ops import rebuild_while as rebuild_while
 from .codegen.passes import available as available
 from .codegen.passes.report import Note as Note
 from .codegen.passes.report import Report as Report
-from .codegen.passes.rewriting import forget as forget
-from .codegen.passes.rewriting import group as group
-from .codegen.passes.rewriting import rewrite as rewrite
+from .codegen.passes.users import forget as forget
+from .codegen.passes.users import group as group
+from .codegen.passes.users import rewrite as rewrite
 
 # Counts up when a name here is taken away, or what it takes or gives is another.
 API = 1

@@ -18,7 +18,8 @@ from ..ir.inline import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
 from ..signature import forget_unused_counts
-from .registry import Pass, find, parse_spec, write_spec
+from .base import Pass
+from .registry import find, parse_spec, write_spec
 from .report import Report, Watch
 
 

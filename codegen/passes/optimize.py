@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from ..errors import PassError
-from .registry import REWRITES, available, find, parse_spec, write_spec
+from .registry import available, find, parse_spec, write_spec
+from .rewriting import REWRITES
 
 Optimize: TypeAlias = 'Literal["default", "none"] | Sequence[str]'
 

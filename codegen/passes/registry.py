@@ -1,51 +1,63 @@
 """The passes by name, and how a pass is written: `name` or `name{option=value, ...}`.
 
 In: text. Out: a `Pass`, and its options as values. A pass of ours is one file (or package) in this folder with a
-function `run`, and one line in `_TABLE`. What `run` takes by keyword are the pass's options, with their types and
-defaults; the file may also say without what there is nothing to do (`TRIGGERS`). Decision to know: a file is imported
-when its pass is first needed, so that to look up names costs nothing.
+function `run`, and one line in `_TABLE`. The file may also say without what there is nothing to do (`TRIGGERS`).
+Decision to know: a file is imported when its pass is first needed, so that to look up names costs nothing.
 """
 
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.walk import main_function
+from .base import LEGALIZE_CHLO, Pass
 from .report import Report
+from .rewriting import REWRITES
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pass:
-    """StableHLO to StableHLO.
-
-    Attributes:
-        name: for `--pass`, `--explain` and `optimize=`; of a pass of ours also the name of its file or package.
-        line: what it does.
-        pipeline: the passes of MLIR that it consists of; "" for a pass of ours.
-        on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `driver.py`.
-        default: whether `optimize="default"` runs it behind its own passes.
-        other_function: whether what it makes takes and returns something else, of which a pullback is not the pullback.
-    """
-
-    name: str
-    line: str
-    pipeline: str = ""
-    on_loops: bool = False
-    default: bool = False
-    other_function: bool = False
+class _File(Pass):
+    """A pass of ours: a file or package in this folder."""
 
     @property
     def run(self) -> Callable[..., None]:
-        """What changes a module in place: `run(module, report, **options)`."""
+        """The file's function."""
+        found: Callable[..., None] = self._file.run
+        return found
+
+    @property
+    def triggers(self) -> Collection[str] | int | None:
+        """What the file says."""
+        found: Collection[str] | int | None = getattr(self._file, "TRIGGERS", None)
+        return found
+
+    @property
+    def parts(self) -> Collection[str]:
+        """What the file says."""
+        found: Collection[str] = getattr(self._file, "PARTS", ())
+        return found
+
+    @property
+    def _file(self) -> Any:
+        return import_module(f".{self.name}", __package__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pipeline(Pass):
+    """Passes of MLIR, as its pass manager reads them."""
+
+    pipeline: str
+
+    @property
+    def run(self) -> Callable[..., None]:
+        """Runs them."""
 
         def pipeline(module: ir.Module, _report: Report) -> None:
             if any(op.operation.name == "cf.assert" for op in main_function(module).regions[0].blocks[0].operations):
@@ -53,102 +65,23 @@ class Pass:
                 raise PassError("a module with assertions for IREE is text for IREE alone, and goes through no pass")
             run_pipeline(module, self.pipeline, name=self.name)
 
-        found: Callable[..., None] = pipeline if self.pipeline else self._file.run
-        return found
-
-    @property
-    def triggers(self) -> Collection[str] | int | None:
-        """Without what there is nothing to do.
-
-        Returns:
-            Names of ops, one of which must be in the module; or the least number of ops; or None: nothing is needed.
-        """
-        found: Collection[str] | int | None = None if self.pipeline else getattr(self._file, "TRIGGERS", None)
-        return found
-
-    @property
-    def parts(self) -> Collection[str]:
-        """The rewrites that the pass consists of, which are passes by their own names too."""
-        found: Collection[str] = () if self.pipeline else getattr(self._file, "PARTS", ())
-        return found
-
-    @property
-    def reassociates(self) -> bool:
-        """Whether it may change rounding, unless it is told not to: whether it has the option `reassociate`."""
-        return any(option.name == "reassociate" for option in _options(self))
-
-    def parse(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Options as `run` takes them.
-
-        Raises:
-            PassError: there is no such option, or it is of another type.
-        """
-        if not given:
-            return {}
-        named = {option.name: option for option in _options(self) if option.kind is option.KEYWORD_ONLY}
-        others = [option for option in _options(self) if option.kind is option.VAR_KEYWORD]
-        found = {}
-        for name, text in given.items():
-            if name not in named and not others:
-                raise PassError(self._no_option(name, named))
-            kind = (named.get(name) or others[0]).annotation
-            value = _value(kind, text)
-            if value is None:
-                raise PassError(f"pass {self.name!r}: {name} is {_expected(kind)}, not {text!r}")
-            found[name] = value
-        return found
-
-    @property
-    def _file(self) -> Any:
-        return import_module(f".{self.name}", __package__)
-
-    def _no_option(self, name: str, named: Mapping[str, inspect.Parameter]) -> str:
-        if not named:
-            return f"pass {self.name!r} takes no options"
-        close = difflib.get_close_matches(name, named, 1)
-        hint = f" did you mean {close[0]!r}?" if close else ""
-        takes = ", ".join(f"{each} ({_expected(option.annotation)})" for each, option in named.items())
-        return f"pass {self.name!r} has no option {name!r};{hint} it takes {takes}"
-
-
-@cache
-def _options(found: Pass) -> list[inspect.Parameter]:
-    """What a pass's function takes by keyword."""
-    parameters = inspect.signature(found.run, eval_str=True).parameters.values()
-    return [each for each in parameters if each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
-
-
-def _value(kind: Any, text: str) -> Any:
-    """An option's value; None where the text says no such thing."""
-    if get_origin(kind) is Literal:
-        return text if text in get_args(kind) else None
-    if kind is bool:
-        return {"true": True, "false": False}.get(text.lower())
-    assert kind is int, f"an option of type {kind}"
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
-
-
-def _expected(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        *names, last = get_args(kind)
-        return f"{', '.join(names)} or {last}" if names else last
-    return "true or false" if kind is bool else "an integer"
+        return pipeline
 
 
 def _ours(name: str, line: str) -> Pass:
-    return Pass(name=name, line=line)
+    return _File(name=name, line=line)
 
 
 def _other(name: str, line: str) -> Pass:
-    return Pass(name=name, line=line, other_function=True)
+    return _File(name=name, line=line, other_function=True)
 
 
 def _on_loops(name: str, line: str) -> Pass:
-    return Pass(name=name, line=line, on_loops=True)
+    return _File(name=name, line=line, on_loops=True)
 
 
 def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
-    return Pass(name=name, line=line, pipeline=pipeline or name)
+    return _Pipeline(name=name, line=line, pipeline=pipeline or name)
 
 
 _TABLE = (
@@ -183,12 +116,7 @@ _TABLE = (
     _mlir("cse", "MLIR: common subexpression elimination"),
     _mlir("sccp", "MLIR: sparse conditional constant propagation"),
     _mlir("symbol-dce", "MLIR: drop private functions without a use"),
-    _mlir(
-        "chlo-legalize-to-stablehlo",
-        "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops",
-        # On `?` types the first writes shape ops, the second their casts, which canonicalize folds.
-        "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo),canonicalize,cse",
-    ),
+    _mlir("chlo-legalize-to-stablehlo", "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops", LEGALIZE_CHLO),
     _mlir("stablehlo-refine-shapes", "StableHLO: propagate sizes from the arguments"),
     _mlir(
         "stablehlo-canonicalize-dynamism",
@@ -197,9 +125,6 @@ _TABLE = (
     ),
 )
 PASSES: Mapping[str, Pass] = {each.name: each for each in _TABLE}
-
-# Rewrites (`rewriting.py`), hlograph's and users', are passes too.
-REWRITES: dict[str, Any] = {}
 
 
 def canonical(name: str) -> str:
@@ -229,18 +154,6 @@ def available() -> dict[str, str]:
     """Pass name -> one line on what it does."""
     _load_rewrites()
     return {each.name: each.line for each in (*PASSES.values(), *REWRITES.values())}
-
-
-def check_free(name: str) -> None:
-    """Refuses a name for a rewrite that is a pass already.
-
-    Raises:
-        PassError: it is, or it is no name that can be written in `--pass`.
-    """
-    if canonical(name) in PASSES:
-        raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
-    if not re.fullmatch(r"[\w.-]+", name):
-        raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")
 
 
 def _load_rewrites() -> None:

@@ -21,8 +21,8 @@ from ...ir.attributes import call_target
 from ...ir.bindings import ir, run_pipeline
 from ...ir.open_ops import is_open
 from ...ir.walk import walk
+from ..base import LEGALIZE_CHLO
 from ..factor_loops import expand
-from ..registry import PASSES
 from ..report import Report
 from ..rewriting import Rewrite, apply
 from . import dots, elementwise, indexing, joins, loops, shapes
@@ -66,7 +66,7 @@ def run(module: ir.Module, report: Report, *, asserts: bool = False) -> None:
         PassError: the program has what IREE cannot run.
     """
     _refuse(module)
-    run_pipeline(module, PASSES["chlo-legalize-to-stablehlo"].pipeline, name="for_iree")
+    run_pipeline(module, LEGALIZE_CHLO, name="for_iree")
     if any(op.name == "stablehlo.composite" for op in walk(module)):
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="for_iree")
     expand(module)

@@ -16,9 +16,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ...ir.bindings import ir
-from ..registry import REWRITES
 from ..report import Report
-from ..rewriting import apply
+from ..rewriting import REWRITES, apply
 from . import calls as calls
 from . import dots as dots
 from . import gathers as gathers

@@ -1,0 +1,180 @@
+"""Rewrites of users: registered, grouped, and taken away again. See docs/passes.md.
+
+In: functions on ops. Out: passes by their names, beside hlograph's own. Decision to know: hlograph's own are loaded
+before a user's name is taken, so that none of them can be replaced.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import PassError
+from ..ir.bindings import ir
+from ..ir.op_names import check_op
+from . import rewriting
+from .base import Pass
+from .registry import PASSES, available, canonical, find
+from .report import Report
+from .rewriting import REWRITES, Rewrite, RewriteFunction, apply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group(Pass):
+    """Rewrites that are applied together until none of them applies.
+
+    Attributes:
+        members: their names.
+    """
+
+    members: tuple[str, ...]
+
+    @property
+    def run(self) -> Callable[..., None]:
+        """Applies them, as they are defined by then."""
+
+        def together(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+            apply(module, self._rewrites, report, reassociate=reassociate)
+
+        return together
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The ops that one of them is called for."""
+        return tuple(dict.fromkeys(root for member in self._rewrites for root in member.roots))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.members
+
+    @property
+    def described(self) -> str:
+        """What it consists of."""
+        return f"a group of {', '.join(self.members)}"
+
+    @property
+    def _rewrites(self) -> list[Rewrite]:
+        return [find(name) for name in self.members]  # type: ignore[misc]
+
+
+def rewrite(
+    *roots: str, name: str | None = None, exact: bool = False, default: bool = False
+) -> Callable[[RewriteFunction], RewriteFunction]:
+    """Registers a function on ops as a rewrite: it is then a pass of that name.
+
+    Args:
+        roots: full names of the ops that it is called for.
+        name: the function's name by default. Only the same function, defined once more, replaces one of that name.
+        exact: whether it keeps every bit of the results; if not, `reassociate=False` leaves it out.
+        default: whether `optimize="default"` runs it from now on.
+
+    Raises:
+        PassError: no roots, one that is no op, or the name of another pass or rewrite.
+    """
+    if not roots or not all(isinstance(root, str) for root in roots):
+        raise PassError('rewrite() needs the names of the ops to match, as in @rewrite("stablehlo.reduce")')
+    for root in roots:
+        check_op(root)
+
+    def register(function: RewriteFunction) -> RewriteFunction:
+        wanted = name or str(getattr(function, "__name__", ""))
+        _check_free(wanted)
+        _check_other(wanted, function)
+        return rewriting.rewrite(*roots, name=wanted, exact=exact, default=default)(function)
+
+    return register
+
+
+def group(name: str, *members: str | RewriteFunction, default: bool = False) -> None:
+    """Registers rewrites, in this order, as one pass: they are applied together until none of them applies.
+
+    Args:
+        name: the pass's; a group of the same name is replaced.
+        members: the rewrites, or their names; hlograph's own too.
+        default: whether `optimize="default"` runs it from now on.
+
+    Raises:
+        PassError: no members, one that is no rewrite, or the name of another pass or rewrite.
+    """
+    _check_free(name)
+    available()
+    if isinstance(REWRITES.get(name), Rewrite):
+        raise _taken(name)
+    names = tuple(each if isinstance(each, str) else _name_of(each) for each in members)
+    if not names:
+        raise PassError(f"the group {name!r} needs rewrites, as in group({name!r}, 'one', 'other')")
+    for each in names:
+        if not isinstance(find(each), Rewrite):
+            raise PassError(f"{each!r} is a pass, not a rewrite: it cannot be in a group, but beside it in optimize=")
+    REWRITES[name] = Group(name=name, line=f"together: {', '.join(names)}", default=default, members=names)
+
+
+def _check_free(name: str) -> None:
+    """Refuses a name for a rewrite that is a pass already.
+
+    Raises:
+        PassError: it is, or it is no name that can be written in `--pass`.
+    """
+    if canonical(name) in PASSES:
+        raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")
+
+
+def _name_of(function: RewriteFunction) -> str:
+    for name, found in REWRITES.items():
+        if isinstance(found, Rewrite) and found.function is function:
+            return name
+    raise PassError(f"{function!r} is no rewrite: register it first, with @rewrite(...)")
+
+
+def _is_ours(found: Pass) -> bool:
+    """Whether a rewrite is hlograph's own."""
+    module = str(getattr(getattr(found, "function", None), "__module__", ""))
+    return module.startswith(f"{__package__}.")
+
+
+def _taken(name: str) -> PassError:
+    found = REWRITES[name]
+    other = "" if _is_ours(found) else f", or take the other one away: hlograph.passes.forget({name!r})"
+    return PassError(f"there is a rewrite {name!r} already ({found.described}); give this one another name{other}")
+
+
+def _check_other(name: str, function: Any) -> None:
+    """Refuses the name of a rewrite that is another function, not an older version of this one.
+
+    Raises:
+        PassError: it is.
+    """
+    available()  # hlograph's own are registered by then
+    found = REWRITES.get(name)
+    if found is None:
+        return
+    if not isinstance(found, Rewrite) or _identity(found.function).isdisjoint(_identity(function)):
+        raise _taken(name)
+
+
+def _identity(function: Any) -> set[tuple[str, str]]:
+    """How a function is known when it is defined again, in a notebook or by loading its file under another name."""
+    inner = inspect.unwrap(function)
+    name = getattr(inner, "__qualname__", repr(inner))
+    code = getattr(inner, "__code__", None)
+    file = getattr(code, "co_filename", "<>")
+    places = [getattr(inner, "__module__", None), None if file.startswith("<") else file]
+    return {(place, name) for place in places if place}
+
+
+def forget(name: str) -> None:
+    """Takes a rewrite, or a group, of one's own away.
+
+    Raises:
+        PassError: there is none of this name.
+    """
+    found = find(name)
+    if name not in REWRITES or _is_ours(found):
+        raise PassError(f"{name!r} is a pass of hlograph's, which stays")
+    del REWRITES[name]
