@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .codegen import verbs
 from .codegen.interrupts import deferred
 
 __version__ = "0.1.0"
@@ -42,6 +43,21 @@ _WHERE = {
     "builder": ".builder",
     "passes": ".passes",
 }
+
+# What a program can do that layers above it know how to.
+verbs.WHERE.update(
+    {
+        "parse": f"{__name__}.codegen.artifact.reading",
+        "to_text": f"{__name__}.codegen.artifact.writing",
+        "save": f"{__name__}.codegen.artifact.writing",
+        "plain": f"{__name__}.codegen.artifact.plain",
+        "describe": f"{__name__}.codegen.artifact.description",
+        "compile": f"{__name__}.runtime.compile",
+        "with_pullback": f"{__name__}.runtime.compile",
+        "interpret": f"{__name__}.runtime.interpret",
+        "to_jax_export": f"{__name__}.runtime.lowered.jax_export",
+    }
+)
 
 __all__ = [
     "Bucket",

@@ -31,8 +31,15 @@ if TYPE_CHECKING:
 _PASSES = ("expand_linalg", "chlo-legalize-to-stablehlo", "canonicalize")
 
 
-def interpret(program: Program, arrays: Sequence[Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    """Runs a program in the reference interpreter; see `Program.interpret`."""
+def interpret(program: Program, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """Runs the program in StableHLO's reference interpreter: slow, and shares no code with XLA.
+
+    Args:
+        arrays: one per argument, checked as in a call.
+
+    Returns:
+        One array per result, always a tuple.
+    """
     program.refuse_host_calls("the reference interpreter runs no Python")
     signature = program.signature
     given = list(arrays)

@@ -17,6 +17,7 @@ from padded_runs import padded_array
 
 import hlograph
 from hlograph.codegen import dims as dimension
+from hlograph.codegen.artifact.writing import to_portable
 
 # PJRT_Buffer_Type, by the names of dtypes.
 TYPES = {
@@ -70,7 +71,7 @@ class Compiled:
 
     def __init__(self, program: hlograph.Program) -> None:
         self.described = program.describe()
-        self._executable = client()[0].compile(program.to_portable(VERSION))
+        self._executable = client()[0].compile(to_portable(program, VERSION))
 
     def call(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Arrays of the executable's shapes to arrays of its results' shapes."""

@@ -162,11 +162,13 @@ def _choice(policy: str) -> Any:
 
 def _sections(program: Program, shown: int) -> Iterator[tuple[str, Rows]]:
     """The parts of the program, each with a title and rows."""
+    from ..codegen.ir.contents import constants as constants_of
+
     counts = program.op_counts()
     by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     yield f"operations: {sum(counts.values())}", [(name, str(number)) for name, number in by_frequency]
 
-    constants = program.constants()
+    constants = program.find(constants_of)
     if constants:
         total = sum(size for _, size, _ in constants)
         rows = [(type_text, count(size, "byte"), _place(location)) for type_text, size, location in constants[:shown]]

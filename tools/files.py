@@ -98,7 +98,7 @@ def for_target(program: Program, target: str | None, output: str | None) -> Prog
     """The program to print or to save for a target; says on stderr what becomes of it.
 
     Raises:
-        OptionError, PassError, UnsupportedGraphError: see `Program.target_costs`.
+        OptionError, PassError, UnsupportedGraphError: see `targets.costs`.
     """
     if target is None:
         return program
@@ -107,7 +107,7 @@ def for_target(program: Program, target: str | None, output: str | None) -> Prog
     found = targets.find_target(target)
     if output is None and not found.text:
         raise click.UsageError(f"--target {target!r} is a version of bytecode: give -o FILE.mlirbc")
-    click.echo(str(program.target_costs(target)), err=True)
+    click.echo(str(targets.costs(program, target)), err=True)
     return program if output is not None else targets.for_target(program, found)
 
 

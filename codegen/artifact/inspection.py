@@ -129,7 +129,7 @@ def _verdict(file: Path, trusted: bool) -> str:
 def _program(program: Program) -> Facts:
     signature, module = program.signature, program._module
     calls = Counter(target for target in map(call_target, walk(module)) if target)
-    found = program.constants()
+    found = program.find(contents.constants)
     return {
         "name": program.name,
         "arguments": [_tensor(argument, _role(argument)) for argument in signature.arguments],

@@ -55,7 +55,27 @@ def plain(
     optimize: Optimize = "default",
     reassociate: bool = True,
 ) -> Program:
-    """See `Program.plain`."""
+    """The program in StableHLO's own ops, static, for any PJRT plugin: see docs/without_jax.md.
+
+    Its arguments are the program's, then the live sizes (int32 scalars); its results are the program's, then sizes
+    that are computed from data (int32), then one vector of flags, where something is to be checked: the program's
+    own checks, and what its sizes must fulfil. `describe` says which is which. What lies behind the live sizes is
+    zero in the results.
+
+    Args:
+        sizes: root name to size (or value), for one size only.
+        bounds: root name to its greatest size, as for `pad`.
+        padding: what callers put behind the live sizes of arguments: "any", or "zero", which they must then, and
+            which saves masks.
+        optimize: as for `compile`.
+        reassociate: as for `optimize`.
+
+    Raises:
+        OptionError: an option has no such value, or a root has a size and a bound.
+        PassError: a root without size and bound, or an unknown one; sizes that violate a constraint.
+        PaddingError: an op that has no padding rule.
+        UnsupportedGraphError: it calls Python or a library, or has ops that are not of StableHLO; all are named.
+    """
     if padding not in get_args(Padding):
         raise OptionError(f'padding must be "any" or "zero", got {padding!r}')
     program.refuse_host_calls("a PJRT plugin has none of them")

@@ -26,6 +26,12 @@ from ..signature import Argument, Result
 _NAME, _OF, _FROM = "pullback", "hlograph.of", "hlograph.from"
 
 
+def whole_module(program: Program) -> ir.Module:
+    """A copy of the program's module, with its pullback if it has one."""
+    module = program.copy_module()
+    return module if program.pullback is None else attach(module, program.pullback)
+
+
 def attach(joined: ir.Module, pullback: Pullback) -> ir.Module:
     """Puts a pullback into a module; the module."""
     inner = from_bytecode(pullback.program.to_bytecode(), joined.context).operation

@@ -61,7 +61,7 @@ def load(
             file of parameters is not the one that it was saved with, truncated or damaged.
     """
     source = Path(path)
-    program = _read(content(source), str(source), trusted, allow, level=3)
+    program = _read(content(source), str(source), trusted, allow)
     if dims:
         from .foreign_dims import name_sizes
 
@@ -70,19 +70,31 @@ def load(
     return program
 
 
-def parse(source: str | bytes, filename: str, *, trusted: bool | None = None, allow: Collection[str] = ()) -> Program:
-    """See `Program.parse`."""
+def parse(
+    source: str | bytes, *, filename: str = "<stdin>", trusted: bool | None = None, allow: Collection[str] = ()
+) -> Program:
+    """A program from module text, MLIR bytecode or portable bytecode.
+
+    Args:
+        source: text, or bytes of either kind.
+        filename: what messages call it.
+        trusted: False parses it in a child process first, see `hlograph.load`; bytes are not trusted by default.
+        allow: names of custom calls that are taken as they are, see `hlograph.load`; "*" for all.
+
+    Raises:
+        ArtifactError: it is malformed, damaged, too large, not StableHLO, or from a newer StableHLO or hlograph.
+    """
     if isinstance(source, bytes):
-        return _read(source, filename, bool(trusted), allow, level=5)
+        return _read(source, filename, bool(trusted), allow)
     try:
         data = source.encode()
     except UnicodeEncodeError as error:
         raise ArtifactError(f"{filename} has characters that UTF-8 cannot express: {error}") from None
-    return _read(data, filename, trusted is not False, allow, level=5)
+    return _read(data, filename, trusted is not False, allow)
 
 
-def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], level: int) -> Program:
-    """The program; `level` says how far up the caller stands whom a warning is for."""
+def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> Program:
+    """The program; a warning is for the caller of the caller."""
     limits.check_size(len(data), filename)
     if not data.startswith(MAGIC):
         limits.check_text(data, filename)
@@ -99,7 +111,7 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str], lev
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
             "it, get it again; if you did, saving what was loaded writes a new digest",
             HandEditWarning,
-            stacklevel=level,
+            stacklevel=3,
         )
     return program
 

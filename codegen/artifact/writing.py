@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, OptionError, PassError
+from ..ir.bindings import ir
 from ..ir.modules import with_attributes
 from ..ir.portable import current_version, first_version, serialize_portable
+from ..ir.reading import readable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program
 from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, share, split
+from .pullbacks import whole_module
 
 if TYPE_CHECKING:
     from .targets import Target
@@ -27,8 +30,40 @@ if TYPE_CHECKING:
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
 
-def to_portable(program: Program, target_version: str | None, later: Sequence[str] = ()) -> bytes:
-    """See `Program.to_portable`; in the first of the `later` versions that can express it, where that one cannot."""
+def to_text(
+    program: Program, *, locations: bool = False, elements: int | None = None, marks: Mapping[str, str] | None = None
+) -> str:
+    """The module's text, with arguments under their names.
+
+    Args:
+        program: it.
+        locations: whether each op's graph variable is printed too.
+        elements: constants of more than so many are left out (the text cannot be parsed again), all parameters too.
+        marks: further attributes of the module, in the text alone.
+    """
+    if elements is None:
+        program = self_contained(program)
+    names = [argument.name for argument in program.signature.arguments]
+
+    def printed(module: ir.Module) -> str:
+        with with_attributes(module, marks or {}):
+            text = str(module.operation.get_asm(enable_debug_info=locations, large_elements_limit=elements)) + "\n"
+            return readable(text, module, names)
+
+    return program.find(printed) if program.pullback is None else printed(whole_module(program))
+
+
+def to_portable(program: Program, target_version: str | None = None, later: Sequence[str] = ()) -> bytes:
+    """StableHLO portable bytecode (VHLO); CHLO ops are legalized to StableHLO first.
+
+    Args:
+        program: it.
+        target_version: StableHLO version such as "1.9.0" that the reader must support; this jaxlib's by default.
+        later: versions, of which the first one that can express it is taken where that one cannot.
+
+    Raises:
+        PassError: when the version is unknown or cannot express the program.
+    """
     program.refuse_host_calls("a file has none of them")
     version = target_version or current_version()
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
@@ -36,7 +71,7 @@ def to_portable(program: Program, target_version: str | None, later: Sequence[st
     made = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])
 
     def write(version: str) -> bytes:
-        module = (made.run_passes(()) if later else made).whole_module()
+        module = whole_module(made)
         with with_attributes(module, digest.marks()):
             return digest.seal(serialize_portable(module, version))
 
@@ -54,7 +89,29 @@ def save(
     parameters: str | bool | None = None,
     parameter_limit: int = DEFAULT_LIMIT,
 ) -> Path:
-    """See `Program.save`."""
+    """Writes the program to a file, whole or not at all.
+
+    Args:
+        path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
+        target: whom the file is for: a StableHLO version ("1.9.0"), a date ("2025-01-01"), "jax 0.7", "iree" or
+            "pjrt", see docs/files.md.
+        target_version: for `.mlirbc`, see `to_portable`.
+        locations: for `.mlir`, print each op's graph variable.
+        derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
+            loaded; the file is then for hlograph alone. 0 to write none. By default the file has what the program
+            has: a pullback that was loaded is written again.
+        parameters: the name of a file for large constants (`"weights.safetensors"`), in the same folder; or True,
+            for one of the module's name. It must go wherever the module goes.
+        parameter_limit: constants of so many bytes are large.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+        OptionError: there is no such target, or it does not go with the path; or `parameters` is no file's name.
+        PassError, UnsupportedGraphError, DerivativeError: it cannot be had so; what is in the way is named.
+    """
     program.refuse_host_calls("a file has none of them")
     if target is not None and target_version is not None:
         raise OptionError("save takes target or target_version, not both: target_version is a target too")
@@ -82,11 +139,11 @@ def save(
 
         if whole.pullback is not None and find_target(target).pullbacks:
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
-            whole = Program(whole.whole_module(), filename=program.filename)
+            whole = Program(whole_module(whole), filename=program.filename)
         whole, found = _for_target(whole, target, as_text)
         target_version, later = found.version, found.later
     if as_text:
-        data = digest.seal(whole.to_text(locations=locations, marks=digest.marks()).encode())
+        data = digest.seal(to_text(whole, locations=locations, marks=digest.marks()).encode())
     else:
         data = to_portable(whole, target_version, later)
     if beside is None:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from ...codegen.errors import DeviceError
+from ...codegen.ir.contents import has_reduction
 from ...codegen.ir.jax_compat import keep_nan_options, keep_products_options
 from ...codegen.program import Program
 
@@ -87,7 +88,8 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     products = keep_products_options()
     if products and not {"stablehlo.dot_general", "stablehlo.reduce"}.isdisjoint(program.op_counts()):
         options |= products
-    if program.has_reduction({"stablehlo.maximum", "stablehlo.minimum"}, cpu_nan.ELEMENTS):
+    extrema = {"stablehlo.maximum", "stablehlo.minimum"}
+    if program.find(lambda module: has_reduction(module, extrema, cpu_nan.ELEMENTS)):
         options |= keep_nan_options()
     return options or None
 

@@ -29,8 +29,26 @@ from ..transforms.primitive import call
 Checks = Literal["refuse", "return", "drop"]
 
 
-def to_jax_export(program: Program, platforms: Sequence[str] | None, checks: Checks) -> export.Exported:
-    """See `Program.to_jax_export`."""
+def to_jax_export(
+    program: Program, platforms: Sequence[str] | None = None, *, checks: Checks = "refuse"
+) -> export.Exported:
+    """The program for plain JAX: `jax.export.deserialize` and `call`, with no hlograph installed.
+
+    Symbolic sizes keep their names; as everywhere in JAX they are at least 1. Arguments and results of 64-bit
+    types need JAX's x64 mode where it is called. A program that was emitted from a graph has its derivatives too
+    (`exported.serialize(vjp_order=1)`).
+
+    Args:
+        platforms: "cpu", "cuda", "rocm", "tpu"; by default those that the program was emitted for, or the one that
+            JAX runs on, or, where the program calls what that does not have, those that it can run on.
+        checks: what becomes of checks that the program makes while it runs: "return" their flags as the last
+            result (true where all is well), "drop" them, or "refuse" such a program.
+
+    Raises:
+        UnsupportedGraphError: a size is computed from data or is an argument's value, JAX cannot express the
+            sizes, there are checks or shared variables, or a platform does not have what the program calls.
+        DeviceError: the program was emitted for other platforms.
+    """
     program.refuse_host_calls("what is exported runs without it")
     signature = program.signature
     if signature.checks and checks not in ("return", "drop"):

@@ -22,6 +22,7 @@ from pytensor.raise_op import Assert
 from support import assert_same
 
 import hlograph
+from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
 
 needs_plugin = pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)
@@ -218,7 +219,7 @@ def test_what_is_said_of_them_is_in_the_order_of_the_module() -> None:
         *[("float64", None), ("bool", None), ("bool", "flags")]
     ]
     assert described["results"][-1]["shape"] == [len(described["checks"])]
-    assert hlograph.Program.parse(plain.to_portable()).describe() == described
+    assert hlograph.Program.parse(to_portable(plain)).describe() == described
 
 
 def test_nothing_of_ours_is_inside() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph.codegen.ir.contents import constants
 from hlograph.errors import GraphError
 
 LIMIT = 128
@@ -76,11 +77,11 @@ def test_functions_are_what_they_were(function: Any, tmp_path: Path) -> None:
     spec = jax.ShapeDtypeStruct(("n", 8), "float32")
     program = hlograph.emit_stablehlo(function, spec, parameter_limit=LIMIT)
     assert sum(bool(argument.parameter) for argument in program.signature.arguments) == FUNCTIONS[function]
-    assert all(size < LIMIT for _, size, _ in program.constants())
+    assert all(size < LIMIT for _, size, _ in program.find(constants))
     wanted, gradient = _leaves(function(x)), jax.grad(lambda x: _total(function(x)))(x)
     loaded = hlograph.load(program.save(tmp_path / "m.mlirbc", parameters=True, parameter_limit=LIMIT, derivatives=1))
     assert loaded.pullback is not None
-    assert all(size < LIMIT for each in (loaded, loaded.pullback.program) for _, size, _ in each.constants())
+    assert all(size < LIMIT for each in (loaded, loaded.pullback.program) for _, size, _ in each.find(constants))
     for each in (program, loaded):
         fn = each.compile()
         for mine, theirs in zip(_leaves(fn(x)), wanted, strict=True):

@@ -11,7 +11,9 @@ from jax.extend.core import ClosedJaxpr
 import hlograph
 from hlograph import errors
 from hlograph.codegen import dims as dimension
+from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.dims_text import parse
+from hlograph.codegen.ir.contents import constants
 from hlograph.codegen.ir.jax_compat import enable_x64
 
 SDS = jax.ShapeDtypeStruct
@@ -77,7 +79,7 @@ def test_nothing_of_jaxs_export_is_left_in_the_module() -> None:
     again = hlograph.Program.parse(program.text)
     assert again.signature == program.signature
     np.testing.assert_allclose(again.compile()(random(5)), np.sin(random(5)[::2]), rtol=1e-6)
-    assert hlograph.Program.parse(program.to_portable()).signature == program.signature
+    assert hlograph.Program.parse(to_portable(program)).signature == program.signature
 
 
 def test_arguments_that_the_function_ignores_stay() -> None:
@@ -329,7 +331,7 @@ def test_constants_of_a_closure_are_in_the_program() -> None:
     table = np.arange(7)
     program = hlograph.emit_stablehlo(lambda x: x[:, None] + big + table.sum(), VECTOR)
     np.testing.assert_array_equal(program.compile()(random(2)), random(2)[:, None] + big + 21)
-    assert program.constants()[0][1] == 4000
+    assert program.find(constants)[0][1] == 4000
 
 
 def test_typed_random_keys_are_their_integers() -> None:

@@ -20,6 +20,7 @@ import pytest
 from jax.sharding import PartitionSpec
 
 import hlograph
+from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.ir.jax_compat import enable_x64
 
 THREADS = 8
@@ -83,14 +84,14 @@ def test_emission_passes_and_calls() -> None:
 
 
 def test_loading_and_saving() -> None:
-    saved = [(program.text, program.to_portable()) for program in map(emitted, range(THREADS))]
+    saved = [(program.text, to_portable(program)) for program in map(emitted, range(THREADS))]
 
     def work(number: int) -> tuple[str, str, str, float]:
         text, portable = saved[number]
         one, other = hlograph.Program.parse(text), hlograph.Program.parse(portable)
         static = other.specialize({"n": 5})
         (value,) = static.interpret(X[:5])
-        return one.text, other.text, hlograph.Program.parse(one.to_portable()).text, float(value)
+        return one.text, other.text, hlograph.Program.parse(to_portable(one)).text, float(value)
 
     for number, (*texts, value) in enumerate(at_once(work)):
         assert texts == [saved[number][0]] * 3

@@ -9,6 +9,7 @@ from support import assert_same
 
 import hlograph
 from hlograph import errors
+from hlograph.codegen.artifact.writing import to_portable
 
 MATRIX, VECTOR = "tensor<?x?xf64>", "tensor<?xf64>"
 SIZES = """
@@ -222,7 +223,7 @@ def test_constraints_are_flags() -> None:
     assert asserted.text.count("cf.assert") == 2
     assert not asserted.signature.checks
     with pytest.raises(errors.PassError, match="is text"):
-        asserted.to_portable()
+        to_portable(asserted)
 
 
 def _without_names(text: str) -> str:

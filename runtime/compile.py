@@ -1,0 +1,72 @@
+"""A program as a callable, and with its derivative: what `Program.compile` and `Program.with_pullback` are.
+
+In: a program and options. Out: a `Function`, or an `AheadFunction` for devices that need not be here; another program.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..codegen.passes.optimize import Optimize
+from ..codegen.program import Program
+from .executables.policy import PolicyArgument
+from .function import Function
+from .lowered.ahead import AheadFunction, Topology
+from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
+
+
+def compile(
+    program: Program,
+    device: Any = None,
+    *,
+    topology: Topology | None = None,
+    cache_size: int = DEFAULT_CACHE_SIZE,
+    policy: PolicyArgument = "auto",
+    optimize: Optimize = "default",
+    reassociate: bool = True,
+    cpu: CpuArgument = "auto",
+    outputs: Literal["jax", "numpy"] = "jax",
+) -> Function | AheadFunction:
+    """A callable that compiles the program for the sizes that it meets, and runs it.
+
+    Args:
+        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
+        topology: in place of `device`: devices that need not be here, as
+            `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
+            `lower` gives what JAX has ahead of time, see `AheadFunction`.
+        cache_size: how many executables are kept.
+        policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
+            by size name; see `hlograph.function`.
+        optimize: passes over each executable's module before it is compiled: "default", "none", or a list; see
+            `Program.optimize` and docs/passes.md.
+        reassociate: False keeps every bit of the results of what `optimize` does.
+        cpu: how executables for CPU are made: "auto", "jax", "sync", "direct", "plain" or a `hlograph.CpuOptions`;
+            see `hlograph.function`.
+        outputs: "jax" or "numpy", the arrays that calls return.
+
+    Raises:
+        ValueError: both `device` and `topology`.
+        PassError: `optimize` names an unknown pass.
+    """
+    given: dict[str, Any] = {"policy": policy, "optimize": optimize, "reassociate": reassociate}
+    if topology is None:
+        options = CompileOptions.of(device=device, cache_size=cache_size, cpu=cpu, outputs=outputs, **given)
+        return Function(program, options)
+    if device is not None:
+        raise ValueError("compile takes a device or a topology, not both")
+    return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **given))
+
+
+def with_pullback(program: Program) -> Program:
+    """The program with its pullback, from what it was made from.
+
+    Raises:
+        DerivativeError: there is neither source nor pullback, or no derivative.
+    """
+    if program.pullback is not None:
+        return program
+    found = Function(program).derived.whole_pullback()
+    bindings, calls = program.bindings, program.host_calls
+    return Program(
+        program.copy_module(), filename=program.filename, bindings=bindings, pullback=found, host_calls=calls
+    )
