@@ -469,3 +469,6 @@ SPARSE = {
 }
 
 CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **OPTIMIZATION, **DRAWS, **SPARSE}
+
+# What calls Python functions of this process, which no file can hold.
+CALLS_PYTHON = {"QZ", "FromFunctionOp", "Print", "J0", "J1", "Jv", "Owens_t", *OPTIMIZATION}

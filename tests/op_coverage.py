@@ -58,12 +58,10 @@ AREAS = {
 REMARKS = {
     "FromFunctionOp": "runs Python",
     "Fourier": "PyTensor's older transform; `pytensor.tensor.fft` has others",
-    "MinimizeOp": "calls SciPy",
-    "MinimizeScalarOp": "calls SciPy",
+    **dict.fromkeys(("J0", "J1", "Jv", "MinimizeOp", "MinimizeScalarOp", "Owens_t"), "calls SciPy"),
     "PdbBreakpoint": "runs Python",
     "Print": "prints",
-    "RootOp": "calls SciPy",
-    "RootScalarOp": "calls SciPy",
+    **dict.fromkeys(("RootOp", "RootScalarOp"), "calls SciPy"),
 }
 
 

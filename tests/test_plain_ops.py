@@ -15,11 +15,8 @@ import hlograph
 from hlograph.codegen.errors import HlographError
 from hlograph.runtime.calls.arguments import find_sizes
 
-# What is Python, and decompositions without a form in StableHLO.
-REFUSED = {
-    *("Eig", "Schur", "QZ", "SolveBilinearDiscreteLyapunov", "SolveSylvester", "FromFunctionOp", "Print"),
-    *("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp"),
-}
+# Decompositions without a form in StableHLO.
+REFUSED = {"Eig", "Schur", "SolveBilinearDiscreteLyapunov", "SolveSylvester", *op_cases.CALLS_PYTHON}
 
 
 @pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)

@@ -9,12 +9,7 @@ import numpy as np
 from jax import random
 
 from . import orders, rejection
-from .sampling import Array, Shape, samples
-
-
-@samples("RandIntRV")
-def _randint(key: Array, shape: Shape, dtype: Any, low: Array, high: Array) -> Array:
-    return random.randint(key, shape, low, high, dtype)
+from .sampling import Array, Shape, of_numbers, samples
 
 
 @samples("ChoiceRV")
@@ -35,27 +30,12 @@ def _choice_without(key: Array, shape: Shape, dtype: Any, items: Array, *chances
     return orders.choice(key, *flat, jnp.zeros(shape, bool))
 
 
-@samples("ChiSquareRV")
-def _chi_square(key: Array, shape: Shape, dtype: Any, df: Array) -> Array:
-    return random.chisquare(key, df.astype(dtype), shape, dtype)
-
-
-@samples("FRV")
-def _f(key: Array, shape: Shape, dtype: Any, above: Array, below: Array) -> Array:
-    return random.f(key, above.astype(dtype), below.astype(dtype), shape, dtype)
-
-
-@samples("RayleighRV")
-def _rayleigh(key: Array, shape: Shape, dtype: Any, scale: Array) -> Array:
-    return random.rayleigh(key, scale.astype(dtype), shape, dtype)
-
-
-@samples("PowerRV")
-def _power(key: Array, shape: Shape, dtype: Any, a: Array) -> Array:
-    """Inversion: the distribution function is `x**a`."""
-    return jnp.exp(-random.exponential(key, shape, dtype) / a.astype(dtype))
-
-
-@samples("ZipfRV")
-def _zipf(key: Array, shape: Shape, dtype: Any, a: Array) -> Array:
-    return rejection.zipf(key, a, shape).astype(np.int64)
+of_numbers(
+    {
+        "ChiSquareRV": lambda k, n, t, df: random.chisquare(k, df, n, t),
+        "FRV": lambda k, n, t, above, below: random.f(k, above, below, n, t),
+        "RayleighRV": lambda k, n, t, scale: random.rayleigh(k, scale, n, t),
+        "PowerRV": lambda k, n, t, a: jnp.exp(-random.exponential(k, n, t) / a),  # inversion: the chance is x**a
+    }
+)
+samples("ZipfRV")(lambda k, n, t, a: rejection.zipf(k, a, n).astype(np.int64))

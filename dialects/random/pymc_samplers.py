@@ -14,11 +14,10 @@ from jax import lax, random
 from jax.scipy.special import ndtr, ndtri
 
 from . import rejection
-from .sampling import Array, Shape, find, refuses, samples
+from .sampling import Array, Shape, of_numbers, refuses, samples
 
 _CONTINUOUS = "pymc.distributions.continuous"
 _MULTIVARIATE = "pymc.distributions.multivariate"
-_DISCRETE = "pymc.distributions.discrete"
 
 _NO_LAW = "no law to draw from: its density has no integral; leave it out of what is drawn, or give it another prior"
 refuses(f"{_CONTINUOUS}.FlatRV", _NO_LAW)
@@ -27,13 +26,6 @@ refuses(f"{_MULTIVARIATE}.ICARRV", f"{_NO_LAW} (CAR)")
 
 
 # ---- of one number ------------------------------------------------------------------------------------------------
-
-
-@samples(f"{_CONTINUOUS}.BetaClippedRV")
-def _clipped_beta(key: Array, shape: Shape, dtype: Any, a: Array, b: Array) -> Array:
-    """Between the numbers next to 0 and 1."""
-    low, high = np.nextafter(0, 1, dtype=dtype), np.nextafter(1, 0, dtype=dtype)
-    return jnp.clip(random.beta(key, a.astype(dtype), b.astype(dtype), shape, dtype), low, high)
 
 
 _TAIL = 5.0  # standard deviations from which a truncated tail is drawn by rejection
@@ -59,45 +51,6 @@ def _truncated_normal(
     return jnp.where((sigma > 0) & (a < b), found, jnp.nan)
 
 
-@samples(f"{_CONTINUOUS}.WaldRV")
-def _wald(key: Array, shape: Shape, dtype: Any, mu: Array, lam: Array, alpha: Array) -> Array:
-    wald = find("WaldRV")
-    assert wald is not None
-    return alpha.astype(dtype) + wald(key, shape, dtype, mu, lam)
-
-
-@samples(f"{_CONTINUOUS}.SkewStudentTRV")
-def _skew_student_t(key: Array, shape: Shape, dtype: Any, a: Array, b: Array, mu: Array, sigma: Array) -> Array:
-    """With gamma variables X and Y, (X - Y) / (2 sqrt(X Y)) times sqrt(a + b) (Jones and Faddy, 2003)."""
-    first, second = random.split(key)
-    a, b = a.astype(dtype), b.astype(dtype)
-    ratio = random.loggamma(first, a, shape, dtype) - random.loggamma(second, b, shape, dtype)
-    return mu.astype(dtype) + sigma.astype(dtype) * jnp.sinh(ratio / 2) * jnp.sqrt(a + b)
-
-
-@samples(f"{_CONTINUOUS}.SkewNormalRV")
-def _skew_normal(key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array, alpha: Array) -> Array:
-    """A normal variable that takes the sign of another one, with which it is correlated (Azzalini, 1985)."""
-    first, second = random.split(key)
-    alpha = alpha.astype(dtype)
-    hidden, noise = random.normal(first, shape, dtype), random.normal(second, shape, dtype)
-    z = (alpha * jnp.abs(hidden) + noise) / jnp.hypot(1, alpha)
-    return mu.astype(dtype) + sigma.astype(dtype) * z
-
-
-@samples(f"{_CONTINUOUS}.RiceRV")
-def _rice(key: Array, shape: Shape, dtype: Any, b: Array, sigma: Array) -> Array:
-    first, second = random.split(key)
-    x, y = random.normal(first, shape, dtype), random.normal(second, shape, dtype)
-    return sigma.astype(dtype) * jnp.hypot(b.astype(dtype) + x, y)
-
-
-@samples(f"{_CONTINUOUS}.MoyalRV")
-def _moyal(key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array) -> Array:
-    """Minus the logarithm of a chi-square variable."""
-    return mu.astype(dtype) - sigma.astype(dtype) * 2 * jnp.log(jnp.abs(random.normal(key, shape, dtype)))
-
-
 @samples(f"{_CONTINUOUS}.InterpolatedRV")
 def _interpolated(key: Array, shape: Shape, dtype: Any, x: Array, pdf: Array, cdf: Array) -> Array:
     """Inversion; between two points the distribution function is quadratic."""
@@ -116,23 +69,50 @@ def _interpolated(key: Array, shape: Shape, dtype: Any, x: Array, pdf: Array, cd
     return at(x, place) + jnp.where(root > 0, 2 * rest / jnp.where(root > 0, root, 1), 0)
 
 
-@samples(f"{_DISCRETE}.DiscreteUniformRV")
-def _discrete_uniform(key: Array, shape: Shape, dtype: Any, lower: Array, upper: Array) -> Array:
-    return random.randint(key, shape, lower.astype(dtype), upper.astype(dtype) + 1, dtype)
+def _clipped_beta(key: Array, shape: Shape, dtype: Any, a: Array, b: Array) -> Array:
+    """Between the numbers next to 0 and 1."""
+    low, high = np.nextafter(0, 1, dtype=dtype), np.nextafter(1, 0, dtype=dtype)
+    return jnp.clip(random.beta(key, a, b, shape, dtype), low, high)
 
 
-@samples("pymc.data.MinibatchIndexRV")
-def _minibatch_index(key: Array, shape: Shape, dtype: Any, low: Array, high: Array) -> Array:
-    return random.randint(key, shape, low, high, dtype)
+def _skew_student_t(key: Array, shape: Shape, dtype: Any, a: Array, b: Array, mu: Array, sigma: Array) -> Array:
+    """With gamma variables X and Y, (X - Y) / (2 sqrt(X Y)) times sqrt(a + b) (Jones and Faddy, 2003)."""
+    first, second = random.split(key)
+    ratio = random.loggamma(first, a, shape, dtype) - random.loggamma(second, b, shape, dtype)
+    return mu + sigma * jnp.sinh(ratio / 2) * jnp.sqrt(a + b)
+
+
+def _skew_normal(key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array, alpha: Array) -> Array:
+    """A normal variable that takes the sign of another one, with which it is correlated (Azzalini, 1985)."""
+    hidden, noise = (random.normal(k, shape, dtype) for k in random.split(key))
+    return mu + sigma * ((alpha * jnp.abs(hidden) + noise) / jnp.hypot(1, alpha))
+
+
+def _rice(key: Array, shape: Shape, dtype: Any, b: Array, sigma: Array) -> Array:
+    x, y = (random.normal(k, shape, dtype) for k in random.split(key))
+    return sigma * jnp.hypot(b + x, y)
+
+
+of_numbers(
+    {
+        f"{_CONTINUOUS}.BetaClippedRV": _clipped_beta,
+        f"{_CONTINUOUS}.WaldRV": lambda k, n, t, mu, lam, alpha: alpha + lam * random.wald(k, mu / lam, n, t),
+        f"{_CONTINUOUS}.SkewStudentTRV": _skew_student_t,
+        f"{_CONTINUOUS}.SkewNormalRV": _skew_normal,
+        f"{_CONTINUOUS}.RiceRV": _rice,
+        # minus the logarithm of a chi-square variable
+        f"{_CONTINUOUS}.MoyalRV": lambda k, n, t, mu, sigma: mu - sigma * 2 * jnp.log(jnp.abs(random.normal(k, n, t))),
+        "pymc.distributions.discrete.DiscreteUniformRV": lambda k, n, t, low, high: random.randint(
+            k, n, low, high + 1, t
+        ),
+        f"{_MULTIVARIATE}.MatrixNormalRV": lambda k, n, t, mu, rows, columns: (
+            mu + rows @ random.normal(k, (*n, rows.shape[-1], columns.shape[-1]), t) @ jnp.swapaxes(columns, -1, -2)
+        ),
+    }
+)
 
 
 # ---- of many ------------------------------------------------------------------------------------------------------
-
-
-@samples(f"{_MULTIVARIATE}.MatrixNormalRV")
-def _matrix_normal(key: Array, shape: Shape, dtype: Any, mu: Array, rows: Array, columns: Array) -> Array:
-    standard = random.normal(key, (*shape, rows.shape[-1], columns.shape[-1]), dtype)
-    return mu.astype(dtype) + rows.astype(dtype) @ standard @ jnp.swapaxes(columns.astype(dtype), -1, -2)
 
 
 @samples(f"{_MULTIVARIATE}.CARRV")

@@ -8,7 +8,7 @@ it draws by its own Python.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -49,6 +49,16 @@ def samples(*names: str) -> Callable[[Sampler], Sampler]:
         return sampler
 
     return register
+
+
+def of_numbers(samplers: Mapping[str, Sampler], dtype: Any = None) -> None:
+    """Registers samplers by class, whose parameters are converted to a dtype; by default to that of the draws."""
+    for name, sampler in samplers.items():
+        samples(name)(
+            lambda key, shape, own, *parameters, sampler=sampler: sampler(
+                key, shape, own, *[x.astype(dtype or own) for x in parameters]
+            )
+        )
 
 
 def refuses(name: str, reason: str) -> None:

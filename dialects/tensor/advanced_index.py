@@ -114,9 +114,7 @@ def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:
         return []
     dims = _common_dims(ctx, indices)
     dtype = indices[0].dtype if len({x.dtype for x in indices}) == 1 else INT64
-    return [
-        broadcast_to(ctx, _stretched(ctx, hlo.convert(x, dtype), dims), dims, "index tensors") for x in indices
-    ]
+    return [broadcast_to(ctx, _stretched(ctx, hlo.convert(x, dtype), dims), dims, "index tensors") for x in indices]
 
 
 def _common_dims(ctx: Context, indices: Sequence[Tensor]) -> Dims:

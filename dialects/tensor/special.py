@@ -1,8 +1,9 @@
-"""Scalar ops that are special functions: error, gamma and beta functions and their inverses, Bessel, Owen's T.
+"""Scalar ops that are special functions: error, gamma and beta functions and their inverses, Bessel functions.
 
 In and out as in `scalar.py`, whose table these rules join. Most functions come from `jax.scipy.special`; the rest is
-written here, or in `bessel.py` and `hypergeometric.py`. The inverses of the incomplete gamma and beta functions solve
-in a transformed variable in which the function's logarithm is concave, so that Newton's method cannot cycle.
+written here, or in `bessel.py` and `hypergeometric.py`, or called in SciPy. The inverses of the incomplete gamma and
+beta functions solve in a transformed variable in which the function's logarithm is concave, so that Newton's method
+cannot cycle.
 """
 
 from __future__ import annotations
@@ -35,22 +36,8 @@ def _jax_module(name: str) -> Any:
     return importlib.import_module(f".{name}", __package__)
 
 
-def _special(op: str, name: str) -> None:
-    to_output(op)(lambda dtype, *operands: _jax(name, *operands))
-
-
-for _op, _jax_name in {
-    "Gamma": "gamma",
-    "GammaInc": "gammainc",
-    "GammaIncC": "gammaincc",
-    "BetaInc": "betainc",
-    "I0": "i0",
-    "I1": "i1",
-    "I0e": "i0e",
-    "I1e": "i1e",
-    "Erfcx": "erfcx",
-}.items():
-    _special(_op, _jax_name)
+for _op in ("Gamma", "GammaInc", "GammaIncC", "BetaInc", "I0", "I1", "I0e", "I1e", "Erfcx"):
+    to_output(_op)(lambda dtype, *operands, op=_op: _jax(op.lower(), *operands))
 
 
 @to_output("Psi")
@@ -163,45 +150,6 @@ def _normal_quantile_of_exp(x: Tensor) -> Tensor:
     return hlo.select(hlo.compare("GT", x, number(x, 0)), number(x, math.nan), found)
 
 
-# ---- Owen's T ------------------------------------------------------------------------------------------------------
-
-_NODES, _WEIGHTS = (x.tolist() for x in np.polynomial.legendre.leggauss(32))
-
-
-@to_output("Owens_t")
-def _owens_t(dtype: DType, h: Tensor, a: Tensor) -> Tensor:
-    """Owen's T function, the integral of exp(-h^2 (1 + x^2) / 2) / (2 pi (1 + x^2)) over x from 0 to a.
-
-    |a| <= 1: Gauss-Legendre quadrature, of the part of the interval where the integrand is not negligible.
-    |a| > 1: by T(h, a) = (erfc(u) + erfc(v) - erfc(u) erfc(v)) / 4 - T(a h, 1 / a), u = h / sqrt(2), v = a u, for
-    positive h and a (Patefield and Tandy, 2000, equation 2).
-    """
-
-    def times(x: Tensor, factor: float) -> Tensor:
-        return hlo.multiply(x, number(x, factor))
-
-    one = number(h, 1)
-    height, slope = hlo.abs(h), hlo.abs(a)
-    steep = hlo.compare("GT", slope, one)
-    end = hlo.select(steep, hlo.divide(one, slope), slope)
-    product = hlo.multiply(height, slope)
-    scale = hlo.select(steep, product, height)
-    # The integrand falls as exp(-(scale x)^2 / 2): nothing is left past 9 / scale.
-    end = hlo.minimum_(end, hlo.divide(number(h, 9), scale))
-    square = hlo.multiply(scale, scale)
-    total = number(h, 0)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-        x = times(end, (1 + node) / 2)
-        factor = hlo.add(hlo.multiply(x, x), one)
-        integrand = hlo.divide(hlo.exponential(times(hlo.multiply(square, factor), -0.5)), factor)
-        total = hlo.add(total, times(integrand, weight))
-    area = times(hlo.multiply(total, end), 0.25 / math.pi)
-    left, right = hlo.erfc(times(height, math.sqrt(0.5))), hlo.erfc(times(product, math.sqrt(0.5)))
-    corner = times(hlo.subtract(hlo.add(left, right), hlo.multiply(left, right)), 0.25)
-    result = hlo.select(steep, hlo.subtract(corner, area), area)
-    return hlo.select(hlo.compare("LT", a, number(a, 0)), hlo.negate(result), result)
-
-
 # ---- inverses ------------------------------------------------------------------------------------------------------
 
 _WIDEST = 745.0  # exp(-745) is the smallest positive float64
@@ -293,9 +241,27 @@ def _written(op: str, module: str, name: str) -> None:
     to_output(op)(rule)
 
 
-for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Ive": "ive", "Kve": "kve"}.items():
-    _written(_op, "bessel", _name)
+_written("Ive", "bessel", "ive")
+_written("Kve", "bessel", "kve")
 _written("Hyp2F1", "hypergeometric", "hyp2f1")
+
+
+def _by_scipy(op: str, name: str) -> None:
+    """A function that no density has, and JAX has not: a call of SciPy's."""
+
+    def function(arrays: Sequence[Any]) -> list[Any]:
+        return [getattr(importlib.import_module("scipy.special"), name)(*arrays)]
+
+    def rule(dtype: DType, *operands: Tensor) -> Tensor:
+        call = hlo.HostCall(name, function, "it is SciPy's")
+        first, *rest = hlo.unify(*operands)
+        return hlo.host_call(first.builder, call, [first, *rest], [(first.dims, dtype)])[0]
+
+    to_output(op)(rule)
+
+
+for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Owens_t": "owens_t"}.items():
+    _by_scipy(_op, _name)
 
 
 @to_output("Iv")

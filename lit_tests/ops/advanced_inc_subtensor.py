@@ -21,18 +21,6 @@ x, y, v = pt.dmatrix("x"), pt.dmatrix("y"), pt.dvector("v")
 i, j = pt.lvector("i"), pt.lvector("j")
 mask = pt.tensor("mask", dtype="bool", shape=(None, None))
 
-# CHECK-LABEL: module @AdvancedIncSubtensor1.static
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node
-# CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<20xi64>
-# CHECK-NEXT: b = scatter(x, a, y) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<5x6xf64>
-# CHECK-NEXT: return b,
-show(
-    [x, y, i],
-    AdvancedIncSubtensor1()(x, y, i),
-    name="AdvancedIncSubtensor1.static",
-    dims={"x": (5, 6), "y": (20, 6), "i": (20,)},
-)
-
 # CHECK-LABEL: module @AdvancedIncSubtensor1.static.set
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node
 # CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<20xi64>
@@ -58,20 +46,6 @@ show(
     dims={"x": ("n", 6), "y": ("k", 6), "i": ("k",)},
 )
 
-# CHECK-LABEL: module @AdvancedIncSubtensor.static
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<20xi64>
-# CHECK-NEXT: b = select(LT(j, 0), add(j, 6), j) : tensor<20xi64>
-# CHECK-NEXT: c = scatter(x, concatenate<1>(reshape<20x1xi64>(a), reshape<20x1xi64>(b)), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<5x6xf64>
-# CHECK-NEXT: return c, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, 5)), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<5x6xf64>, tensor<2xi1>
-show(
-    [x, v, i, j],
-    inc_subtensor(x[i, j], v),
-    name="AdvancedIncSubtensor.static",
-    dims={"x": (5, 6), "v": (20,), "i": (20,), "j": (20,)},
-)
-
 # CHECK-LABEL: module @AdvancedIncSubtensor.static.duplicates
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node
@@ -86,12 +60,6 @@ show(
     inc_subtensor(x[i, j], v, ignore_duplicates=True),
     name="AdvancedIncSubtensor.static.duplicates",
     dims={"x": (5, 6), "v": (20,), "i": (20,), "j": (20,)},
-)
-
-# CHECK-LABEL: module @AdvancedIncSubtensor.static.mask
-# CHECK-NEXT: return select(mask, 0, x) : tensor<5x6xf64>
-show(
-    [x, mask], set_subtensor(x[mask], 0.0), name="AdvancedIncSubtensor.static.mask", dims={"x": (5, 6), "mask": (5, 6)}
 )
 
 # CHECK-LABEL: module @AdvancedIncSubtensor.dynamic
@@ -132,15 +100,6 @@ show(
 w, row = pt.dvector("w"), pt.tensor("row", dtype="bool", shape=(None,))
 
 # One value for each true element: the running count says which one a place takes. Their number is checked.
-# CHECK-LABEL: module @AdvancedIncSubtensor.static.spread
-# CHECK-NEXT: checks: ValueError, the written value has not as many slices as the mask has true elements at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: a = convert<i64>(row) : tensor<8xi64>
-# CHECK-NEXT: b = pad(v, 0) {edge_padding_high = [5], edge_padding_low = [0], interior_padding = [0]} : tensor<8xf64>
-# CHECK-NEXT: c = reduce_window(a, 0) {padding = [7, 0], window_dimensions = [8], add} : tensor<8xi64>
-# CHECK-NEXT: d = gather(b, subtract(c, 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<8xf64>
-# CHECK-NEXT: return select(row, d, w), EQ(reduce<[0], add>(a, 0), 3) : tensor<8xf64>, tensor<1xi1>
-show([w, row, v], w[row].set(v), name="AdvancedIncSubtensor.static.spread", dims={"w": (8,), "row": (8,), "v": (3,)})
-
 # What was read with the mask is written without a check.
 # CHECK-LABEL: module @AdvancedIncSubtensor.dynamic.spread
 # CHECK-NEXT: counts: nonzero_0, n

@@ -8,10 +8,6 @@ from pytensor.tensor.basic import AllocEmpty
 x = pt.dvector("x")
 n = pt.lscalar("n")
 
-# CHECK-LABEL: module @Alloc.static
-# CHECK-NEXT: return broadcast_in_dim<[1], 2x3xf64>(x) : tensor<2x3xf64>
-show([x], pt.alloc(x, 2, 3), name="Alloc.static", dims={"x": (3,)})
-
 # CHECK-LABEL: module @Alloc.static.zeros
 # CHECK-NEXT: return broadcast_in_dim<[], 2x3xf64>(0) : tensor<2x3xf64>
 show([], [pt.zeros((2, 3))], name="Alloc.static.zeros")
@@ -24,10 +20,6 @@ show([x], pt.alloc(x, 2, x.shape[0]), name="Alloc.dynamic", dims={"x": ("n",)})
 # CHECK-NEXT: constraints: n >= 0, size 0 of Alloc at an unnamed Alloc node
 # CHECK-NEXT: return dynamic_broadcast_in_dim<[1], ?x3xf64>(x, concatenate<0>(n, 3)) : tensor<?x3xf64>
 show([x, n], pt.alloc(x, n, 3), name="Alloc.dynamic.runtime", dims={"x": (3,)})
-
-# CHECK-LABEL: module @AllocEmpty.static
-# CHECK-NEXT: return broadcast_in_dim<[], 2x3xf32>(0) : tensor<2x3xf32>
-show([], [AllocEmpty("float32")(2, 3)], name="AllocEmpty.static")
 
 # CHECK-LABEL: module @AllocEmpty.dynamic
 # CHECK-NEXT: constraints: n >= 0, size 0 of AllocEmpty at an unnamed AllocEmpty node

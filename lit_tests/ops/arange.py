@@ -11,14 +11,6 @@ n, k = pt.lscalar("n"), pt.lscalar("k")
 # CHECK-NEXT: return [0, 2, 4] : tensor<3xi64>
 show([], [pt.arange(0, 6, 2)], name="ARange.static.short")
 
-# CHECK-LABEL: module @ARange.static
-# CHECK-NEXT: return iota<0, 100xi64>() : tensor<100xi64>
-show([], [pt.arange(100)], name="ARange.static")
-
-# CHECK-LABEL: module @ARange.static.float
-# CHECK-NEXT: return [0, 0.25, 0.5, 0.75] : tensor<4xf32>
-show([], [pt.arange(0.0, 1.0, 0.25)], name="ARange.static.float")
-
 # CHECK-LABEL: module @ARange.static.backward
 # CHECK-NEXT: return convert<i32>(add(multiply(iota<0, 150xi64>(), -2), 300)) : tensor<150xi32>
 show([], [pt.arange(300, 0, -2, dtype="int32")], name="ARange.static.backward")

@@ -28,10 +28,6 @@ u, v = pt.dvector("u"), pt.dvector("v")
 a, b = pt.dscalar("a"), pt.dscalar("b")
 s, t = pt.dtensor3("s"), pt.dtensor3("t")
 
-# CHECK-LABEL: module @Dot.static
-# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3x5xf64>
-show([x, y], dot(x, y), name="Dot.static", dims={"x": (3, 4), "y": (4, 5)})
-
 # CHECK-LABEL: module @Dot.static.vector
 # CHECK-NEXT: a = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3xf64>
 show([x, v], older_dot(x, v), name="Dot.static.vector", dims={"x": (3, 4), "v": (4,)})
@@ -45,28 +41,14 @@ show([x, y], dot(x, y), name="Dot.dynamic", dims={"x": ("n", "k"), "y": ("l", 5)
 # CHECK-NEXT: a = dot_general(u, v) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<f64>
 show([u, v], older_dot(u, v), name="Dot.dynamic.vectors", dims={"u": ("n",), "v": ("n",)})
 
-# CHECK-LABEL: module @Dot22.static
-# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3x5xf64>
-show([x, y], dot22(x, y), name="Dot22.static", dims={"x": (3, 4), "y": (4, 5)})
-
 # CHECK-LABEL: module @Dot22.dynamic
 # CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
 show([x, y], dot22(x, y), name="Dot22.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
-
-# CHECK-LABEL: module @Dot22Scalar.static
-# CHECK-NEXT: b = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3x5xf64>
-# CHECK-NEXT: return multiply(b, a) : tensor<3x5xf64>
-show([x, y, a], dot22scalar(x, y, a), name="Dot22Scalar.static", dims={"x": (3, 4), "y": (4, 5)})
 
 # CHECK-LABEL: module @Dot22Scalar.dynamic
 # CHECK-NEXT: b = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
 # CHECK-NEXT: return multiply(b, a) : tensor<?x5xf64>
 show([x, y, a], dot22scalar(x, y, a), name="Dot22Scalar.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
-
-# CHECK-LABEL: module @Gemv.static
-# CHECK-NEXT: c = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3xf64>
-# CHECK-NEXT: return add(multiply(a, c), multiply(b, u)) : tensor<3xf64>
-show([u, a, x, v, b], gemv_no_inplace(u, a, x, v, b), name="Gemv.static", dims={"u": (3,), "x": (3, 4), "v": (4,)})
 
 # A factor 1 multiplies nothing; a factor 0 leaves the addend out.
 # CHECK-LABEL: module @Gemv.static.constant
@@ -79,11 +61,6 @@ show(
 # CHECK-NEXT: c = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?xf64>
 # CHECK-NEXT: return add(multiply(a, c), multiply(b, u)) : tensor<?xf64>
 show([u, a, x, v, b], gemv_no_inplace(u, a, x, v, b), name="Gemv.dynamic", dims={"u": ("n",), "x": ("n", 4), "v": (4,)})
-
-# CHECK-LABEL: module @Gemm.static
-# CHECK-NEXT: c = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3x5xf64>
-# CHECK-NEXT: return add(multiply(a, c), multiply(b, z)) : tensor<3x5xf64>
-show([z, a, x, y, b], gemm_no_inplace(z, a, x, y, b), name="Gemm.static", dims={"z": (3, 5), "x": (3, 4), "y": (4, 5)})
 
 one = pt.constant(1.0, dtype="float64")
 # CHECK-LABEL: module @Gemm.static.constant
@@ -106,18 +83,10 @@ show(
     dims={"z": ("n", 5), "x": ("n", 4), "y": (4, 5)},
 )
 
-# CHECK-LABEL: module @Ger.static
-# CHECK-NEXT: return add(x, multiply(a, multiply(broadcast_in_dim<[0], 3x4xf64>(u), broadcast_in_dim<[1], 3x4xf64>(v)))) : tensor<3x4xf64>
-show([x, a, u, v], ger(x, a, u, v), name="Ger.static", dims={"x": (3, 4), "u": (3,), "v": (4,)})
-
 # CHECK-LABEL: module @Ger.dynamic
 # CHECK-NEXT: b = concatenate<0>(size<0>(x), 4) : tensor<2xi64>
 # CHECK-NEXT: return add(x, multiply(a, multiply(dynamic_broadcast_in_dim<[0], ?x4xf64>(u, b), dynamic_broadcast_in_dim<[1], ?x4xf64>(v, b)))) : tensor<?x4xf64>
 show([x, a, u, v], ger(x, a, u, v), name="Ger.dynamic", dims={"x": ("n", 4), "u": ("n",), "v": (4,)})
-
-# CHECK-LABEL: module @BatchedDot.static
-# CHECK-NEXT: a = dot_general(s, t) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<2x3x5xf64>
-show([s, t], batched_dot(s, t), name="BatchedDot.static", dims={"s": (2, 3, 4), "t": (2, 4, 5)})
 
 # CHECK-LABEL: module @BatchedDot.dynamic
 # CHECK-NEXT: a = dot_general(s, t) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>

@@ -7,10 +7,6 @@ from pytensor.tensor.signal import convolve1d, convolve2d
 
 x, y, table, other, k = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("table"), pt.dmatrix("other"), pt.lscalar("k")
 
-# CHECK-LABEL: module @Convolve1d.static
-# CHECK-NEXT: return reshape<8xf64>(reshape<1x8xf64>(convolution<1, [b, f, 0]x[o, i, 0]-[b, f, 0]>, 1, 2, [HIGHEST, HIGHEST]>(reshape<1x1x6xf64>(reshape<1x6xf64>(x)), reshape<1x1x3xf64>(reverse<[0]>(y))))) : tensor<8xf64>
-show([x, y], convolve1d(x, y), name="Convolve1d.static", dims={"x": (6,), "y": (3,)})
-
 # CHECK-LABEL: module @Convolve1d.dynamic
 # CHECK-NEXT: constraints: x_0 >= 1, size 0 of an operand of Convolve1d at an unnamed Blockwise node
 # CHECK-NEXT: constraints: y_0 >= 1, size 0 of an operand of Convolve1d at an unnamed Blockwise node
@@ -30,10 +26,6 @@ show(
     dims={"table": (2, 6), "other": (2, 3)},
 )
 
-# CHECK-LABEL: module @Convolve2d.static
-# CHECK-NEXT: return reshape<7x7xf64>(reshape<1x7x7xf64>(convolution<1, [b, f, 0, 1]x[o, i, 0, 1]-[b, f, 0, 1]>, 1, [1, 1; 2, 2], [HIGHEST, HIGHEST]>(reshape<1x1x6x5xf64>(reshape<1x6x5xf64>(table)), reshape<1x1x2x3xf64>(reverse<[0, 1]>(other))))) : tensor<7x7xf64>
-show([table, other], convolve2d(table, other), name="Convolve2d.static", dims={"table": (6, 5), "other": (2, 3)})
-
 # CHECK-LABEL: module @Convolve2d.dynamic
 # CHECK-NEXT: constraints: table_0 >= 1, size 0 of an operand of Convolve2d at an unnamed Blockwise node
 # CHECK-NEXT: constraints: table_1 >= 1, size 1 of an operand of Convolve2d at an unnamed Blockwise node
@@ -41,12 +33,6 @@ show([table, other], convolve2d(table, other), name="Convolve2d.static", dims={"
 # CHECK-NEXT: constraints: other_1 >= 1, size 1 of an operand of Convolve2d at an unnamed Blockwise node
 # CHECK-NEXT: return dynamic_reshape<?x?xf64>(dynamic_reshape<1x?x?xf64>(dynamic_conv<1, [b, f, 0, 1]x[o, i, 0, 1]-[b, f, 0, 1]>, 1, [HIGHEST, HIGHEST]>(dynamic_reshape<1x1x?x?xf64>(dynamic_reshape<1x?x?xf64>(table, concatenate<0>(1, size<0>(table), size<1>(table))), concatenate<0>(1, 1, size<0>(table), size<1>(table))), dynamic_reshape<1x1x?x?xf64>(reverse<[0, 1]>(other), concatenate<0>(1, 1, size<0>(other), size<1>(other))), reshape<2x2xi64>(concatenate<0>(add(size<0>(other), -1), add(size<0>(other), -1), add(size<1>(other), -1), add(size<1>(other), -1)))), concatenate<0>(1, add(add(size<0>(other), size<0>(table)), -1), add(add(size<1>(other), size<1>(table)), -1))), concatenate<0>(add(add(size<0>(other), size<0>(table)), -1), add(add(size<1>(other), size<1>(table)), -1))) : tensor<?x?xf64>
 show([table, other], convolve2d(table, other), name="Convolve2d.dynamic")
-
-# CHECK-LABEL: module @Bartlett.static
-# CHECK-NEXT: a = subtract(multiply(convert<f64>(iota<0, 5xi64>()), 2), 4) : tensor<5xf64>
-# CHECK-NEXT: b = divide(a, maximum(4, 1)) : tensor<5xf64>
-# CHECK-NEXT: return multiply(x, select(LE(a, 0), add(b, 1), subtract(1, b))) : tensor<5xf64>
-show([x], x * pt.bartlett(5), name="Bartlett.static", dims={"x": (5,)})
 
 # CHECK-LABEL: module @Bartlett.dynamic
 # CHECK-NEXT: a = convert<f64>(subtract<"max(k, 0) - 1">(maximum<"max(k, 0)">(k, 0), 1)) : tensor<f64>

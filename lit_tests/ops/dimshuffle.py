@@ -7,18 +7,6 @@ from common import show
 x = pt.dmatrix("x")
 row = pt.drow("row")
 
-# CHECK-LABEL: module @DimShuffle.static
-# CHECK-NEXT: return transpose<[1, 0]>(x) : tensor<4x3xf64>
-show([x], x.T, name="DimShuffle.static", dims={"x": (3, 4)})
-
-# CHECK-LABEL: module @DimShuffle.static.insert
-# CHECK-NEXT: return reshape<4x1x3xf64>(transpose<[1, 0]>(x)) : tensor<4x1x3xf64>
-show([x], x.dimshuffle(1, "x", 0), name="DimShuffle.static.insert", dims={"x": (3, 4)})
-
-# CHECK-LABEL: module @DimShuffle.static.drop
-# CHECK-NEXT: return reshape<4xf64>(row) : tensor<4xf64>
-show([row], row.dimshuffle(1), name="DimShuffle.static.drop", dims={"row": (1, 4)})
-
 # CHECK-LABEL: module @DimShuffle.dynamic
 # CHECK-NEXT: return transpose<[1, 0]>(x) : tensor<4x?xf64>
 show([x], x.T, name="DimShuffle.dynamic", dims={"x": ("n", 4)})

@@ -6,10 +6,6 @@ from common import show
 
 table, cube, value, k = pt.dmatrix("table"), pt.dtensor3("cube"), pt.dscalar("value"), pt.lscalar("k")
 
-# CHECK-LABEL: module @FillDiagonal.static
-# CHECK-NEXT: return select(EQ(iota<0, 3x4xi64>(), iota<1, 3x4xi64>()), value, table) : tensor<3x4xf64>
-show([table, value], pt.fill_diagonal(table, value), name="FillDiagonal.static", dims={"table": (3, 4)})
-
 # CHECK-LABEL: module @FillDiagonal.dynamic
 # CHECK-NEXT: constraints: cube_0 == cube_1, FillDiagonal, axis 1 at an unnamed FillDiagonal node
 # CHECK-NEXT: constraints: cube_0 == cube_2, FillDiagonal, axis 2 at an unnamed FillDiagonal node
@@ -17,15 +13,6 @@ show([table, value], pt.fill_diagonal(table, value), name="FillDiagonal.static",
 # CHECK-NEXT: b = dynamic_iota<0, ?x?x?xi64>(a) : tensor<?x?x?xi64>
 # CHECK-NEXT: return select(and(EQ(b, dynamic_iota<1, ?x?x?xi64>(a)), EQ(b, dynamic_iota<2, ?x?x?xi64>(a))), value, cube) : tensor<?x?x?xf64>
 show([cube, value], pt.fill_diagonal(cube, value), name="FillDiagonal.dynamic")
-
-# CHECK-LABEL: module @FillDiagonalOffset.static
-# CHECK-NEXT: return select(EQ(add(iota<0, 3x4xi64>(), -1), iota<1, 3x4xi64>()), value, table) : tensor<3x4xf64>
-show(
-    [table, value],
-    pt.fill_diagonal_offset(table, value, -1),
-    name="FillDiagonalOffset.static",
-    dims={"table": (3, 4)},
-)
 
 # CHECK-LABEL: module @FillDiagonalOffset.dynamic
 # CHECK-NEXT: a = concatenate<0>(size<0>(table), size<1>(table)) : tensor<2xi64>

@@ -12,11 +12,6 @@ c = pt.dscalar("c")
 x, y = pt.dvector("x"), pt.dvector("y")
 shared = pt.tanh(x)
 
-# CHECK-LABEL: module @IfElse.static
-# CHECK-NEXT: a = tanh(x) : tensor<3xf64>
-# CHECK-NEXT: return if<() -> exponential(a), () -> a>(GT(c, 0)) : tensor<3xf64>
-show([c, x], ifelse(c > 0, pt.exp(shared), shared), name="IfElse.static", dims={"x": (3,)})
-
 # CHECK-LABEL: module @IfElse.dynamic
 # CHECK-NEXT: return if<() -> exponential(x), () -> log(y)>(GT(c, 0)) : tensor<?xf64>
 show([c, x, y], ifelse(c > 0, pt.exp(x), pt.log(y)), name="IfElse.dynamic", dims={"x": ("n",), "y": ("n",)})
@@ -52,10 +47,6 @@ lazy = of_another_release(
     false_branch=_Branch(x),
     inner_graphs={},
 )()
-
-# CHECK-LABEL: module @LazyIfElse.static
-# CHECK-NEXT: return if<() -> exponential(y), () -> y>(GT(c, 0)) : tensor<3xf64>
-show([c, y], lazy(c > 0, y), name="LazyIfElse.static", dims={"y": (3,)})
 
 # CHECK-LABEL: module @LazyIfElse.dynamic
 # CHECK-NEXT: return if<() -> exponential(y), () -> y>(GT(c, 0)) : tensor<?xf64>

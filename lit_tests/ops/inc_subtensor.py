@@ -8,14 +8,6 @@ from pytensor.tensor.subtensor import inc_subtensor, set_subtensor
 x, v, y = pt.dmatrix("x"), pt.dvector("v"), pt.dvector("y")
 i, k = pt.lscalar("i"), pt.lscalar("k")
 
-# CHECK-LABEL: module @IncSubtensor.static
-# CHECK-NEXT: return dynamic_update_slice(v, y, 1) : tensor<5xf64>
-show([v, y], set_subtensor(v[1:3], y), name="IncSubtensor.static", dims={"v": (5,), "y": (2,)})
-
-# CHECK-LABEL: module @IncSubtensor.static.add
-# CHECK-NEXT: return dynamic_update_slice(v, add(slice<1:3:1>(v), y), 1) : tensor<5xf64>
-show([v, y], inc_subtensor(v[1:3], y), name="IncSubtensor.static.add", dims={"v": (5,), "y": (2,)})
-
 # CHECK-LABEL: module @IncSubtensor.static.integer
 # CHECK-NEXT: return dynamic_update_slice(x, reshape<1x6xf64>(v), 2, 0) : tensor<5x6xf64>
 show([x, v], set_subtensor(x[2], v), name="IncSubtensor.static.integer", dims={"x": (5, 6), "v": (6,)})
@@ -25,15 +17,6 @@ show([x, v], set_subtensor(x[2], v), name="IncSubtensor.static.integer", dims={"
 show([v], set_subtensor(v[:], 0.0), name="IncSubtensor.static.whole", dims={"v": (5,)})
 
 # Not contiguous: through padding and a mask.
-# CHECK-LABEL: module @IncSubtensor.static.strided
-# CHECK-NEXT: a = pad(y, 0) {edge_padding_high = [0], edge_padding_low = [0], interior_padding = [1]} : tensor<5xf64>
-# CHECK-NEXT: return select(EQ(remainder(iota<0, 5xi64>(), 2), 0), add(v, a), v) : tensor<5xf64>
-show([v, y], inc_subtensor(v[::2], y), name="IncSubtensor.static.strided", dims={"v": (5,), "y": (3,)})
-
-# CHECK-LABEL: module @IncSubtensor.static.backward
-# CHECK-NEXT: return reverse<[0]>(y) : tensor<5xf64>
-show([v, y], set_subtensor(v[::-1], y), name="IncSubtensor.static.backward", dims={"v": (5,), "y": (5,)})
-
 # CHECK-LABEL: module @IncSubtensor.static.runtime
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed IncSubtensor node
 # CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<i64>

@@ -7,17 +7,9 @@ from pytensor.tensor.reshape import join_dims, split_dims
 
 x = pt.dtensor3("x")
 
-# CHECK-LABEL: module @JoinDims.static
-# CHECK-NEXT: return reshape<2x12xf64>(x) : tensor<2x12xf64>
-show([x], join_dims(x, 1, 2), name="JoinDims.static", dims={"x": (2, 3, 4)})
-
 # CHECK-LABEL: module @JoinDims.dynamic
 # CHECK-NEXT: return dynamic_reshape<?x4xf64>(x, concatenate<0>(multiply(size<0>(x), 3), 4)) : tensor<?x4xf64>
 show([x], join_dims(x, 0, 2), name="JoinDims.dynamic", dims={"x": ("n", 3, 4)})
-
-# CHECK-LABEL: module @SplitDims.static
-# CHECK-NEXT: return reshape<2x3x2x2xf64>(x) : tensor<2x3x2x2xf64>
-show([x], split_dims(x, (2, 2), 2), name="SplitDims.static", dims={"x": (2, 3, 4)})
 
 # CHECK-LABEL: module @SplitDims.dynamic
 # CHECK-NEXT: constraints: n % 2 == 0, the open size of SplitDims at an unnamed SplitDims node

@@ -7,27 +7,11 @@ from pytensor.tensor.linalg.decomposition.lu import LUFactor, PivotToPermutation
 
 a, pivots = pt.dmatrix("a"), pt.ivector("pivots")
 
-# CHECK-LABEL: module @LUFactor.static
-# CHECK-NEXT: b:2 = @lu_factor_float64(a) : tensor<3x3xf64>, tensor<3xi32>
-# CHECK-NEXT: return select(reduce<[0], or>(EQ(slice<0:9:4>(reshape<9xf64>(b#0)), 0), false), nan, b#0), b#1 : tensor<3x3xf64>, tensor<3xi32>
-# CHECK: @lu_factor_float64(tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) implements "lu_factor":
-show([a], LUFactor()(a), name="LUFactor.static", dims={"a": (3, 3)})
-
 # CHECK-LABEL: module @LUFactor.dynamic
 # CHECK-NEXT: b:2 = @lu_factor_float64(a) : tensor<?x?xf64>, tensor<?xi32>
 # CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(b#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, b#0), b#1 : tensor<?x?xf64>, tensor<?xi32>
 # CHECK: @lu_factor_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu_factor":
 show([a], LUFactor()(a), name="LUFactor.dynamic", dims={"a": ("n", "n")})
-
-# CHECK-LABEL: module @PivotToPermutations.static
-# CHECK-NEXT: a = iota<0, 4xi64>() : tensor<4xi64>
-# CHECK-NEXT: d:2 = while<(p0, p1) -> LT(p0, 4)>(0, a) : tensor<i64>, tensor<4xi64>
-# CHECK-NEXT:   (p0, p1) ->
-# CHECK-NEXT:     b = EQ(a, p0) : tensor<4xi1>
-# CHECK-NEXT:     c = EQ(a, reduce<[0], add>(select(b, convert<i64>(pivots), 0), 0)) : tensor<4xi1>
-# CHECK-NEXT:     return (add(p0, 1), select(b, reduce<[0], add>(select(c, p1, 0), 0), select(c, reduce<[0], add>(select(b, p1, 0), 0), p1)))
-# CHECK-NEXT: return d#1 : tensor<4xi64>
-show([pivots], PivotToPermutations(inverse=True)(pivots), name="PivotToPermutations.static", dims={"pivots": (4,)})
 
 # The other direction sorts the places by the permutation.
 # CHECK-LABEL: module @PivotToPermutations.dynamic

@@ -1,7 +1,6 @@
 # RUN: %python %s | filecheck %s
 """Nonzero: the places of true elements, written to the front of a vector; the first of them are the result."""
 
-import numpy as np
 import pytensor.tensor as pt
 from common import show
 
@@ -9,10 +8,6 @@ k, x = pt.lvector("k"), pt.dmatrix("x")
 mask = pt.tensor("mask", dtype="bool", shape=(None,))
 
 # The places in a constant are one.
-# CHECK-LABEL: module @Nonzero.static
-# CHECK-NEXT: return add([1, 3], k) : tensor<2xi64>
-show([k], pt.constant(np.array([0, 3, 0, 1])).nonzero()[0] + k, name="Nonzero.static", dims={"k": (2,)})
-
 # The marker says that a size comes from data, its name, and what it cannot exceed.
 # CHECK-LABEL: module @Nonzero.dynamic
 # CHECK-NEXT: counts: nonzero_0, 8

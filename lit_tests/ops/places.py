@@ -7,11 +7,6 @@ from pytensor.tensor.basic import permute_row_elements
 
 x, table, i, j = pt.dvector("x"), pt.dmatrix("table"), pt.lvector("i"), pt.lvector("j")
 
-# CHECK-LABEL: module @UnravelIndex.static
-# CHECK-NEXT: checks: ValueError, index is out of bounds for the array at an unnamed UnravelIndex node
-# CHECK-NEXT: return divide(i, 4), remainder(i, 4), reduce<[0], and>(and(GE(i, 0), LT(i, 12)), true) : tensor<2xi64>, tensor<2xi64>, tensor<1xi1>
-show([i], [*pt.unravel_index(i, (3, 4))], name="UnravelIndex.static", dims={"i": (2,)})
-
 # CHECK-LABEL: module @UnravelIndex.dynamic
 # CHECK-NEXT: checks: ValueError, index is out of bounds for the array at an unnamed UnravelIndex node
 # CHECK-NEXT: return remainder(i, 3), divide(i, 3), reduce<[0], and>(and(GE(i, 0), LT(i, 12)), true) : tensor<?xi64>, tensor<?xi64>, tensor<1xi1>
@@ -35,12 +30,6 @@ show([i, j], pt.ravel_multi_index([i, j], (3, 4), mode="wrap"), name="RavelMulti
 # CHECK-NEXT: return add(multiply(clamp(0, i, 2), 4), clamp(0, j, 3)) : tensor<?xi64>
 show([i, j], pt.ravel_multi_index([i, j], (3, 4), mode="clip"), name="RavelMultiIndex.dynamic.clip")
 
-# CHECK-LABEL: module @Choose.static
-# CHECK-NEXT: checks: ValueError, invalid entry in choice array at an unnamed Choose node
-# CHECK-NEXT: a = gather(table, concatenate<2>(reshape<1x3x1xi64>(reshape<1x3xi64>(i)), reshape<1x3x1xi64>(iota<1, 1x3xi64>()))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<1x3xf64>
-# CHECK-NEXT: return reshape<3xf64>(a), reduce<[0], and>(and(GE(i, 0), LT(i, 2)), true) : tensor<3xf64>, tensor<1xi1>
-show([i, table], pt.choose(i, table), name="Choose.static", dims={"i": (3,), "table": (2, 3)})
-
 # CHECK-LABEL: module @Choose.dynamic
 # CHECK-NEXT: constraints: i_0 == table_1, Choose, axis 0 at an unnamed Choose node
 # CHECK-NEXT: constraints: table_0 >= 1, the number of choices at an unnamed Choose node
@@ -49,11 +38,6 @@ show([i, table], pt.choose(i, table), name="Choose.static", dims={"i": (3,), "ta
 # CHECK-NEXT: c = dynamic_gather(table, concatenate<2>(dynamic_reshape<1x?x1xi64>(dynamic_reshape<1x?xi64>(clamp(0, i, maximum(add(size<0>(table), -1), 0)), a), b), dynamic_reshape<1x?x1xi64>(dynamic_iota<1, 1x?xi64>(a), b)), concatenate<0>(minimum(size<0>(table), 1), minimum(size<0>(i), 1))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false} : tensor<1x?xf64>
 # CHECK-NEXT: return dynamic_reshape<?xf64>(c, size<0>(i)) : tensor<?xf64>
 show([i, table], pt.choose(i, table, mode="clip"), name="Choose.dynamic")
-
-# CHECK-LABEL: module @MakeList.static
-# CHECK-NEXT: a = gather(concatenate<0>(reshape<1x3xf64>(x), reshape<1x3xf64>(negate(x))), concatenate<2>(reshape<1x3x1xi64>(reshape<1x3xi64>(clamp(0, i, 1))), reshape<1x3x1xi64>(iota<1, 1x3xi64>()))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<1x3xf64>
-# CHECK-NEXT: return reshape<3xf64>(a) : tensor<3xf64>
-show([i, x], pt.choose(i, [x, -x], mode="clip"), name="MakeList.static", dims={"i": (3,), "x": (3,)})
 
 # CHECK-LABEL: module @MakeList.dynamic
 # CHECK-NEXT: constraints: i_0 == x_0, Choose, axis 0 at an unnamed Choose node

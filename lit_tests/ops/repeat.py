@@ -6,10 +6,6 @@ from common import show
 
 x, k = pt.dvector("x"), pt.lvector("k")
 
-# CHECK-LABEL: module @Repeat.static
-# CHECK-NEXT: a = gather(x, [0, 0, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
-show([x], pt.repeat(x, [2, 0, 1]), name="Repeat.static", dims={"x": (3,)})
-
 # Nothing bounds the result's size.
 # CHECK-LABEL: module @Repeat.dynamic
 # CHECK-NEXT: checks: ValueError, repeats may not contain negative values.

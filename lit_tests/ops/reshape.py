@@ -7,18 +7,6 @@ from common import show
 x = pt.dmatrix("x")
 n, k = pt.lscalar("n"), pt.lvector("k")
 
-# CHECK-LABEL: module @Reshape.static
-# CHECK-NEXT: return reshape<2x6xf64>(x) : tensor<2x6xf64>
-show([x], x.reshape((2, 6)), name="Reshape.static", dims={"x": (3, 4)})
-
-# CHECK-LABEL: module @Reshape.static.inferred
-# CHECK-NEXT: return reshape<6x2xf64>(x) : tensor<6x2xf64>
-show([x], x.reshape((-1, 2)), name="Reshape.static.inferred", dims={"x": (3, 4)})
-
-# CHECK-LABEL: module @Reshape.static.same
-# CHECK-NEXT: return x : tensor<3x4xf64>
-show([x], x.reshape((3, 4)), name="Reshape.static.same", dims={"x": (3, 4)})
-
 # CHECK-LABEL: module @Reshape.dynamic
 # CHECK-NEXT: return dynamic_reshape<4x?xf64>(x, concatenate<0>(4, size<0>(x))) : tensor<4x?xf64>
 show([x], x.reshape((x.shape[1], x.shape[0])), name="Reshape.dynamic", dims={"x": ("n", 4)})

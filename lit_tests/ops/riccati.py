@@ -7,26 +7,6 @@ from pytensor.tensor.linalg import solve_discrete_are
 
 a, b, q, r = pt.dmatrices("a", "b", "q", "r")
 
-# CHECK-LABEL: module @SolveDiscreteARE.static
-# CHECK-NEXT: c:2 = @lu_float64(r) : tensor<2x2xf64>, tensor<2xi32>
-# CHECK: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<2x3xf64>
-# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<2x3xf64>
-# CHECK: g1:4 = while<(p0, p1, p2, p3) -> and(not(LE(reduce<[0, 1], maximum>(abs(p1), -inf), 2.22045e-16)), LT(p0, 60))>(0, a, g, q) : tensor<i64>, tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>
-# CHECK:     i:2 = @lu_float64_1(add(convert<f64>(convert<i8>(EQ(iota<0, 3x3xi64>(), iota<1, 3x3xi64>()))), h)) : tensor<3x3xf64>, tensor<3xi32>
-# CHECK:     l = triangular_solve(i#0, k) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<3x3xf64>
-# CHECK-NEXT:     m = triangular_solve(i#0, l) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<3x3xf64>
-# CHECK:     o = triangular_solve(i#0, n) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<3x3xf64>
-# CHECK-NEXT:     a1 = triangular_solve(i#0, o) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<3x3xf64>
-# CHECK: return select(and(LT(reduce<[0, 1], add>(abs(g), 0), inf), LE(reduce<[0, 1], maximum>(abs(g1#1), -inf), 2.22045e-16)), multiply(add(g1#3, transpose<[1, 0]>(g1#3)), 0.5), nan) : tensor<3x3xf64>
-# CHECK: @lu_float64(tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<2xi32>) implements "lu":
-# CHECK: @lu_float64_1(tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xi32>) implements "lu":
-show(
-    [a, b, q, r],
-    solve_discrete_are(a, b, q, r),
-    name="SolveDiscreteARE.static",
-    dims={"a": (3, 3), "b": (3, 2), "q": (3, 3), "r": (2, 2)},
-)
-
 # CHECK-LABEL: module @SolveDiscreteARE.dynamic
 # CHECK: e:2 = @lu_float64(r) : tensor<?x?xf64>, tensor<?xi32>
 # CHECK: g = triangular_solve(e#0, f) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>

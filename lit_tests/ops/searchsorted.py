@@ -6,18 +6,6 @@ from common import show
 
 x, k = pt.dvector("x"), pt.lvector("k")
 
-# CHECK-LABEL: module @SearchsortedOp.static
-# CHECK-NEXT: a = convert<f64>(k) : tensor<3xf64>
-# CHECK-NEXT: f:3 = while<(p0, p1, p2) -> GT(p0, 0)>(8, 0, 8) : tensor<i64>, tensor<3xi64>, tensor<3xi64>
-# CHECK-NEXT:   (p0, p1, p2) ->
-# CHECK-NEXT:     b = divide(add(p1, p2), 2) : tensor<3xi64>
-# CHECK-NEXT:     c = gather(x, b) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
-# CHECK-NEXT:     d = or(LT(c, a), and(EQ(c, c), NE(a, a))) : tensor<3xi1>
-# CHECK-NEXT:     e = LT(p1, p2) : tensor<3xi1>
-# CHECK-NEXT:     return (divide(p0, 2), select(and(e, d), add(b, 1), p1), select(or(not(e), d), p2, b))
-# CHECK-NEXT: return f#1 : tensor<3xi64>
-show([x, k], pt.searchsorted(x, k), name="SearchsortedOp.static", dims={"x": (8,), "k": (3,)})
-
 # A vector that may be empty gets one more element, so that there is one to read.
 # CHECK-LABEL: module @SearchsortedOp.dynamic
 # CHECK-NEXT: a = convert<f64>(k) : tensor<?xf64>

@@ -7,10 +7,6 @@ from pytensor.tensor.shape import Shape_i
 
 x = pt.dmatrix("x")
 
-# CHECK-LABEL: module @Shape.static
-# CHECK-NEXT: return [3, 4] : tensor<2xi64>
-show([x], x.shape, name="Shape.static", dims={"x": (3, 4)})
-
 # CHECK-LABEL: module @Shape.dynamic
 # CHECK-NEXT: return concatenate<0>(size<0>(x), 4) : tensor<2xi64>
 show([x], x.shape, name="Shape.dynamic", dims={"x": ("n", 4)})
@@ -19,10 +15,6 @@ show([x], x.shape, name="Shape.dynamic", dims={"x": ("n", 4)})
 # CHECK-LABEL: module @Shape.dynamic.element
 # CHECK-NEXT: return multiply(size<0>(x), 2) : tensor<i64>
 show([x], x.shape[0] * 2, name="Shape.dynamic.element", dims={"x": ("n", 4)})
-
-# CHECK-LABEL: module @Shape_i.static
-# CHECK-NEXT: return 4 : tensor<i64>
-show([x], Shape_i(1)(x), name="Shape_i.static", dims={"x": (3, 4)})
 
 # CHECK-LABEL: module @Shape_i.dynamic
 # CHECK-NEXT: return size<0>(x) : tensor<i64>

@@ -6,18 +6,9 @@ from common import show
 
 x, k, z = pt.dmatrix("x"), pt.lvector("k"), pt.zvector("z")
 
-# CHECK-LABEL: module @SortOp.static
-# CHECK-NEXT: a = sort(x) {dimension = 1, is_stable = true, (p0, p1) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<3x4xf64>
-show([x], pt.sort(x, axis=-1), name="SortOp.static", dims={"x": (3, 4)})
-
 # CHECK-LABEL: module @SortOp.dynamic
 # CHECK-NEXT: a = sort(k) {dimension = 0, is_stable = true, LT} : tensor<?xi64>
 show([k], pt.sort(k), name="SortOp.dynamic", dims={"k": ("n",)})
-
-# CHECK-LABEL: module @ArgSortOp.static
-# CHECK-NEXT: a:2 = sort(k, iota<0, 5xi64>()) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> LT(p0, p1)} : tensor<5xi64>, tensor<5xi64>
-# CHECK-NEXT: return a#1 : tensor<5xi64>
-show([k], pt.argsort(k), name="ArgSortOp.static", dims={"k": (5,)})
 
 # CHECK-LABEL: module @ArgSortOp.dynamic
 # CHECK-NEXT: a:2 = sort(x, dynamic_iota<1, ?x4xi64>(concatenate<0>(size<0>(x), 4))) {dimension = 1, is_stable = true, (p0, p1, p2, p3) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<?x4xf64>, tensor<?x4xi64>

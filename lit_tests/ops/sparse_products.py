@@ -17,40 +17,17 @@ W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 # CHECK-NEXT: return b : tensor<3x4xf64>
 show([x], ps.dot(constant, x), name="SparseDot.static", dims={"x": (2, 4)})
 
-# CHECK-LABEL: module @SparseDot.dynamic
-# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape: axis 0 at node 'operand of SparseDot'
-# CHECK-NEXT: a = dynamic_gather(dynamic_reshape<2x?xf64>(x, concatenate<0>(2, size<1>(x))), [1, 0, 1], concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([2, 3, 5], concatenate<0>(3, size<1>(x))), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x?xf64>
-# CHECK-NEXT: return b : tensor<3x?xf64>
-show([x], ps.dot(constant, x), name="SparseDot.dynamic")
-
 # CHECK-LABEL: module @SparseDot.static.left
 # CHECK-NEXT: a = gather(transpose<[1, 0]>(x), [1, 0, 2]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 1], multiply(broadcast_in_dim<[0, 1], 3x4xf64>([3, 2, 5]), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x4xf64>
 # CHECK-NEXT: return transpose<[1, 0]>(b) : tensor<4x2xf64>
 show([x], ps.dot(x, csc_constant), name="SparseDot.static.left", dims={"x": (4, 3)})
 
-# CHECK-LABEL: module @SparseDot.dynamic.left
-# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape: axis 0 at node 'operand of SparseDot'
-# CHECK-NEXT: a = concatenate<0>(3, size<0>(x)) : tensor<2xi64>
-# CHECK-NEXT: b = dynamic_gather(dynamic_reshape<3x?xf64>(transpose<[1, 0]>(x), a), [1, 0, 2], concatenate<0>(1, size<0>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: c = scatter(0, [0, 1, 1], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([3, 2, 5], a), b)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x?xf64>
-# CHECK-NEXT: return transpose<[1, 0]>(c) : tensor<?x2xf64>
-show([x], ps.dot(x, csc_constant), name="SparseDot.dynamic.left")
-
 # CHECK-LABEL: module @SparseDot.static.vector
 # CHECK-NEXT: a = gather(v, [1, 0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(values, a)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
 # CHECK-NEXT: return b : tensor<3xf64>
 show([values, v], ps.dot(csr, v), name="SparseDot.static.vector", dims={"values": (3,), "v": (2,)})
-
-# CHECK-LABEL: module @SparseDot.dynamic.vector
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: constraints: 2 == v_0, SpecifyShape: axis 0 at node 'operand of SparseDot'
-# CHECK-NEXT: a = gather(reshape<2xf64>(v), [1, 0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
-# CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(reshape<3xf64>(values), a)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
-# CHECK-NEXT: return b : tensor<3xf64>
-show([values, v], ps.dot(csr, v), name="SparseDot.dynamic.vector")
 
 # CHECK-LABEL: module @SparseDot.dynamic.argument
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
@@ -75,55 +52,10 @@ show([W, v], ps.dot(W, v), name="SparseDot.dynamic.argument")
 # CHECK-NEXT: return b : tensor<3x4xf64>
 show([x], ps.structured_dot(constant, x), name="SparseStructuredDot.static", dims={"x": (2, 4)})
 
-# CHECK-LABEL: module @SparseStructuredDot.dynamic
-# CHECK-NEXT: constraints: 2 == x_0, SpecifyShape: axis 0 at node 'operand of StructuredDot'
-# CHECK-NEXT: a = dynamic_gather(dynamic_reshape<2x?xf64>(x, concatenate<0>(2, size<1>(x))), [1, 0, 1], concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(dynamic_broadcast_in_dim<[0, 1], 3x?xf64>([2, 3, 5], concatenate<0>(3, size<1>(x))), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x?xf64>
-# CHECK-NEXT: return b : tensor<3x?xf64>
-show([x], ps.structured_dot(constant, x), name="SparseStructuredDot.dynamic")
-
 # CHECK-LABEL: module @SparseTrueDot.static
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 0, 1, 2, 2], [0, 2, 1, 0, 2]), [4, 10, 9, 10, 25]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x3xf64>
 # CHECK-NEXT: return a : tensor<3x3xf64>
 show([], dense(ps.true_dot(constant, constant.T)), name="SparseTrueDot.static")
-
-# CHECK-LABEL: module @SparseTrueDot.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: counts: nonzero_0, 5
-# CHECK-NEXT: a = reshape<3xf64>(values) : tensor<3xf64>
-# CHECK-NEXT: b = gather(a, [0, 0, 1, 2, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
-# CHECK-NEXT: c = gather(a, [1, 0, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
-# CHECK-NEXT: d = gather(c, [1, 2, 0, 1, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
-# CHECK-NEXT: e = gather(multiply(b, d), [0, 1, 2, 3, 4]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<5xf64>
-# CHECK-NEXT: f = scatter(0, [0, 1, 2, 3, 4], e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<5xf64>
-# CHECK-NEXT: g = NE(f, 0) : tensor<5xi1>
-# CHECK-NEXT: h = convert<i64>(g) : tensor<5xi64>
-# CHECK-NEXT: i = reduce<[0], add>(h, 0) : tensor<i64>
-# CHECK-NEXT: j = @hlograph.size(i) {hlograph.bound = "5", hlograph.dim = "nonzero_0"} : tensor<i64>
-# CHECK-NEXT: k = concatenate<0>(j, 1) : tensor<2xi64>
-# CHECK-NEXT: l = reduce_window(h, 0) {padding = [4, 0], window_dimensions = [5], add} : tensor<5xi64>
-# CHECK-NEXT: m = iota<0, 5xi64>() : tensor<5xi64>
-# CHECK-NEXT: n = scatter(0, reshape<5x1xi64>(select(g, subtract(l, 1), subtract(add(m, i), l))), m) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<5xi64>
-# CHECK-NEXT: o = real_dynamic_slice(n, 0, j, 1) : tensor<?xi64>
-# CHECK-NEXT: a1 = gather(f, o) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
-# CHECK-NEXT: b1 = gather([0, 1, 2, 3, 4], o) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xi64>
-# CHECK-NEXT: c1 = gather([0, 0, 1, 2, 2], b1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xi32>
-# CHECK-NEXT: d1 = gather([0, 2, 1, 0, 2], b1) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xi32>
-# CHECK-NEXT: e1 = scatter(0, concatenate<1>(dynamic_reshape<?x1xi32>(c1, k), dynamic_reshape<?x1xi32>(d1, k)), a1) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x3xf64>
-# CHECK-NEXT: return e1 : tensor<3x3xf64>
-show([values], dense(ps.true_dot(csr, csr.T)), name="SparseTrueDot.dynamic")
-
-# CHECK-LABEL: module @SparseUsmm.static
-# CHECK-NEXT: a = scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
-# CHECK-NEXT: b = gather(a, [1, 0, 1]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 3]} : tensor<3x3xf64>
-# CHECK-NEXT: c = scatter(0, [0, 1, 2], multiply(broadcast_in_dim<[0], 3x3xf64>(values), b)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x3xf64>
-# CHECK-NEXT: return add(multiply(c, 2), x) : tensor<3x3xf64>
-show(
-    [values, x],
-    math.usmm(pt.constant(2.0).reshape((1, 1)), csr, constant.T.toarray(), x),
-    name="SparseUsmm.static",
-    dims={"values": (3,), "x": (3, 3)},
-)
 
 # CHECK-LABEL: module @SparseUsmm.dynamic
 # CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
@@ -142,16 +74,6 @@ show([values, x], math.usmm(pt.constant(2.0).reshape((1, 1)), csr, constant.T.to
 # CHECK-NEXT: return c : tensor<3x2xf64>
 show([x], dense(ps.sampling_dot(x, x[:2], constant)), name="SparseSamplingDot.static", dims={"x": (3, 4)})
 
-# CHECK-LABEL: module @SparseSamplingDot.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of SamplingDot'
-# CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
-# CHECK-NEXT: b = concatenate<0>(2, size<1>(x)) : tensor<2xi64>
-# CHECK-NEXT: c = dynamic_gather(dynamic_reshape<3x?xf64>(x, concatenate<0>(3, size<1>(x))), [0, 1, 2], a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: d = dynamic_gather(dynamic_reshape<2x?xf64>(real_dynamic_slice(x, 0, b, 1), b), [1, 0, 1], a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: e = scatter(0, concatenate<1>(reshape<3x1xi32>([0, 1, 2]), reshape<3x1xi32>([1, 0, 1])), multiply([2, 3, 5], reduce<[1], add>(multiply(c, d), 0))) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
-# CHECK-NEXT: return e : tensor<3x2xf64>
-show([x], dense(ps.sampling_dot(x, x[:2], constant)), name="SparseSamplingDot.dynamic")
-
 # CHECK-LABEL: module @SparseStructuredDotGradCSR.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
@@ -162,19 +84,6 @@ show([x], dense(ps.sampling_dot(x, x[:2], constant)), name="SparseSamplingDot.dy
 # CHECK-NEXT: e = gather(x, select(a, [1, 0, 1], 0)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 2]} : tensor<3x2xf64>
 # CHECK-NEXT: return reduce<[1], add>(multiply(d, e), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3xf64>, tensor<2xi1>
 show([x], sdg_csr(*places, x, x[:3]), name="SparseStructuredDotGradCSR.static", dims={"x": (4, 2)})
-
-# CHECK-LABEL: module @SparseStructuredDotGradCSR.dynamic
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: min(x_0, 3) + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotGradCSR'
-# CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
-# CHECK-NEXT: b = and(GE([1, 0, 1], 0), LT([1, 0, 1], convert<i32>(size<0>(x)))) : tensor<3xi1>
-# CHECK-NEXT: c = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: d = reduce_window(c, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: e = dynamic_gather(real_dynamic_slice(x, 0, concatenate<0>(minimum(size<0>(x), 3), size<1>(x)), 1), d, a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: f = dynamic_gather(x, select(b, [1, 0, 1], 0), a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: return reduce<[1], add>(multiply(e, f), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(b, true)) : tensor<3xf64>, tensor<2xi1>
-show([x], sdg_csr(*places, x, x[:3]), name="SparseStructuredDotGradCSR.dynamic")
 
 # CHECK-LABEL: module @SparseStructuredDotGradCSC.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
@@ -187,19 +96,6 @@ show([x], sdg_csr(*places, x, x[:3]), name="SparseStructuredDotGradCSR.dynamic")
 # CHECK-NEXT: return reduce<[1], add>(multiply(d, e), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3xf64>, tensor<2xi1>
 show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.static", dims={"x": (3, 2)})
 
-# CHECK-LABEL: module @SparseStructuredDotGradCSC.dynamic
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotGradCSC'
-# CHECK-NEXT: a = concatenate<0>(1, size<1>(x)) : tensor<2xi64>
-# CHECK-NEXT: b = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
-# CHECK-NEXT: c = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: d = reduce_window(c, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: e = dynamic_gather(real_dynamic_slice(x, 0, concatenate<0>(minimum(size<0>(x), 2), size<1>(x)), 1), select(b, [1, 0, 1], 0), a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: f = dynamic_gather(x, d, a) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: return reduce<[1], add>(multiply(e, f), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(b, true)) : tensor<3xf64>, tensor<2xi1>
-show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.dynamic")
-
 # CHECK-LABEL: module @SparseStructuredDotCSR.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
@@ -210,34 +106,6 @@ show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.dynamic")
 # CHECK-NEXT: e = scatter(0, reshape<3x1xi32>(c), multiply(broadcast_in_dim<[0], 3x4xf64>(values), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x4xf64>
 # CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3x4xf64>, tensor<2xi1>
 show([values, x], sd_csr(values, *places, x), name="SparseStructuredDotCSR.static", dims={"values": (3,), "x": (2, 4)})
-
-# CHECK-LABEL: module @SparseStructuredDotCSR.dynamic
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: values_0 == 3, axis 0 of the elementwise operation at an unnamed Elemwise node
-# CHECK-NEXT: a = and(GE([1, 0, 1], 0), LT([1, 0, 1], convert<i32>(size<0>(x)))) : tensor<3xi1>
-# CHECK-NEXT: b = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: c = reduce_window(b, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: d = dynamic_gather(x, select(a, [1, 0, 1], 0), concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: e = scatter(0, reshape<3x1xi32>(c), multiply(dynamic_broadcast_in_dim<[0], 3x?xf64>(values, concatenate<0>(3, size<1>(x))), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x?xf64>
-# CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3x?xf64>, tensor<2xi1>
-show([values, x], sd_csr(values, *places, x), name="SparseStructuredDotCSR.dynamic")
-
-# CHECK-LABEL: module @SparseStructuredDotCSC.static
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: a = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
-# CHECK-NEXT: b = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: c = reduce_window(b, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: d = gather(x, c) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
-# CHECK-NEXT: e = scatter(0, reshape<3x1xi32>(select(a, [1, 0, 1], 0)), multiply(broadcast_in_dim<[0], 3x4xf64>(values), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x4xf64>
-# CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<2x4xf64>, tensor<2xi1>
-show(
-    [values, x],
-    sd_csc(values, *places, pt.constant(2), x),
-    name="SparseStructuredDotCSC.static",
-    dims={"values": (3,), "x": (3, 4)},
-)
 
 # CHECK-LABEL: module @SparseStructuredDotCSC.dynamic
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease

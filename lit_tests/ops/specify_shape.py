@@ -7,10 +7,6 @@ from common import show
 x = pt.dmatrix("x")
 n, s = pt.lscalar("n"), pt.lvector("s")
 
-# CHECK-LABEL: module @SpecifyShape.static
-# CHECK-NEXT: return exponential(x) : tensor<3x4xf64>
-show([x], pt.exp(pt.specify_shape(x, (3, None))), name="SpecifyShape.static", dims={"x": (3, 4)})
-
 # CHECK-LABEL: module @SpecifyShape.dynamic
 # CHECK-NEXT: constraints: 3 == rows, SpecifyShape: axis 0 at an unnamed SpecifyShape node
 # CHECK-NEXT: return exponential(reshape<3x4xf64>(x)) : tensor<3x4xf64>

@@ -7,18 +7,6 @@ from common import show
 x, v = pt.dmatrix("x"), pt.dvector("v")
 i, k = pt.lscalar("i"), pt.lscalar("k")
 
-# CHECK-LABEL: module @Subtensor.static
-# CHECK-NEXT: return slice<1:3:1, 0:5:2>(x) : tensor<2x3xf64>
-show([x], x[1:3, ::2], name="Subtensor.static", dims={"x": (5, 6)})
-
-# CHECK-LABEL: module @Subtensor.static.integer
-# CHECK-NEXT: return reshape<6xf64>(slice<4:5:1, 0:6:1>(x)) : tensor<6xf64>
-show([x], x[-1], name="Subtensor.static.integer", dims={"x": (5, 6)})
-
-# CHECK-LABEL: module @Subtensor.static.reverse
-# CHECK-NEXT: return reverse<[0]>(v) : tensor<5xf64>
-show([v], v[::-1], name="Subtensor.static.reverse", dims={"v": (5,)})
-
 # CHECK-LABEL: module @Subtensor.static.backward
 # CHECK-NEXT: return reverse<[0]>(slice<2:5:2>(v)) : tensor<2xf64>
 show([v], v[4:0:-2], name="Subtensor.static.backward", dims={"v": (5,)})
@@ -32,12 +20,6 @@ show([v], v[1:100], name="Subtensor.static.clamped", dims={"v": (5,)})
 show([v], v[:], name="Subtensor.static.whole", dims={"v": (5,)})
 
 # An index that is an argument is data: checked when the program runs, and no size.
-# CHECK-LABEL: module @Subtensor.static.runtime
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed Subtensor node
-# CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<i64>
-# CHECK-NEXT: return reshape<6xf64>(dynamic_slice<[1, 6]>(x, a, 0)), and(GE(a, 0), LT(a, 5)) : tensor<6xf64>, tensor<1xi1>
-show([x, i], x[i], name="Subtensor.static.runtime", dims={"x": (5, 6)})
-
 # CHECK-LABEL: module @Subtensor.dynamic
 # CHECK-NEXT: return real_dynamic_slice(x, concatenate<0>(minimum(size<0>(x), 1), 0), concatenate<0>(size<0>(x), 6), 1) : tensor<?x6xf64>
 show([x], x[1:], name="Subtensor.dynamic", dims={"x": ("n", 6)})

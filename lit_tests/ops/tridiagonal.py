@@ -9,48 +9,16 @@ low, main, high, higher, b = pt.dvectors("low", "main", "high", "higher", "b")
 pivots = pt.ivector("pivots")
 factors = [low, main, high, higher, pivots]
 
-# CHECK-LABEL: module @LUFactorTridiagonal.static
-# CHECK: b1:6 = while<(p0, p1, p2, p3, p4, p5) -> LT(p0, 3)>(0, a, main, b, 0, add(convert<i32>(c), 1)) : tensor<i64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xi32>
-# CHECK: return slice<0:3:1>(b1#1), b1#2, slice<0:3:1>(b1#3), slice<0:2:1>(b1#4), b1#5 : tensor<3xf64>, tensor<4xf64>, tensor<3xf64>, tensor<2xf64>, tensor<4xi32>
-show(
-    [low, main, high],
-    LUFactorTridiagonal()(low, main, high),
-    name="LUFactorTridiagonal.static",
-    dims={"low": (3,), "main": (4,), "high": (3,)},
-)
-
 # CHECK-LABEL: module @LUFactorTridiagonal.dynamic
 # CHECK: b1:6 = while<(p0, p1, p2, p3, p4, p5) -> LT(p0, add(size<0>(main), -1))>(0, a, main, b, 0, add(convert<i32>(c), 1)) : tensor<i64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xi32>
 # CHECK: return real_dynamic_slice(b1#1, 0, size<0>(low), 1), b1#2, real_dynamic_slice(b1#3, 0, size<0>(low), 1), real_dynamic_slice(b1#4, 0, add(size<0>(low), -1), 1), b1#5 : tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xi32>
 show([low, main, high], LUFactorTridiagonal()(low, main, high), name="LUFactorTridiagonal.dynamic", dims=None)
-
-# CHECK-LABEL: module @SolveLUFactorTridiagonal.static
-# CHECK: o:2 = while<(p0, p1) -> LT(p0, 3)>(0, reshape<4x1xf64>(b)) : tensor<i64>, tensor<4x1xf64>
-# CHECK: d1:2 = while<(p0, p1) -> LT(p0, 4)>(0, o#1) : tensor<i64>, tensor<4x1xf64>
-# CHECK: return reshape<4xf64>(d1#1) : tensor<4xf64>
-show(
-    [*factors, b],
-    SolveLUFactorTridiagonal(1, False)(*factors, b),
-    name="SolveLUFactorTridiagonal.static",
-    dims={"low": (3,), "main": (4,), "high": (3,), "higher": (2,), "pivots": (4,), "b": (4,)},
-)
 
 # CHECK-LABEL: module @SolveLUFactorTridiagonal.dynamic
 # CHECK: b1:2 = while<(p0, p1) -> LT(p0, c)>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>
 # CHECK: f1:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, b1#1) : tensor<i64>, tensor<?x1xf64>
 # CHECK: return dynamic_reshape<?xf64>(f1#1, size<0>(b)) : tensor<?xf64>
 show([*factors, b], SolveLUFactorTridiagonal(1, False)(*factors, b), name="SolveLUFactorTridiagonal.dynamic", dims=None)
-
-# CHECK-LABEL: module @SolveLUFactorTridiagonal.static.transposed
-# CHECK: k:2 = while<(p0, p1) -> LT(p0, 4)>(0, reshape<4x1xf64>(b)) : tensor<i64>, tensor<4x1xf64>
-# CHECK: c1:2 = while<(p0, p1) -> LT(p0, 3)>(0, k#1) : tensor<i64>, tensor<4x1xf64>
-# CHECK: return reshape<4xf64>(c1#1) : tensor<4xf64>
-show(
-    [*factors, b],
-    SolveLUFactorTridiagonal(1, True)(*factors, b),
-    name="SolveLUFactorTridiagonal.static.transposed",
-    dims={"low": (3,), "main": (4,), "high": (3,), "higher": (2,), "pivots": (4,), "b": (4,)},
-)
 
 # CHECK-LABEL: module @SolveLUFactorTridiagonal.dynamic.transposed
 # CHECK: m:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>

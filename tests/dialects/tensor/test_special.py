@@ -31,8 +31,8 @@ LONG = (
     "hyp2f1",
     "ive",
     "kve",
-    "jv",
 )  # loops: up to minutes in the interpreter
+OF_SCIPY = ("j0", "j1", "jv", "owens_t")  # called, which the interpreter cannot
 
 
 @pytest.mark.sampled(16)
@@ -61,13 +61,13 @@ def test_function(name: str) -> None:
     expected = [np.where(np.abs(v) < np.finfo(v.dtype).tiny, 0, v).astype(v.dtype) for v in expected]
     program = hlograph.emit_stablehlo((inputs, outputs))
     runs = {"compiled": program.compile()(*arrays)}
-    if name not in LONG:
+    if name not in (*LONG, *OF_SCIPY):
         runs["interpreted"] = program.interpret(*arrays)
     for kind, results in runs.items():
         for actual, value in zip(results, expected, strict=True):
             rtol = tested.tolerance[value.dtype.name]
             # Near a zero of the function the error is that of its terms, which are about 1.
-            atol = 10 * np.finfo(value.dtype).eps if name in ("gammaln", "psi", "owens_t", "j0", "j1", "jv") else 0.0
+            atol = 10 * np.finfo(value.dtype).eps if name in ("gammaln", "psi") else 0.0
             atol = max(atol, float(np.finfo(value.dtype).tiny))
             assert_same(actual, value, rtol=rtol, atol=atol, label=f"{name} in {value.dtype}, {kind}")
 
@@ -79,7 +79,7 @@ def test_imported_functions_of_small_tensors(size: int) -> None:
     x = pt.vector("x")
     values = np.array([0.3, 0.6])[:size]
     y = 1 + x
-    check_lowering([x], [pt.gammaincinv(y, x), pt.owens_t(x, y)], values, rtol=1e-10, interpret=False)
+    check_lowering([x], [pt.gammaincinv(y, x)], values, rtol=1e-10, interpret=False)
     check_lowering([x], [pt.hyp2f1(x, y, y + x, x)], values, rtol=1e-10, interpret=False, static=False)
 
 
@@ -93,13 +93,12 @@ def test_bessel_functions_far_out() -> None:
         wanted = [
             np.array([float(mpmath.besseli(a, b) * mpmath.exp(-b)) for a, b in pairs]),
             np.array([float(mpmath.besselk(a, b, maxprec=10**5) * mpmath.exp(b)) for a, b in pairs]),
-            np.array([float(mpmath.besselj(a, b)) for a, b in pairs]),
         ]
-    function = hlograph.function([v, x], [pt.ive(v, x), pt.kve(v, x), pt.jv(v, x)])
+    function = hlograph.function([v, x], [pt.ive(v, x), pt.kve(v, x)])
     for found, value in zip(function(orders, points), wanted, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-12)
     limits = function(orders[:3], np.full(3, np.inf))
-    np.testing.assert_array_equal(limits, np.zeros((3, 3)))
+    np.testing.assert_array_equal(limits, np.zeros((2, 3)))
 
 
 def test_hypergeometric_function_over_its_domain() -> None:
