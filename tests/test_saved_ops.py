@@ -13,7 +13,6 @@ import hlograph
 from hlograph.errors import HlographError
 
 
-
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", [name for name, case in op_cases.CASES.items() if not case.draws])
 def test_ops_in_files(name: str, tmp_path: Path) -> None:
