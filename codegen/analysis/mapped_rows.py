@@ -8,18 +8,17 @@ mean over them divides by another constant.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..ir.attributes import attributes_of, gather_numbers, integers
-from ..ir.axes import result_axes
+from ..ir.attributes import attributes_of, integers
 from ..ir.bindings import ir
 from ..ir.evaluate import ELEMENTWISE
 from ..ir.kinds import is_elementwise
-from ..ir.refused import Refused, require
+from ..ir.op_sheet import form_of, reshape_axes
+from ..ir.refused import needed, require
 from ..ir.values import constant, dtype_of, sizes_of
 from ..ir.walk import main_function, terminator
 
@@ -130,12 +129,12 @@ def _axes(pair: Pair, found: _Known) -> list[Axis]:
         require(not op.regions or op.name in ("stablehlo.reduce", "stablehlo.sort"), f"{op.name} may count rows")
         _check_same(pair)
         return [None] * len(op.results)
-    rule = _RULES.get("elementwise" if is_elementwise(op) else op.name)
-    if rule is None:
-        raise Refused(f"{op.name} may mix rows")
-    axis = rule(op, read)
+    form = needed(form_of(op), f"{op.name} may mix rows").kept()
+    found_axes = {form.operands[place][axis] for place, axis in enumerate(read) if axis is not None}
+    require(None not in found_axes, f"{op.name} mixes rows")
+    require(len(found_axes) == 1, f"{op.name} pairs rows with rows of another axis")
     _check_attributes(pair)
-    return [axis] * len(op.results)
+    return [*found_axes] * len(op.results)
 
 
 def _check_same(pair: Pair) -> None:
@@ -153,7 +152,8 @@ def _check_same(pair: Pair) -> None:
     elif few.name == "stablehlo.reshape":
         sizes = [sizes_of(op.operands[0]) for op in pair]
         changed = [place for place, (a, b) in enumerate(zip(sizes[0], sizes[1], strict=True)) if a != b]
-        require(not changed or _reshape(few, changed) is not None, _COUNTED)
+        axes = reshape_axes(sizes[0], sizes_of(few.results[0]))
+        require(all(axes[place] is not None for place in changed), _COUNTED)
     elif few.name != "stablehlo.broadcast_in_dim" and not is_elementwise(few):
         every = [[sizes_of(value) for value in (*op.operands, *op.results)] for op in pair]
         require(every[0] == every[1], f"{few.name} of what rows have in common may count them")
@@ -199,133 +199,3 @@ def _loop(pair: Pair, found: _Known) -> list[Axis]:
     inside.update(zip(blocks[0][0].arguments, axes, strict=True))
     require(_block(blocks[0][0], blocks[1][0], inside) == [None], "a loop turns as often as rows say")
     return axes
-
-
-# ---- ops of rows -----------------------------------------------------------------------------------------------
-
-
-def _one(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    """The one axis that all operands with rows have them on."""
-    found = {axis for axis in axes if axis is not None}
-    require(len(found) == 1, f"{op.name} pairs rows with rows of another axis")
-    return found.pop()
-
-
-def _same_axis(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    return _one(op, axes)
-
-
-def _along(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    """Ops that say where each axis goes; the rows' one must go somewhere."""
-    found = set()
-    for place, axis in enumerate(axes):
-        if axis is not None:
-            found.add(result_axes(op, place)[axis])
-    require(len(found) == 1 and None not in found, f"{op.name} mixes rows")
-    axis = found.pop()
-    assert axis is not None
-    return axis
-
-
-def _reduce_window(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    axis = _one(op, axes)
-    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    steps = [integers(op, name)[axis] for name in names if name in op.attributes]
-    padding = np.array(ir.DenseElementsAttr(op.attributes["padding"])) if "padding" in op.attributes else None
-    still = all(step == 1 for step in steps) and (padding is None or not padding.reshape(-1, 2)[axis].any())
-    require(still, f"{op.name} mixes rows")
-    return axis
-
-
-def _reduce(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    count = len(op.operands) // 2
-    require(all(axis is None for axis in axes[count:]), f"{op.name} begins with values of rows")
-    axis = result_axes(op)[_one(op, axes[:count])]
-    require(axis is not None, f"{op.name} mixes rows")
-    assert axis is not None
-    return axis
-
-
-def _gather(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    """At places that are the same for all rows, of all rows."""
-    numbers, axis = gather_numbers(op.attributes["dimension_numbers"]), axes[0]
-    require(axis is not None and axes[1] is None, f"{op.name} is at places of rows")
-    assert axis is not None
-    left = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-    whole = integers(op, "slice_sizes")[axis] == sizes_of(op.operands[0])[axis]
-    require(whole and axis not in {*left, *numbers.start_index_map}, f"{op.name} takes some of the rows")
-    kept = [place for place in range(len(sizes_of(op.operands[0]))) if place not in left]
-    return int(numbers.offset_dims[kept.index(axis)])
-
-
-def _untouched(*names: str) -> Callable[[ir.Operation, Sequence[Axis]], int]:
-    """Ops along some axes, which the rows' one is none of."""
-
-    def rule(op: ir.Operation, axes: Sequence[Axis]) -> int:
-        axis = _one(op, axes)
-        for name in names:
-            along = integers(op, name) if name == "dimensions" else [ir.IntegerAttr(op.attributes[name]).value]
-            require(axis not in along, f"{op.name} mixes rows")
-        return axis
-
-    return rule
-
-
-def _slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    axis = _one(op, axes)
-    whole = sizes_of(op.operands[0])[axis]
-    part = (integers(op, "start_indices")[axis], integers(op, "limit_indices")[axis], integers(op, "strides")[axis])
-    require(part == (0, whole, 1), f"{op.name} takes some of the rows")
-    return axis
-
-
-def _pad(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    axis = _one(op, axes[:1])
-    amounts = [integers(op, name)[axis] for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
-    require(not any(amounts), f"{op.name} adds rows")
-    return axis
-
-
-def _dynamic_slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    require(axes[0] is not None and not any(axis is not None for axis in axes[1:]), f"{op.name} is at places of rows")
-    axis = _one(op, axes)
-    require(integers(op, "slice_sizes")[axis] == sizes_of(op.operands[0])[axis], f"{op.name} takes some of the rows")
-    return axis
-
-
-def _dynamic_update_slice(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    require(not any(axis is not None for axis in axes[2:]), f"{op.name} is at places of rows")
-    axis = _one(op, axes)
-    shapes = [sizes_of(value) for value in list(op.operands)[:2]]
-    require(shapes[0][axis] == shapes[1][axis], f"{op.name} writes some of the rows")
-    return axis
-
-
-def _reshape(op: ir.Operation, axes: Sequence[Axis]) -> int:
-    """The rows' axis stays one, with as many elements before it."""
-    axis = _one(op, axes)
-    old, new = sizes_of(op.operands[0]), sizes_of(op.results[0])
-    before = math.prod(old[:axis])
-    for place, size in enumerate(new):
-        if math.prod(new[:place]) == before and size == old[axis]:
-            return place
-    raise Refused(f"{op.name} joins rows with other axes")
-
-
-_RULES: dict[str, Callable[[ir.Operation, Sequence[Axis]], int]] = {
-    "elementwise": _same_axis,
-    "stablehlo.broadcast_in_dim": _along,
-    "stablehlo.transpose": _along,
-    "stablehlo.reduce": _reduce,
-    "stablehlo.gather": _gather,
-    "stablehlo.dot_general": _along,
-    "stablehlo.reduce_window": _reduce_window,
-    "stablehlo.concatenate": _untouched("dimension"),
-    "stablehlo.reverse": _untouched("dimensions"),
-    "stablehlo.sort": _untouched("dimension"),
-    "stablehlo.slice": _slice,
-    "stablehlo.pad": _pad,
-    "stablehlo.dynamic_slice": _dynamic_slice,
-    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
-    "stablehlo.reshape": _reshape,
-}

@@ -16,21 +16,21 @@ from typing import TypeAlias
 
 from ..dims import Dim, roots
 from ..ir.attributes import gather_numbers, integers
-from ..ir.axes import result_axes
 from ..ir.bindings import ir
-from ..ir.kinds import having
+from ..ir.op_sheet import form_of
 from ..ir.values import constant, owner, shape_of
 from ..ir.walk import returned_by, walk
 from .live_sizes import LiveSizes, elements_of
 
 Known: TypeAlias = "tuple[Dim | None, ...]"
 
-_ELEMENTWISE = having("elementwise")
-# The result's shape is the first operand's.
-_LIKE_FIRST = frozenset(
-    f"stablehlo.{name}"
-    for name in ("reverse", "sort", "scatter", "dynamic_update_slice", "batch_norm_inference", "triangular_solve")
-) | {"stablehlo.cholesky", "stablehlo.optimization_barrier"}
+# The operand whose shape the result has.
+_LIKE = {
+    "stablehlo.batch_norm_inference": 0,
+    "stablehlo.cholesky": 0,
+    "stablehlo.scatter": 0,
+    "stablehlo.triangular_solve": 1,
+}
 _BY_OPERAND = frozenset({"stablehlo.dynamic_reshape", "stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_iota"})
 
 
@@ -105,41 +105,36 @@ class _OpenSizes(LiveSizes):
         place = [result == value for result in op.results].index(True)
         if op.name in _BY_OPERAND:
             return self._vector(operands[-1], len(shape_of(value)))
-        if op.name in _LIKE_FIRST:
-            return self.shape(operands[place if op.name == "stablehlo.sort" else 0])
+        if op.name in _LIKE:
+            return self.shape(operands[_LIKE[op.name]])
+        if op.name == "stablehlo.optimization_barrier":
+            return self.shape(operands[place])
         if op.name == "stablehlo.while":
             return self._carried(op, place)
         if op.name in ("stablehlo.case", "stablehlo.if"):
             ends = [self.shape(returned_by(region.blocks[0])[place]) for region in op.regions]
             return tuple(dims[0] if all(d == dims[0] for d in dims) else None for dims in zip(*ends, strict=True))
-        if op.name == "stablehlo.concatenate":
-            return self._joined(op)
         if op.name == "stablehlo.real_dynamic_slice":
             return self._sliced(*operands)
         if op.name in ("stablehlo.dynamic_pad", "stablehlo.pad"):
             return self._padded(op)
-        if op.name in ("stablehlo.gather", "stablehlo.dynamic_gather"):
+        if op.name == "stablehlo.dynamic_gather":
             return self._gathered(op, len(shape_of(value)))
         return self._by_axes(op, len(shape_of(value)))
 
     def _by_axes(self, op: ir.Operation, rank: int) -> Known:
-        """Of an op that keeps axes apart, and none of them longer or shorter."""
-        if op.name == "stablehlo.slice":
+        """Of an op that keeps axes apart: of an axis along which elements stay, its operand's."""
+        form = form_of(op)
+        if form is None:
             return ()
         found: list[Dim | None] = [None] * rank
-        for place, operand in enumerate(op.operands):
-            shape = self.shape(operand)
-            if op.name in _ELEMENTWISE and len(shape) != rank:
-                continue  # a scalar, which counts for all
-            try:
-                axes = result_axes(op, place)
-            except (KeyError, IndexError):
-                return ()
-            for dim, axis in zip(shape, axes, strict=True):
-                if axis is not None and found[axis] is None:
+        for axes, operand in zip(form.operands, op.operands, strict=True):
+            for dim, axis in zip(self.shape(operand), axes, strict=True):
+                if axis is not None and axis not in form.sized and found[axis] is None:
                     found[axis] = dim
-            if op.name in ("stablehlo.reduce", "stablehlo.broadcast_in_dim"):
-                break
+        if op.name == "stablehlo.concatenate":
+            (along,) = form.moved
+            found[along] = _sum([self.shape(operand)[along] for operand in op.operands])
         return tuple(found)
 
     def _carried(self, loop: ir.Operation, place: int) -> Known:
@@ -156,13 +151,6 @@ class _OpenSizes(LiveSizes):
             if steps.shape(value) != before or None in before:
                 return shape_of(loop.results[place])  # a carry that changes may change others
         return start
-
-    def _joined(self, op: ir.Operation) -> Known:
-        axis = ir.IntegerAttr(op.attributes["dimension"]).value
-        shapes = [self.shape(operand) for operand in op.operands]
-        found = [next((dim for dim in dims if dim is not None), None) for dims in zip(*shapes, strict=True)]
-        found[axis] = _sum([shape[axis] for shape in shapes])
-        return tuple(found)
 
     def _sliced(self, operand: ir.Value, *bounds: ir.Value) -> Known:
         rank = len(shape_of(operand))
@@ -192,10 +180,7 @@ class _OpenSizes(LiveSizes):
         indices = list(self.shape(op.operands[1]))
         if numbers.index_vector_dim < len(indices):
             del indices[numbers.index_vector_dim]
-        if op.name == "stablehlo.gather":
-            slices: Known = integers(op, "slice_sizes")
-        else:
-            slices = self._vector(op.operands[2], len(shape_of(op.operands[0])))
+        slices = self._vector(op.operands[2], len(shape_of(op.operands[0])))
         gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         left = iter([size for axis, size in enumerate(slices) if axis not in gone])
         behind = iter(indices)

@@ -29,6 +29,16 @@ Facts:
     ordered      combining in another order, or in other groups, gives the same bits, also of floats
     effect       it does more than to give its result, or depends on where and when it runs. A `custom_call` may say
                  that it does not (`has_side_effect = false`)
+
+Axes: `attribute=word` says what an attribute, a list of axes or of one number for each axis, does to axes;
+`op_sheet.py` reads it. Elementwise ops keep all axes, and say nothing.
+    to, from     the result's axis for each of the operand's; the operand's axis for each of the result's
+    gone         the op combines what lies along these axes; the result has not got them
+    along        it moves elements along these axes (`joined`: and adds some), and no others
+    0, 1, size   one number an axis: where it is another, or another than the axis' size, the op moves elements
+    last, every  so many axes at the end are changed; it lists all axes
+    dot, gather  dimension numbers
+    by=          no attribute says it: `reshape`; `update` (an operand has fewer elements); `last2` (of matrices)
 """
 
 from __future__ import annotations
@@ -119,30 +129,31 @@ chlo.zeta                         elementwise kernel
 stablehlo.constant                making      kernel
 stablehlo.iota                    making      kernel nonnegative
 chlo.constant                     making      kernel
-stablehlo.broadcast_in_dim        moving      kernel first
-stablehlo.concatenate             moving      kernel starts keeps
-stablehlo.pad                     moving      kernel
-stablehlo.reshape                 moving      kernel first
-stablehlo.reverse                 moving      kernel first
-stablehlo.slice                   moving      kernel first
-stablehlo.transpose               moving      kernel first
-stablehlo.dynamic_slice           indexed     kernel first
-stablehlo.dynamic_update_slice    indexed     kernel starts
-stablehlo.gather                  indexed     kernel starts
+stablehlo.broadcast_in_dim        moving      kernel first  broadcast_dimensions=to
+stablehlo.concatenate             moving      kernel starts keeps  dimension=joined
+stablehlo.pad                     moving      kernel  edge_padding_low=0 edge_padding_high=0 interior_padding=0
+stablehlo.reshape                 moving      kernel first  by=reshape
+stablehlo.reverse                 moving      kernel first  dimensions=along
+stablehlo.slice                   moving      kernel first  start_indices=0 limit_indices=size strides=1
+stablehlo.transpose               moving      kernel first  permutation=from
+stablehlo.dynamic_slice           indexed     kernel first  slice_sizes=size
+stablehlo.dynamic_update_slice    indexed     kernel starts  by=update
+stablehlo.gather                  indexed     kernel starts  dimension_numbers=gather slice_sizes=size
 stablehlo.scatter                 indexed     starts
 stablehlo.batch_norm_grad         combining   kernel
 stablehlo.batch_norm_inference    combining   kernel
 stablehlo.batch_norm_training     combining   kernel
-stablehlo.cholesky                combining   starts
+stablehlo.cholesky                combining   starts  by=last2
 stablehlo.convolution             combining   starts
-stablehlo.dot_general             combining   kernel starts
-stablehlo.fft                     combining   starts
-stablehlo.map                     combining   kernel
-stablehlo.reduce                  combining   kernel starts
-stablehlo.reduce_window           combining   kernel starts
+stablehlo.dot_general             combining   kernel starts  dot_dimension_numbers=dot
+stablehlo.fft                     combining   starts  fft_length=last
+stablehlo.map                     combining   kernel  dimensions=every
+stablehlo.reduce                  combining   kernel starts  dimensions=gone
+stablehlo.reduce_window           combining   kernel starts  window_dimensions=1 window_strides=1 \
+                                              base_dilations=1 window_dilations=1 padding=0
 stablehlo.select_and_scatter      combining
-stablehlo.sort                    combining   starts
-stablehlo.triangular_solve        combining   starts
+stablehlo.sort                    combining   starts  dimension=along
+stablehlo.triangular_solve        combining   starts  by=last2
 stablehlo.case                    control     kernel starts
 stablehlo.if                      control     kernel
 stablehlo.return                  control     kernel
@@ -170,6 +181,12 @@ stablehlo.send                    other       effect
 
 _OPS: Mapping[str, frozenset[str]] = {
     name: frozenset(facts) for name, *facts in (line.split() for line in _TABLE.strip().splitlines())
+}
+# For each op what its attributes say of axes: pairs of a name and a word.
+AXES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    name: said
+    for name, facts in _OPS.items()
+    if (said := tuple((x, word) for x, _, word in sorted(fact.partition("=") for fact in facts) if word))
 }
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .attributes import dense_attr
-from .axes import Sides, dot_axes
 from .bindings import current_context, ir, stablehlo
+from .op_sheet import Sides, dot_axes
 from .types import element_type, numpy_dtype
 from .values import dtype_of, owner, sizes_of, static_shape
 

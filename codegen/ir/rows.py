@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import ops
-from .attributes import constant_attribute, integers
-from .axes import result_axes
+from .attributes import constant_attribute
 from .bindings import ir, stablehlo
 from .clone import clone
-from .kinds import SCALAR_OPERANDS, STABLEHLO
+from .kinds import STABLEHLO
+from .op_sheet import form_of
 from .values import constant, owner, static_shape
 
 _SHAPED = frozenset(f"stablehlo.{name}" for name in ("broadcast_in_dim", "constant", "iota", "transpose"))
@@ -68,26 +68,16 @@ class Rows:
             return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, elements.get_splat_value()))
         if op.name == "stablehlo.iota":
             return _iota(op, starts, sizes)
-        if op.name == "stablehlo.broadcast_in_dim":
-            return self._broadcast(op, starts, sizes)
-        if op.name == "stablehlo.transpose":
-            axes = [axis or 0 for axis in result_axes(op)]
-            operand = self.take(op.operands[0], [starts[axis] for axis in axes], [sizes[axis] for axis in axes])
-            return ops.transpose(operand, integers(op, "permutation"))
-        scalars = SCALAR_OPERANDS.get(op.name, ())
-        operands = [
-            operand if place in scalars and not static_shape(operand) else self.take(operand, starts, sizes)
-            for place, operand in enumerate(op.operands)
-        ]
+        form = form_of(op)
+        assert form is not None
+        operands = []
+        for operand, axes in zip(op.operands, form.operands, strict=True):
+            part = [1 if axis is None else sizes[axis] for axis in axes]
+            if tuple(part) != static_shape(operand):
+                places = [ops.scalar(0, starts[0]) if axis is None else starts[axis] for axis in axes]
+                operand = self.take(operand, places, part)
+            operands.append(operand)
         return clone(op, operands, sizes).results[0]
-
-    def _broadcast(self, op: ir.Operation, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
-        operand, kept = op.operands[0], result_axes(op)
-        part = [1 if axis is None else sizes[axis] for axis in kept]
-        if tuple(part) != static_shape(operand):
-            places = [ops.scalar(0, starts[0]) if axis is None else starts[axis] for axis in kept]
-            operand = self.take(operand, places, part)
-        return ops.broadcast_in_dim(operand, sizes, integers(op, "broadcast_dimensions"))
 
 
 def _iota(op: ir.Operation, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:

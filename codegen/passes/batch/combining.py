@@ -8,9 +8,9 @@ import numpy as np
 
 from ...ir import ops
 from ...ir.attributes import convolution_numbers, dense_attr, dot_numbers, flag_of, integers
-from ...ir.axes import dot_axes
 from ...ir.bindings import current_context, ir
 from ...ir.kinds import identity, monoid_of
+from ...ir.op_sheet import dot_axes
 from ...ir.values import dtype_of, sizes_of
 from .batcher import Batcher, rule
 from .elements import number, shifted

@@ -16,9 +16,9 @@ import numpy as np
 from ...ir import open_ops as op_
 from ...ir import ops
 from ...ir.attributes import dot_numbers, integers
-from ...ir.axes import dot_axes
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import reduction
+from ...ir.op_sheet import dot_axes
 from ...ir.types import numpy_dtype
 from ...ir.values import dtype_of, shape_of
 

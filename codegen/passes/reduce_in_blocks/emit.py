@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...ir import ops
-from ...ir.attributes import PREFIX, integers
+from ...ir.attributes import PREFIX
 from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone
 from ...ir.kinds import identity
+from ...ir.op_sheet import shortened
 from ...ir.values import dtype_of, owner, sizes_of
 from ...ir.while_ops import add_to_sum, counted, end_sum, start_sum, wider
 from .axes import is_free
@@ -132,12 +133,10 @@ class _Part:
         if place in loop.summed:
             return self._sum(op, loop.summed[place])
         axis = loop.along[place]
-        form = loop.region.forms[place]
-        along = [axes.index(axis) if axis in axes else None for axes in form.operands]
-        operands = self._operands(op, along)
+        operands = self._operands(op, loop.region.forms[place].places(axis))
         shape = sizes_of(op.results[0])
         shape[axis] = self._rows
-        return list(clone(op, operands, shape, **_limits(op, axis, self._rows)).results)
+        return list(clone(op, operands, shape, **shortened(op, axis, self._rows)).results)
 
     def _sum(self, op: ir.Operation, axes: list[int | None]) -> list[ir.Value]:
         operands = self._operands(op, axes)
@@ -191,12 +190,3 @@ class _Part:
 
 
 _LIVE = f"{PREFIX}live"
-
-
-def _limits(op: ir.Operation, axis: int, rows: int) -> dict[str, ir.Attribute]:
-    """The attributes of an op that say how long an axis is, for fewer rows."""
-    if op.name != "stablehlo.slice":
-        return {}
-    limits = list(integers(op, "limit_indices"))
-    limits[axis] = rows
-    return {"limit_indices": ops.integer_list(limits)}

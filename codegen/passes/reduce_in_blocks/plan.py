@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from ...ir.op_sheet import Form
 from ...ir.refused import Refused, require
 from ...ir.types import static_bytes
-from .axes import Form, is_free
+from .axes import is_free
 from .region import Axis, Region
 
 _FEWEST = 4  # blocks for which a loop is made

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...ir.bindings import ir
+from ...ir.op_sheet import Form
 from ...ir.types import elements_of, static_bytes
 from ...ir.values import sizes_of
 from ...ir.walk import walk
-from .axes import Form, form_of, is_free
+from .axes import form_of, is_free
 
 Axis = tuple[int, int]  # of an op's results: its place, and the number of the axis
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from ...ir import ops
 from ...ir.attributes import dot_numbers, integers
-from ...ir.axes import dot_axes
 from ...ir.bindings import ir
 from ...ir.clone import clone
 from ...ir.kinds import STABLEHLO, having
+from ...ir.op_sheet import dot_axes
 from ...ir.values import dtype_of, sizes_of
 
 Rule = Callable[[ir.Operation, list[ir.Value], list[bool], int], ir.Value]

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...analysis.loops import Loop, Stack
-from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.refused import Refused, require
-from ...ir.values import owner, static_shape, users
+from ...ir.values import owner, users
 from .accumulate import Accumulation, Dot, Monoid, monoid
-from .lift import Lifted, can_hoist, contracted, joins_steps, lift, reduced
+from .lift import Lifted, can_hoist, joins_steps, lift, summed
 from .live_masks import masked
 from .patterns import Difference, deviations, exponentials, is_difference
 from .region import Region
@@ -201,19 +200,11 @@ def _left_over(op: ir.Operation, region: Region) -> bool:
 
 def _reduction(op: ir.Operation, region: Region) -> Accumulation | None:
     """A reduction over the steps, if the op is one."""
-    if op.name == "stablehlo.reduce":
-        node = reduced(op, region.lifted)
-        for value in op.operands:
-            static_shape(value)
-        if node.lifted.axis not in integers(op, "dimensions"):
-            return None
-        reason = monoid(node)
-        if reason:
-            raise Refused(reason)
-        return Monoid(op, node)
+    node = summed(op, region.lifted)
+    if node is None:
+        return None
     if op.name == "stablehlo.dot_general":
-        try:
-            return Dot(op, contracted(op, region.lifted))
-        except Refused:
-            return None
-    return None
+        return Dot(op, node)
+    reason = monoid(node)
+    require(not reason, reason)
+    return Monoid(op, node)

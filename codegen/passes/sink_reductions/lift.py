@@ -12,14 +12,13 @@ size of one step's part, so that the row of a result is the same op on the opera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from ...ir.attributes import dot_numbers, integers
-from ...ir.axes import result_axes
 from ...ir.bindings import ir
-from ...ir.kinds import EFFECTS, SCALAR_OPERANDS, is_elementwise
+from ...ir.kinds import EFFECTS, having
+from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
 from ...ir.values import owner, static_shape
 
@@ -69,30 +68,34 @@ def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     for value in (*op.operands, *op.results):
         if isinstance(value.type, ir.RankedTensorType):
             static_shape(value)
-    if is_elementwise(op):
-        return _elementwise(op, known)
-    return needed(_RULES.get(op.name), f"{op.name} needs it whole")(op, known)
-
-
-def _elementwise(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    found = {known[value] for value in op.operands if value in known}
+    if op.name == "stablehlo.reshape":
+        return _reshape(op, known)
+    if op.name == "stablehlo.concatenate":
+        along = ir.IntegerAttr(op.attributes["dimension"]).value
+        if any(value in known and known[value].axis == along for value in op.operands):
+            return _joined(op, known, along)
+    form = form_of(op) if op.name in _PARTS else None
+    form = needed(form, f"{op.name} needs it whole")
+    require(len(op.results) == 1, "a reduction of several arrays over other axes gives several results")
+    found = set()
+    for value, axes in zip(op.operands, form.operands, strict=True):
+        if value in known:
+            axis = needed(axes[known[value].axis], f"{op.name} leaves nothing of the steps' axis")
+            require(axis not in form.moved, f"{op.name} {_MOVES.get(op.name, 'moves the steps')}")
+            found.add(replace(known[value], axis=axis))
     require(len(found) == 1, f"{op.name} combines different steps")
     (lifted,) = found
-    shape = static_shape(op.results[0])
-    scalars = SCALAR_OPERANDS.get(op.name, ())
-    rows: list[Lifted | None] = []
-    for place, value in enumerate(op.operands):
-        scalar = place in scalars and not static_shape(value) and shape
-        require(scalar or static_shape(value) == shape, f"{op.name} has operands of different shapes")
-        rows.append(None if scalar else lifted)
-    return Node(op, lifted, tuple(rows))
+    places = form.places(lifted.axis)
+    rows = tuple(None if place is None else replace(lifted, axis=place) for place in places)
+    return Node(op, lifted, rows)
 
 
-def _moved(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """An op that arranges axes."""
-    lifted = known[op.operands[0]]
-    axis = needed(result_axes(op)[lifted.axis], "the steps' axis is broadcast")
-    return Node(op, replace(lifted, axis=axis), (lifted,))
+_PARTS = having("elementwise") | having("moving") | {"stablehlo.dot_general", "stablehlo.reduce"}
+_MOVES = {
+    "stablehlo.pad": "pads the steps' axis",
+    "stablehlo.reverse": "turns the order of the steps round",
+    "stablehlo.slice": "takes a part of the steps",
+}
 
 
 def _reshape(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -112,37 +115,10 @@ def _reshape(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     raise Refused("a reshape merges the steps' axis with another before it")
 
 
-def _slice(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    lifted = known[op.operands[0]]
-    size = static_shape(op.operands[0])[lifted.axis]
-    window = tuple(integers(op, name)[lifted.axis] for name in ("start_indices", "limit_indices", "strides"))
-    require(window == (0, size, 1), "stablehlo.slice takes a part of the steps")
-    return Node(op, lifted, (lifted,))
-
-
-def _reverse(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    lifted = known[op.operands[0]]
-    require(lifted.axis not in integers(op, "dimensions"), "stablehlo.reverse turns the order of the steps round")
-    return Node(op, lifted, (lifted,))
-
-
-def _pad(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    require(op.operands[0] in known and op.operands[1] not in known, "the padding value is computed by the loop")
-    lifted = known[op.operands[0]]
-    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    padding = [integers(op, name)[lifted.axis] for name in names]
-    require(not any(padding), "stablehlo.pad pads the steps' axis")
-    return Node(op, lifted, (lifted, None))
-
-
-def _concatenate(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """Along another axis it is elementwise; along the steps', one part has the steps, the others are no step's."""
-    along = ir.IntegerAttr(op.attributes["dimension"]).value
+def _joined(op: ir.Operation, known: Mapping[ir.Value, Lifted], along: int) -> Node:
+    """Along the steps' axis one part has the steps, the others are no step's."""
     found = [known.get(value) for value in op.operands]
     steps = [lifted for lifted in found if lifted is not None]
-    if all(lifted.axis != along for lifted in steps):
-        require(len(set(steps)) == 1, f"{op.name} combines different steps")
-        return Node(op, steps[0], (steps[0],) * len(found))
     require(len(steps) == 1, "the outputs of several loops (or one twice) are concatenated")
     place = next(number for number, lifted in enumerate(found) if lifted is not None)
     before = sum(static_shape(value)[along] for value in list(op.operands)[:place])
@@ -150,71 +126,24 @@ def _concatenate(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
     return Node(op, replace(steps[0], offset=before), tuple(found))
 
 
-def _reduce(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """Over other axes."""
-    require(len(op.results) == 1, "a reduction of several arrays over other axes gives several results")
-    node = reduced(op, known)
-    axis = needed(result_axes(op)[node.lifted.axis], "it reduces the steps' axis")
-    return replace(node, lifted=replace(node.lifted, axis=axis))
-
-
-def reduced(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """A `stablehlo.reduce` whose operands have the steps; `lifted` is theirs."""
-    count = len(op.results)
-    operands, inits = list(op.operands)[:count], list(op.operands)[count:]
-    found = {known[value] for value in operands if value in known}
-    require(len(found) == 1, f"{op.name} combines different steps")
-    require(not any(value in known for value in inits), "the initial value is computed by the loop")
-    (lifted,) = found
-    return Node(op, lifted, (lifted,) * count + (None,) * count)
-
-
-def _dot(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """Steps as a batch axis of both operands, or as a free axis of one."""
-    axes = [result_axes(op, side) for side in (0, 1)]
-    found = [known.get(value) for value in op.operands]
-    for side, own in enumerate(found):
-        require(own is None or axes[side][own.axis] is not None, "it contracts the steps' axis")
-    side, lifted = next((side, own) for side, own in enumerate(found) if own is not None)
-    axis = axes[side][lifted.axis]
-    assert axis is not None
-    result = replace(lifted, axis=axis)
-    if all(axis in own for own in axes):
-        rows = tuple(replace(lifted, axis=own.index(axis)) for own in axes)
-        require(all(known.get(v, row) == row for v, row in zip(op.operands, rows, strict=True)), "steps do not match")
-        return Node(op, result, rows)
-    require(None in found, "both operands have the steps, which are no batch axis")
-    return Node(op, result, tuple(found))
-
-
-def contracted(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
-    """A `stablehlo.dot_general` that contracts the steps' axis.
+def summed(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node | None:
+    """A reduction or a dot that combines what lies along the steps' axis, if it is one; `lifted` is its operand's.
 
     Raises:
-        Refused: it does not.
+        Refused: steps do not match.
     """
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    axes = (list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions))
-    side = 0 if op.operands[0] in known else 1
-    lifted = known[op.operands[side]]
-    require(lifted.axis in axes[side], "it does not contract the steps' axis")
-    place = axes[side].index(lifted.axis)
-    rows = tuple(replace(lifted, axis=axes[number][place]) for number in (0, 1))
-    require(all(known.get(v, row) == row for v, row in zip(op.operands, rows, strict=True)), "steps do not match")
+    form = form_of(op) if op.name in ("stablehlo.dot_general", "stablehlo.reduce") else None
+    first = next((place for place, value in enumerate(op.operands) if value in known), None)
+    if form is None or first is None or known[op.operands[first]].axis not in form.summed[first]:
+        return None
+    for value in op.operands:
+        static_shape(value)
+    lifted = known[op.operands[first]]
+    number = form.summed[first].index(lifted.axis)
+    rows = tuple(replace(lifted, axis=axes[number]) if axes else None for axes in form.summed)
+    same = all(known.get(value, row) == row for value, row in zip(op.operands, rows, strict=True))
+    require(same, f"{op.name} combines different steps")
     return Node(op, lifted, rows)
-
-
-_RULES: dict[str, Callable[[ir.Operation, Mapping[ir.Value, Lifted]], Node]] = {
-    "stablehlo.broadcast_in_dim": _moved,
-    "stablehlo.concatenate": _concatenate,
-    "stablehlo.dot_general": _dot,
-    "stablehlo.pad": _pad,
-    "stablehlo.reduce": _reduce,
-    "stablehlo.reshape": _reshape,
-    "stablehlo.reverse": _reverse,
-    "stablehlo.slice": _slice,
-    "stablehlo.transpose": _moved,
-}
 
 
 def joins_steps(node: Node) -> bool:

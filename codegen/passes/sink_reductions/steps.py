@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ...ir import ops
-from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.clone import clone
 from ...ir.kinds import is_elementwise
+from ...ir.op_sheet import shortened
 from ...ir.rows import Rows, separable
 from ...ir.values import owner, static_shape
 from .lift import Lifted, Node, joins_steps
@@ -89,11 +89,8 @@ class Part:
         operands = self.operands(node)
         shape = list(static_shape(result))
         shape[node.lifted.axis] = self._size(node.lifted)
-        if op.name != "stablehlo.slice":
-            return clone(op, operands, shape).results[0]
-        limits = list(integers(op, "limit_indices"))
-        limits[node.lifted.axis] = self._size(node.lifted)
-        return clone(op, operands, shape, limit_indices=ops.integer_list(limits)).results[0]
+        axis = node.lifted.axis
+        return clone(op, operands, shape, **shortened(op, axis, shape[axis])).results[0]
 
     def _outside(self, value: ir.Value, lifted: Lifted) -> ir.Value:
         start = self._start(lifted)

@@ -1,15 +1,13 @@
-"""Ops written by `codegen/ir/ops.py`, against NumPy, by StableHLO's reference interpreter; where ops put axes."""
+"""Ops written by `codegen/ir/ops.py`, against NumPy, by StableHLO's reference interpreter."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from hlograph.codegen.ir import ops, while_ops
-from hlograph.codegen.ir.axes import result_axes
 from hlograph.codegen.ir.bindings import ir, new_context, stablehlo
 from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.modules import reference_eval
@@ -152,43 +150,3 @@ def test_counted_loops(start: int, stop: int, step: int) -> None:
     for index in range(start, stop, step):
         expected += expected * index
     assert (total, last) == (expected, max(range(start, stop, step), default=-1))
-
-
-# ---- axes ------------------------------------------------------------------------------------------------------
-
-PLACED: dict[str, Body] = {
-    "elementwise": lambda x: stablehlo.negate(x),
-    "broadcast_in_dim": lambda x: ops.broadcast_in_dim(x, (4, 2, 3, 2), (3, 2, 0)),
-    "transpose": lambda x: ops.transpose(x, (2, 0, 1)),
-    "reverse": lambda x: ops.reverse(x, 1),
-    "slice": lambda x: ops.slice(x, (0, 1, 0), (2, 3, 4)),
-    "pad": lambda x: ops.pad(x, ops.scalar(0, x), (0, 0, 0), (0, 1, 0)),
-    "concatenate": lambda x: ops.concatenate([x, x], 1),
-    "reduce": lambda x: ops.reduce("stablehlo.add", x, ops.scalar(0, x), [1]),
-    "a dot's left side": lambda x: ops.dot_general(x, ops.full_like(x, 1, (5, 2, 3)), ([1], [2]), ([0], [1])),
-    "a dot's right side": lambda x: ops.dot_general(ops.full_like(x, 1, (5, 4, 6)), x, ([1], [2])),
-}
-
-
-@pytest.mark.parametrize("case", PLACED)
-def test_where_axes_go(case: str) -> None:
-    """Moving one element along an axis moves what comes of it along the result's axis, and along no other."""
-    side = 1 if case == "a dot's right side" else 0
-    module = module_of(PLACED[case], X)
-    made = owner(terminator(main_function(module).regions[0].blocks[0]).operands[0])
-    assert made is not None
-    axes = result_axes(made, side)
-
-    def places(*at: int) -> list[set[int]]:
-        one = np.zeros(X.shape)
-        one[at] = 1
-        (result,) = run(PLACED[case], one)
-        return [set(found.tolist()) for found in np.nonzero(result)]
-
-    start = (0, 1, 0)  # the slice leaves out index 0 of axis 1
-    for axis in range(3):
-        moved = list(start)
-        moved[axis] += 1
-        before, after = places(*start), places(*moved)
-        changed = [number for number, (a, b) in enumerate(itertools.zip_longest(before, after)) if a != b]
-        assert changed == ([] if axes[axis] is None else [axes[axis]])

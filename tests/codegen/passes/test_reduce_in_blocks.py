@@ -13,7 +13,6 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.passes.reduce_in_blocks.axes import reshape_axes
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.program import Program
 
@@ -208,10 +207,3 @@ def test_gradients_of_a_function_that_goes_through_the_pass() -> None:
     np.testing.assert_allclose(found[0], wanted[0], rtol=1e-5)
     for one, other in zip(found[1], wanted[1], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
-
-
-def test_reshapes_keep_axes_that_they_do_not_split() -> None:
-    assert reshape_axes([6, 4], [6, 2, 2]) == [0, None]
-    assert reshape_axes([2, 3, 4], [6, 4]) == [None, None, 1]
-    assert reshape_axes([1, 5, 1, 7], [5, 7]) == [None, 0, None, 1]
-    assert reshape_axes([4, 6], [6, 4]) == [None, None]
