@@ -54,11 +54,6 @@ def load(size: int) -> int:
     return size * (_LOAD if size >= _LARGE else _LOAD_SMALL)
 
 
-def elementwise(name: str, elements: int, itemsize: int) -> int:
-    """The price of an elementwise op, by its StableHLO name, on so many elements of so many bytes."""
-    return _COSTS.get(name, _ARITHMETIC)[itemsize > 4] * elements
-
-
 def cost(op: ir.Operation) -> int | None:
     """What it costs to do an op again, in picoseconds; None for what is neither elementwise nor mere movement."""
     result = op.results[0] if len(op.results) == 1 else None

@@ -7,8 +7,8 @@
 In: the nodes of a graph. Out: the same graph, in which Scans have further outputs, and their gradients read these. The
 inner graph of a gradient begins with a copy of the step itself, whose operands are rows of the Scan's sequences and
 traces, read backwards: step `j` of it stands for step `n - 1 - j`. So what is equal in the two inner graphs, operands
-included, is the same number. Which values are kept is a minimum cut (`codegen/analysis/cut.py`) between what is read
-anyway and what is needed: cheap work is done again, and no value is kept that a cheaper set gives.
+included, is the same number. What is costly is kept, and what arithmetic makes of it is done again. Which of these stay
+kept is for the pass `recompute_saved` to decide, where sizes are known.
 
 Decision to know: rows are counted from the end of a trace or sequence, so nothing need be known of sizes, but that a
 trace ends with the last step's row and a sequence with the row that the last step reads. Where that is not plain from
@@ -25,8 +25,7 @@ from ...releases import inner_graph, with_inner_graph
 from ...scan_parts import ScanParts, is_scan
 from ...walk import order
 from ..rebuilding import Rebuilding, replaced
-from .pairs import Pair, Search
-from .prices import kept_for
+from .pairs import Pair, Search, kept_for
 
 _MOST = 32  # pairs of loops for which something is kept
 

@@ -111,3 +111,51 @@ def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], n
         if inside.of(x) in first
     }
     return Pair(forward, backward, same, given, earlier, traced)
+
+
+# A size must stay one: no later op may take it for data.
+_SIZES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"))
+# What is done again rather than kept: ops that only arrange elements, and arithmetic.
+_MOVING = frozenset(
+    ("DimShuffle", "ExpandDims", "Reshape", "Subtensor", "Join", "Split", "Alloc", "Second", "SpecifyShape")
+)
+_ARITHMETIC = frozenset(
+    "Add Sub Mul TrueDiv Neg Sqr Sqrt Reciprocal Abs Sign Cast Identity Switch Second Maximum Minimum ScalarMaximum "
+    "ScalarMinimum LT LE GT GE EQ NEQ AND OR XOR Invert IsNan IsInf Clip Floor Ceil Real Imag Conj".split()
+)
+
+
+def kept_for(pair: Pair) -> list[Any]:
+    """The values of the first loop's steps that the second is to read, beyond those that it reads already."""
+    inner, varying = pair.backward, _varying(pair.forward)
+    own = [x for node in inner.nodes if any(y not in pair.same for y in node.outputs) for x in node.inputs]
+    pending = [pair.same[x] for x in (*own, *inner.parts.inner_outputs) if x in pair.same]
+    read: dict[Any, bool] = {}  # whether a value is kept for it
+    while pending:
+        value = pending.pop()
+        if value in read or value not in varying:
+            continue
+        arrays = type(value.type).__name__ == "TensorType" and (value.ndim > 0 or value.dtype not in _SIZES)
+        read[value] = arrays and value not in pair.given and not _is_cheap(value)
+        if arrays and value not in pair.given and not read[value]:
+            pending += value.owner.inputs
+    # States before a step, each the only one of its trace: in a trace of their own they need no initial rows in front,
+    # which would be a copy of the whole.
+    states = [[x for x in pair.earlier if x in state.inner and x in read] for state in pair.forward.states]
+    return [*(found[0] for found in states if len(found) == 1), *(x for x, kept in read.items() if kept)]
+
+
+def _is_cheap(value: Any) -> bool:
+    """Whether a value is cheap work on others."""
+    op = getattr(value.owner, "op", None)
+    return type(op).__name__ in _MOVING or type(getattr(op, "scalar_op", None)).__name__ in _ARITHMETIC
+
+
+def _varying(loop: Loop) -> set[Any]:
+    """The inner variables that differ from step to step, as far as can be told."""
+    constant = {inner for _, inner in loop.parts.constants}
+    varying = {x for x in loop.parts.inner_inputs if x not in constant}
+    for node in loop.nodes:
+        if any(x in varying for x in node.inputs):
+            varying.update(node.outputs)
+    return varying
