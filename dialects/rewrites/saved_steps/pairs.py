@@ -119,10 +119,11 @@ _SIZES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint3
 _MOVING = frozenset(
     ("DimShuffle", "ExpandDims", "Reshape", "Subtensor", "Join", "Split", "Alloc", "Second", "SpecifyShape")
 )
-_ARITHMETIC = frozenset(
-    "Add Sub Mul TrueDiv Neg Sqr Sqrt Reciprocal Abs Sign Cast Identity Switch Second Maximum Minimum ScalarMaximum "
-    "ScalarMinimum LT LE GT GE EQ NEQ AND OR XOR Invert IsNan IsInf Clip Floor Ceil Real Imag Conj".split()
-)
+_ARITHMETIC = frozenset({
+    "Add", "Sub", "Mul", "TrueDiv", "Neg", "Sqr", "Sqrt", "Reciprocal", "Abs", "Sign", "Cast", "Identity", "Switch",
+    "Second", "Maximum", "Minimum", "ScalarMaximum", "ScalarMinimum", "LT", "LE", "GT", "GE", "EQ", "NEQ", "AND",
+    "OR", "XOR", "Invert", "IsNan", "IsInf", "Clip", "Floor", "Ceil", "Real", "Imag", "Conj",
+})  # fmt: skip
 
 
 def kept_for(pair: Pair) -> list[Any]:
