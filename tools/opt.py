@@ -68,10 +68,10 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
 @click.option(
     "--explain",
     "explained",
-    metavar="NAME",
+    metavar="NAME[:TEXT]",
     multiple=True,
-    help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; it is run last if "
-    "--pass does not name it.",
+    help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; with a text, of the "
+    "ops alone whose line has it ('pad:%3', 'pad:line 7'). It is run last if --pass does not name it.",
 )
 @click.option(
     "--load",
@@ -112,8 +112,9 @@ def opt(
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
     check_pass_names(passes)
-    check_pass_names(explained, "--explain")
-    passes = [*passes, *(name for name in explained if not _covered(name, passes))]
+    names = [name.partition(":")[0] for name in explained]
+    check_pass_names(names, "--explain")
+    passes = [*passes, *(name for name in names if not _covered(name, passes))]
     if output is not None and split_input_file and not output.endswith(".mlir"):
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
     if target is not None and output is not None and split_input_file:
@@ -151,12 +152,13 @@ def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
     """The notes that were asked for, on stderr."""
     from ..codegen.passes import canonical
 
-    for name in map(canonical, explained):
+    for asked in explained:
+        name, _, text = asked.partition(":")
+        name = canonical(name)
         found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]
-        for note in found:
-            click.echo(str(note), err=True)
-        if not found:
-            click.echo(f"{name}: no op that it could apply to", err=True)
+        shown = [str(note) for note in found if text in str(note)]
+        for line in shown or [f"{name}: {f'nothing about {text!r}' if found else 'no op that it could apply to'}"]:
+            click.echo(line, err=True)
 
 
 def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:

@@ -143,9 +143,9 @@ class Record:
     python: tuple[PythonCall, ...] = ()
 
     @property
-    def grouped_actions(self) -> list[tuple[str, str, str, list[str]]]:
-        """Kind, size and detail of what padding does, and the ops where it does so; the most frequent first."""
-        groups: dict[tuple[str, str, str], list[str]] = {}
+    def grouped_actions(self) -> list[tuple[str, str, str, str, list[str]]]:
+        """Kind, size, detail and reason of what padding does, and the ops where it does so; the most frequent first."""
+        groups: dict[tuple[str, str, str, str], list[str]] = {}
         for action in self.actions:
-            groups.setdefault((action.kind, action.dim, action.detail), []).append(action.op)
+            groups.setdefault((action.kind, action.dim, action.detail, action.why), []).append(action.op)
         return [(*key, places) for key, places in sorted(groups.items(), key=lambda item: -len(item[1]))]

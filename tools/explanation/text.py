@@ -76,7 +76,7 @@ def _padding(record: Record) -> Iterator[tuple[str, Rows]]:
     kinds = Counter(action.kind for action in record.actions)
     done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
     title = f"padding: {record.touched} of {count(record.operations, 'operation')} touched; {done} (bounds {bounds})"
-    yield title, [(kind, dim, detail, _some(places)) for kind, dim, detail, places in record.grouped_actions]
+    yield title, [(kind, dim, detail, _some(at), why) for kind, dim, detail, why, at in record.grouped_actions]
 
 
 def _tensor_row(tensor: Argument | Result) -> tuple[str, ...]:

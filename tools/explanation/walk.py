@@ -68,12 +68,14 @@ class Action:
         dim: the live size concerned.
         detail: what it is done with, e.g. the value that a mask fills in.
         op: the op that needs it, in words.
+        why: of a mask, what the padding was before it.
     """
 
     kind: str
     dim: str
     detail: str
     op: str
+    why: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.dim} {self.detail}".rstrip()
@@ -161,9 +163,9 @@ class _Watched(Padder):
 
     sites: list[tuple[Any, ir.Operation]] = field(default_factory=list)
 
-    def note(self, kind: str, dim: Dim, detail: str = "") -> None:
+    def note(self, kind: str, dim: Dim, detail: str = "", why: str = "") -> None:
         """Records an action, and the op."""
-        super().note(kind, dim, detail)
+        super().note(kind, dim, detail, why)
         if self._operation is not None:
             self.sites.append((self.actions[-1], self._operation))
 
@@ -173,7 +175,7 @@ class _Watched(Padder):
         identities = {id(action) for action in self.actions}
         for action, operation in self.sites:
             if id(action) in identities:
-                yield Action(action.kind, action.dim, action.detail, describe(operation)), operation
+                yield Action(action.kind, action.dim, action.detail, describe(operation), action.why), operation
 
     @property
     def operation(self) -> ir.Operation | None:

@@ -50,19 +50,28 @@ from . import (
 from .live import Live
 from .live_builder import LiveBuilder, LiveSize
 from .padder import RULES, Action, Padder, Pending
+from .why import tell
 
 LARGEST = 2**31 - 1
 
 
-def run(module: ir.Module, _report: Report, /, *, poison: bool = False, **bounds: int) -> None:
-    """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs."""
-    padded, _ = pad(module, bounds, poisoned=poison)
+def run(module: ir.Module, report: Report, /, *, poison: bool = False, **bounds: int) -> None:
+    """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs.
+
+    The report says of each padded value what its padding is, and at each op what was done to operands', and why.
+    """
+    padded, _ = pad(module, bounds, poisoned=poison, report=report)
     replace_body(module, padded)
 
 
 @refusals("pad")
 def pad(
-    module: ir.Module, bounds: Mapping[str, int], *, poisoned: bool = False, zeros: bool = False
+    module: ir.Module,
+    bounds: Mapping[str, int],
+    *,
+    poisoned: bool = False,
+    zeros: bool = False,
+    report: Report | None = None,
 ) -> tuple[ir.Module, list[Action]]:
     """The padded module, in the context of `module`, and what was done where.
 
@@ -73,6 +82,7 @@ def pad(
             the program that computes this size: its only result is the size.
         poisoned: take the padding of arguments for unknown, not zero.
         zeros: the padding of results is zero.
+        report: is told why, if it wants details.
 
     Raises:
         PassError: unknown root, missing or negative bound.
@@ -96,6 +106,8 @@ def pad(
         operation = builder.finish([x.tensor for x in outputs])
     padded = Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
     signatures.write(operation, replace(padded, platforms=signature.platforms))
+    if report is not None and report.detailed:
+        tell(report, padder.env, padder.said)
     return builder.module, padder.actions
 
 

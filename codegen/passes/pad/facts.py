@@ -31,7 +31,7 @@ class Top:
         return self.name
 
 
-ZERO: Final = Top("zero", 1)
+ZERO: Final = Top("0 of either sign", 1)
 FINITE: Final = Top("finite", 2)
 UNKNOWN: Final = Top("unknown", 3)
 
@@ -47,7 +47,7 @@ class Constant:
         self.zero = bool(value == 0)
 
     def __repr__(self) -> str:
-        return f"constant {self.value}"
+        return str(self.value)
 
 
 Fact: TypeAlias = "Top | Constant"

@@ -44,6 +44,7 @@ from .facts import UNKNOWN, Fact
 from .live import Dims, Interval, Live
 from .live_builder import LiveBuilder, attributes_of_op
 from .ranges import Range
+from .why import Said, holds
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -71,6 +72,7 @@ class Action:
         location: the op's location.
         dim: the live size concerned.
         detail: what it was done with, e.g. the value that a mask fills in.
+        why: of a mask, what was there before.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Action:
     location: ir.Location
     dim: str
     detail: str = ""
+    why: str = ""
 
     @property
     def where(self) -> str:
@@ -109,6 +112,7 @@ class Padder:
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
         ranges: of a loop's counter and what is computed from it, by uid.
+        said: for reports, what was done at each op, and why, or why not.
     """
 
     source: ir.Module
@@ -122,6 +126,7 @@ class Padder:
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
     ranges: dict[int, Range] = field(default_factory=dict)
+    said: list[Said] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._functions = {
@@ -309,11 +314,30 @@ class Padder:
         names = frozenset().union(*(dimension.roots(dim) for dim in dims)) if dims else frozenset()
         raise PaddingError(f"pad: {self.where} cannot be padded: {reason}", names)
 
-    def note(self, kind: str, dim: Dim, detail: str = "") -> None:
+    def note(self, kind: str, dim: Dim, detail: str = "", why: str = "") -> None:
         """Records an action for reports."""
         operation = self._operation
         if operation is not None:
-            self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail))
+            self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail, why))
+            if not why:
+                self.said.append(Said(operation, f"{kind} {dim} {detail}".rstrip()))
+
+    def asked(self, x: Live, axis: int, value: Any = None) -> None:
+        """Records that the current op needs something in the padding of an axis.
+
+        Args:
+            x: an operand, or what was made of one.
+            axis: the axis.
+            value: what a mask fills in; None where the padding is good as it is.
+        """
+        op = self._operation
+        if op is not None:
+            source = next((v for v in op.operands if v in self.env and self.env[v].tensor is x.tensor), None)
+            held = "" if value is None else holds(self.env, source, x, axis)
+            done = "needs no mask" if value is None else f"was masked with {value}"
+            self.said.append(Said(op, done, x, axis, source, held))
+            if value is not None:
+                self.note("mask", x.dims[axis], f"with {value}", held)
 
     # ---- values -----------------------------------------------------------------------------------------------------
 
@@ -394,11 +418,13 @@ class Padder:
         def serves(fact: Fact) -> bool:
             return (fact is target and target is not UNKNOWN) or (accept is not None and accept(fact))
 
-        missing = [axis for axis in axes if x.pads[axis] is not None and not serves(x.pad(axis))]
+        padded = [axis for axis in axes if x.pads[axis] is not None]
+        missing = [axis for axis in padded if not serves(x.pad(axis))]
+        shown = "a runtime value" if isinstance(value, Tensor) else value
+        for axis in padded:
+            self.asked(x, axis, shown if axis in missing else None)
         if not missing:
             return x
-        for axis in missing:
-            self.note("mask", x.dims[axis], f"with {value if not isinstance(value, Tensor) else 'a runtime value'}")
         other = value if isinstance(value, Tensor) else self.constant(value, x.dtype)
         tensor = hlo.select(self.box(x, missing), x.tensor, hlo.broadcast_in_dim(other, x.shape, ()))
         pads = [
@@ -558,12 +584,13 @@ class Padder:
     @contextmanager
     def retractable(self) -> Iterator[Callable[[ir.Operation], None]]:
         """An op with regions that is made inside can be taken back, to be made anew with weaker facts."""
-        actions = len(self.actions)
+        actions, said = len(self.actions), len(self.said)
         forget = self.builder.checkpoint()
 
         def retract(operation: ir.Operation) -> None:
             forget()
             operation.erase()
             del self.actions[actions:]
+            del self.said[said:]
 
         yield retract

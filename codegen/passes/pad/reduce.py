@@ -158,6 +158,8 @@ def _annihilate(padder: Padder, lhs: Live, left: int, rhs: Live, right: int) -> 
     """Masks such that products of padding are 0: none, the smaller one that does, or both."""
     a, b = lhs.pad(left), rhs.pad(right)
     if (facts.is_zero(a) and facts.is_finite(b)) or (facts.is_zero(b) and facts.is_finite(a)):
+        padder.asked(lhs, left)
+        padder.asked(rhs, right)
         return lhs, rhs
     of_left = facts.is_zero(b) or facts.is_finite(b)  # then 0 on the left is enough
     of_right = facts.is_zero(a) or facts.is_finite(a)

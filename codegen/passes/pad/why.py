@@ -1,0 +1,95 @@
+"""Why padding is what it is, and why a mask is needed: the facts that the walk used, in words.
+
+    pad: %1 = stablehlo.exponential %0 : tensor<?xf64>: its padding along dim 0 (n of 8) is 1.0, because exponential of
+        padding 0.0 is 1.0
+    pad: %2 = stablehlo.reduce : tensor<f64>: operand %1 was masked with 0.0 along dim 0 (n of 8): its padding is 1.0,
+        because exponential of padding 0.0 is 1.0
+
+In: what is known of values after the walk. Out: lines for `hlograph opt --explain pad`, and the reason of each mask for
+`hlograph.explain`. Decision to know: a reason is one step; that of what it begins with is in the line of that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...ir.bindings import ir
+from ...ir.op_sheet import form_of
+from ...ir.values import owner
+from ..report import Report
+from .facts import Fact
+from .live import Live
+
+Env = Mapping[ir.Value, Live]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was done at an op, or needed not be done.
+
+    Attributes:
+        op: the op.
+        done: what was done.
+        live: the operand concerned, if it is one's padding.
+        axis: along which axis.
+        source: that operand in the source module, where it is still itself.
+        held: what it held, where the walk has said it.
+    """
+
+    op: ir.Operation
+    done: str
+    live: Live | None = None
+    axis: int = 0
+    source: ir.Value | None = None
+    held: str = ""
+
+    def line(self, env: Env) -> str:
+        """In words."""
+        if self.live is None:
+            return self.done
+        name = "an operand" if self.source is None else f"operand {_name(self.source)}"
+        held = self.held or holds(env, self.source, self.live, self.axis)
+        return f"{name} {self.done} {_where(self.live, self.axis)}: {held}"
+
+
+def holds(env: Env, value: ir.Value | None, live: Live, axis: int) -> str:
+    """What a value's padding along an axis is, and why; that only of a value of the source."""
+    fact = live.pad(axis)
+    return f"its padding is {fact}" + ("" if value is None else f", because {_reason(env, value, axis, fact)}")
+
+
+def tell(report: Report, env: Env, said: Sequence[Said]) -> None:
+    """Writes what was said, and what each value's padding is, into a pass's report, in the order of the walk."""
+    by_op: dict[ir.Operation, list[Said]] = {}
+    for each in said:
+        by_op.setdefault(each.op, []).append(each)
+    for value, live in env.items():
+        op = owner(value)
+        for each in by_op.pop(op, ()) if op is not None else ():
+            report.applied(op or "", result=each.line(env))
+        for axis in live.padded:
+            line = holds(env, value, live, axis).replace("padding", f"padding {_where(live, axis)}", 1)
+            report.applied(op or f"{_name(value)} : {value.type}", result=line)
+
+
+def _reason(env: Env, value: ir.Value, axis: int, fact: Fact) -> str:
+    op = owner(value)
+    if op is None:
+        assert isinstance(value.owner, ir.Block)
+        around = value.owner.owner.operation.name
+        return f"arguments are padded with {fact}" if around == "func.func" else f"{around} says no more of it"
+    name, form = op.name.partition(".")[2], form_of(op)
+    found = []
+    for operand, place in zip(op.operands, [] if form is None else form.places(axis), strict=False):
+        live = env[operand]
+        found += [str(live.pad(place))] if place is not None else [str(live.whole)] if not live.dims else []
+    return f"{name} of padding {' and '.join(found)} is {fact}" if found else f"{name} leaves {fact} there"
+
+
+def _name(value: ir.Value) -> str:
+    return f"%{value.get_name(use_local_scope=True).lstrip('%')}"
+
+
+def _where(live: Live, axis: int) -> str:
+    return f"along dim {axis} ({live.dims[axis]} of {live.shape[axis]})"
