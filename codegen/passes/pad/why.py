@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from ...ir.bindings import ir
 from ...ir.op_sheet import form_of
 from ...ir.values import owner
+from ...ir.walk import location_text
 from ..report import Report
-from .facts import Fact
+from .facts import UNKNOWN, Fact
 from .live import Live
 
 Env = Mapping[ir.Value, Live]
@@ -74,17 +75,31 @@ def tell(report: Report, env: Env, said: Sequence[Said]) -> None:
 
 
 def _reason(env: Env, value: ir.Value, axis: int, fact: Fact) -> str:
-    op = owner(value)
-    if op is None:
-        assert isinstance(value.owner, ir.Block)
-        around = value.owner.owner.operation.name
-        return f"arguments are padded with {fact}" if around == "func.func" else f"{around} says no more of it"
-    name, form = op.name.partition(".")[2], form_of(op)
-    found = []
-    for operand, place in zip(op.operands, [] if form is None else form.places(axis), strict=False):
-        live = env[operand]
-        found += [str(live.pad(place))] if place is not None else [str(live.whole)] if not live.dims else []
-    return f"{name} of padding {' and '.join(found)} is {fact}" if found else f"{name} leaves {fact} there"
+    """One step; what is unknown because an operand's is, is followed to where that began."""
+    op, behind = owner(value), ""
+    while True:
+        if op is None:
+            assert isinstance(value.owner, ir.Block)
+            around = value.owner.owner.operation.name
+            return f"arguments are padded with {fact}" if around == "func.func" else f"{around} says no more of it"
+        name, form = op.name.partition(".")[2], form_of(op)
+        places = form.places(axis) if form is not None else env[op.operands[0]].padded[:1] if len(op.operands) else []
+        read = [
+            (x, place) for x, place in zip(op.operands, places, strict=False) if place is not None or not env[x].dims
+        ]
+        found = [env[x].whole if place is None else env[x].pad(place) for x, place in read]
+        if fact is not UNKNOWN or UNKNOWN not in found:
+            break
+        value, place = read[found.index(UNKNOWN)]
+        if place is None:
+            break
+        op, axis = owner(value), place
+        behind = "" if op is None else f" ({location_text(op.location)})"
+    return (
+        f"{name} of padding {' and '.join(map(str, found))} is {fact}{behind}"
+        if found
+        else f"{name} leaves {fact} there"
+    )
 
 
 def _name(value: ir.Value) -> str:
