@@ -7,10 +7,12 @@ ops/common.py the second part is checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 import numpy as np
-from common import check_kind, check_tidy
+from common import check_kind, check_tidy, lines_of
 
 from hlograph import Program
 from hlograph.codegen import builder as hlo
@@ -38,15 +40,16 @@ def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., An
     program = Program.parse(str(builder.module), allow=["*"])
     check_kind(name, name.split(".")[1], program.text)
     check_tidy(name, program)
-    print(program.text)
+    print(f"module @{name}", *lines_of(program), sep="\n")
 
 
-def show_line(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., Any]) -> None:
-    """Prints the type of an elementwise function's result, after its op: `name: op : type`."""
-    from contextlib import redirect_stdout
-    from io import StringIO
-
-    with redirect_stdout(StringIO()) as text:
-        show(name, arguments, body)
-    lines = [line.strip() for line in text.getvalue().splitlines() if line.strip().startswith(("%", "return"))]
-    print(f"{name}: {'; '.join(line.partition(' = ')[2] or line for line in lines)}")
+def show_line(name: str, dtypes: str, body: Callable[..., Any]) -> None:
+    """Prints the term of a function of vectors, of known and of unknown size, between which only types may differ."""
+    found = []
+    for size, kind in ((4, "static"), ("n", "dynamic")):
+        with redirect_stdout(StringIO()) as text:
+            show(f"{name}.{kind}", [(dtype, size) for dtype in dtypes.split()], body)
+        found.append(" ".join(text.getvalue().split("\n")[1:]).strip().replace("?x", "4x"))
+    if found[0] != found[1]:
+        raise SystemExit(f"{name}: {found[0]} where the size is known, {found[1]} where it is not")
+    print(f"{name}: {found[0].removeprefix('return ')}")

@@ -235,10 +235,26 @@ def test_custom_call_text_static_and_symbolic():
     x, y = build.args
     (a,) = hlo.custom_call("my_target", [x], [((N, 3), F64)], backend_config={"alpha": "1.0 : f32"})
     (b,) = hlo.custom_call("my_target", [y], [((2,), F64)])
-    text = build.done(a, b)
+    (c,) = hlo.custom_call("my_target", [y], [((), F64)], has_side_effect=True)
+    text = build.done(a, b, c)
+    assert text.count("alpha = 1.000000e+00 : f32") == text.count("has_side_effect = true") == 1
     assert "@my_target(%arg0, %" in text, "a symbolic result's sizes are an operand"
     assert "indices_of_shape_operands" in text
     assert "@my_target(%arg1)" in text
+
+
+@pytest.mark.parametrize("size", [4, N])
+def test_scalar_bounds_of_a_clamp_stay_scalars_where_both_are(size):
+    build = Build(((), F64), ((size,), F64))
+    low, x = build.args
+    assert "broadcast_in_dim" not in build.done(hlo.clamp(low, x, 1.0))
+    build = Build(((size,), F64), ((size,), F64))
+    assert build.done(hlo.clamp(*build.args, 1.0)).count("broadcast_in_dim") == 1
+
+
+def test_a_total_order_is_said():
+    build = Build(((4,), F64), ((4,), F64))
+    assert "TOTALORDER" in build.done(hlo.compare("LT", *build.args, "TOTALORDER"))
 
 
 def test_a_mismatch_of_static_sizes_is_refused():
