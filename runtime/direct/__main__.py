@@ -16,24 +16,18 @@ def main(arguments: list[str] | None = None) -> int:
     """The exit status: 0 where kernels may be called directly, 1 where not."""
     parser = argparse.ArgumentParser(prog="python -m hlograph.runtime.direct", description=__doc__.splitlines()[0])
     parser.add_argument("--again", action="store_true", help="run the self-test although there is a verdict")
-    parser.add_argument("--supervise", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--kernels", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.kernels:
         from .self_test import run
 
         return run()
-    if given.supervise:
-        print(supervise().to_json(), flush=True)
-        return 0
-    reason = verdict.unsupported()
-    if reason:
+    if reason := verdict.unsupported():
         print(f"no direct calls: {reason}")
         return 1
     found = supervise(again=given.again)
-    for line in found.tried:
-        print(f"  {line}")
-    print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason} ({found.seconds:.1f} s)")
+    print(*(f"  {line}" for line in found.tried), sep="\n")
+    print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason}")
     print(f"kept in {verdict.place() or 'no file: ' + verdict.NOWHERE}")
     if verdict.switched_off():
         print(f"switched off by {verdict.SWITCH}")

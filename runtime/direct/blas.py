@@ -14,7 +14,7 @@ import jax
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
-from .native_code import FOLDER
+from . import native_code
 from .object_code import ObjectCode
 from .once import once
 from .processor import processor
@@ -22,7 +22,6 @@ from .steps import DirectCallRefused
 
 TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
 _FUNCTIONS = ("sgemm", "dgemm", "spotrf", "dpotrf")
-_OBJECT = FOLDER / "blas" / "x86_64.o"
 
 
 @once
@@ -64,11 +63,7 @@ def load(vectors: int) -> ObjectCode:
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
     given["hlograph_vectors"] = vectors
-    try:
-        data = _OBJECT.read_bytes()
-    except OSError as error:
-        raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
-    return ObjectCode([data], ("memcpy",), given)
+    return native_code.load("blas/x86_64.o", ("memcpy",), given)
 
 
 def _vectors() -> int:

@@ -1,14 +1,12 @@
 """An executable as a C function: no Python in a call, and any number of threads at once.
 
 In: a `CpuExecutable`, and values of the arguments that a form does not take. Out: an address. What it does is in
-`native/function.c`: here is the struct that it reads, and the few instructions that pass that struct to it as one more
-argument.
+`native/function.c`: here is the struct that it reads.
 """
 
 from __future__ import annotations
 
 import ctypes
-import mmap
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +17,7 @@ import numpy as np
 from ..calls.memory import aligned
 from .executable import CpuExecutable
 from .image import Image
-from .native_code import native_code
-from .object_code import executable_memory
+from .native_code import functions
 
 _HEADER, _SLOTS, _LINE = 16, 64, 8  # words of the struct before its slots, how many of them, words of each
 _REFERRED = 4096  # bytes from which an aligned array is read where the caller has it
@@ -34,7 +31,7 @@ class Form:
 
     Attributes:
         name: what users call it.
-        symbol: the function of ours that has this form, with the program behind its arguments.
+        symbol: the function of ours that has this form.
         signature: in C.
         parameters: of it.
         data: the first argument that is data.
@@ -86,10 +83,6 @@ FORMS = {
     )
 }
 
-# mov r, program; mov rax, function; jmp rax. r is the register of the argument behind a form's own ones.
-_PROGRAM = {3: "48b9", 5: "49b9"}  # rcx, r9
-_FUNCTION, _JUMP = "48b8", "ffe0"
-
 
 class CProgram:
     """An executable that C calls, until this object is gone.
@@ -111,7 +104,6 @@ class CProgram:
         Raises:
             DirectCallRefused: its code cannot be loaded.
         """
-        self._code = native_code()
         shared = {value.buffer.allocation for value in executable.results}
         written = [value.buffer.allocation in shared for value in executable.parameters]
         absent = [i >= given and not written[i] for i in range(len(written))]
@@ -140,15 +132,13 @@ class CProgram:
             executable.results[-1].dtype.itemsize if checks else 0,
             data,
         )
-        stub = bytes.fromhex(_PROGRAM[len(form.parameters)]) + self._program.ctypes.data.to_bytes(8, "little")
-        stub += bytes.fromhex(_FUNCTION) + self._code.address(form.symbol).to_bytes(8, "little") + bytes.fromhex(_JUMP)
-        self._stub: mmap.mmap
-        self._stub, self.address = executable_memory(stub)
-        self._release = ctypes.CFUNCTYPE(None, _pointer)(self._code.address("hlograph_release"))
+        self._code = functions(self._program.ctypes.data)
+        self.address = self._code.address(form.symbol)
+        self._release = ctypes.CFUNCTYPE(None)(self._code.address("hlograph_release"))
 
     def __del__(self) -> None:
         if not sys.is_finalizing() and hasattr(self, "_release"):
-            self._release(self._program.ctypes.data)
+            self._release()
 
 
 def table(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -1,12 +1,13 @@
 """The machine code of our own that the direct call needs: what runs tables of steps, and C functions over them.
 
-In: `native/*.c`, compiled by `make native` into an object file that is stored beside them, so that nobody who uses it
-needs a compiler. Out: addresses of its functions. It is loaded as XLA's kernels are, see `object_code`.
+In: `native/*.c`, compiled by `make native` into object files that are stored beside them, so that nobody who uses them
+needs a compiler. Out: addresses of their functions. They are loaded as XLA's kernels are, see `object_code`.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,35 @@ from .once import once
 from .steps import DirectCallRefused
 
 FOLDER = Path(__file__).with_name("native")
-OBJECT = FOLDER / "x86_64.o"
-_OUTSIDE = frozenset(["aligned_alloc", "free", "memcpy", "mmap", "munmap"])
+_OUTSIDE = ("aligned_alloc", "free", "memcpy", "mmap", "munmap")
 
 
-@once
-def native_code() -> ObjectCode:
-    """It, loaded once.
+def load(name: str, outside: Collection[str], given: Mapping[str, int]) -> ObjectCode:
+    """An object file of ours.
+
+    Args:
+        name: of the file.
+        outside, given: see `ObjectCode`.
 
     Raises:
         DirectCallRefused: as `ObjectCode` does.
     """
     try:
-        data = OBJECT.read_bytes()
+        data = (FOLDER / name).read_bytes()
     except OSError as error:
         raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
-    return ObjectCode([data], _OUTSIDE)
+    return ObjectCode([data], outside, given)
+
+
+def functions(program: int) -> ObjectCode:
+    """The functions that C calls, for a program at an address; as `load` does."""
+    return load("x86_64.o", _OUTSIDE, {"hlograph_program": program})
+
+
+@once
+def native_code() -> ObjectCode:
+    """Those that need no program, loaded once; as `load` does."""
+    return functions(1)
 
 
 @once

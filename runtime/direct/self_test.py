@@ -1,8 +1,9 @@
 """The self-test of the direct call: run in a process of its own, which a mistake may end.
 
-In: nothing. Out: lines on the standard output, for `supervisor`: where it is, what was tried, how it ended. Functions
-of every kind that the loader takes are compiled as users' are, once as one kernel where that can be and once as XLA
-splits them, compared with PJRT bit by bit, and called from threads, under signals, and in a forked process.
+In: nothing. Out: lines on the standard output, for `supervisor`: what was tried and what came of it, and in the last
+one where it is, or how it ended. Functions of every kind that the loader takes are compiled as users' are, once as one
+kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads, under
+signals, and in a forked process.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import jax
@@ -23,7 +25,7 @@ import numpy as np
 from ...codegen.ir.jax_compat import enable_x64
 from ..jit import jit
 from ..options import CpuOptions
-from .supervisor import FAILED, PASSED, STAGE
+from .supervisor import FAILED
 from .verdict import Verdict, assume
 
 THREADS = 8
@@ -122,24 +124,22 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def _compiled() -> Iterator[tuple[str, Callable[[], Bits]]]:
     """Calls of those functions that have a direct call."""
     for name, (function, arguments) in FUNCTIONS.items():
-        notes = []
         for regions in (True, False):
             what = name if regions else f"{name}, as XLA splits it"
-            _say(f"{STAGE}{what}")
+            print(what, end="", flush=True)
             fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
             fn(*arguments)
             (executable,) = fn.stats.by_executable
             note = executable.plan[-1]
+            print(f": {note}", flush=True)
             if "differs" in note:
                 raise Failed(f"{what}: {note}")
-            notes.append(note)
             if not note.startswith("no direct call"):
-                yield what, _call(fn, arguments)
-        _say(f"{name}: {notes[0]}" + (f"; as XLA splits it: {notes[1]}" if notes[1] != notes[0] else ""))
+                yield what, partial(_bits, fn, arguments)
 
 
-def _call(fn: Any, arguments: Sequence[Any]) -> Callable[[], Bits]:
-    return lambda: [(x.dtype, x.shape, x.tobytes()) for x in jax.tree.leaves(fn(*arguments))]
+def _bits(fn: Any, arguments: Any) -> Bits:
+    return [(x.dtype, x.shape, x.tobytes()) for x in jax.tree.leaves(fn(*arguments))]
 
 
 # ---- what is done to them --------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class _Expected:
     """Functions, and what they gave at first."""
 
     def __init__(self, calls: dict[str, Callable[[], Bits]]) -> None:
-        self.calls = dict(calls)
+        self.calls = calls
         self.first = {name: call() for name, call in calls.items()}
 
     def check(self, where: str) -> None:
@@ -182,12 +182,10 @@ def _signals(expected: _Expected) -> None:
     alarms: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: alarms.append(number))
     signal.setitimer(signal.ITIMER_REAL, ALARMS, ALARMS)
-    try:
-        while len(alarms) < 50:
-            expected.check("when signals come")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    while len(alarms) < 50:
+        expected.check("when signals come")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in range(INTERRUPTS):
         timer = threading.Timer(0.02 + 0.003 * number, os.kill, (os.getpid(), signal.SIGINT))
@@ -205,6 +203,7 @@ def _signals(expected: _Expected) -> None:
 def _fork(expected: _Expected) -> None:
     child = os.fork()
     if not child:
+        signal.alarm(60)  # nobody else ends it
         try:
             expected.check("in a forked process")
             os._exit(0)
@@ -227,7 +226,7 @@ def _memory(expected: _Expected) -> None:
     del rubbish
 
 
-_TREATMENTS: dict[str, Callable[[_Expected], None]] = {
+_TREATMENTS = {
     "subnormal numbers": _subnormal_numbers,
     "threads": _threads,
     "signals": _signals,
@@ -245,18 +244,17 @@ def run() -> int:
             calls = dict(_compiled())
         if not calls:
             raise Failed("no function could be called directly")
+        passed = f"{len(calls):d} functions, then {', '.join(_TREATMENTS)}"
         expected = _Expected(calls)
         for name, treatment in _TREATMENTS.items():
-            _say(f"{STAGE}{name}")
-            start = time.perf_counter()
+            print(name, end="", flush=True)
             treatment(expected)
-            _say(f"{name}: {time.perf_counter() - start:.1f} s")
+            print(": passed", flush=True)
     except Failed as error:
-        _say(f"{FAILED}{error}")
+        print(f"\n{error}", flush=True)
+        return FAILED
+    except Exception as error:
+        print(f" ({type(error).__name__}: {error})", flush=True)
         return 1
-    _say(f"{PASSED}{len(calls):d} functions, then {', '.join(_TREATMENTS)}")
+    print(passed, flush=True)
     return 0
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

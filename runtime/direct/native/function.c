@@ -41,6 +41,9 @@ typedef struct {
     } slots[SLOTS];
 } program;
 
+// The loader says where it is: this file is loaded anew for each program.
+extern program hlograph_program;
+
 // PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS: what is large goes back to the system when it is freed, which an
 // allocator puts off.
 static word *allocate(const program *p) {
@@ -106,7 +109,8 @@ static void give(program *p, word *memory) {
 }
 
 // Frees the workspaces that no call has.
-void hlograph_release(program *p) {
+void hlograph_release(void) {
+    program *p = &hlograph_program;
     for (int i = 0; i < SLOTS; i++) drop(p, (void *)__atomic_exchange_n(&p->slots[i].workspace, 0, __ATOMIC_ACQUIRE));
 }
 
@@ -154,7 +158,8 @@ static int call(program *p, word *memory, const void *const *inputs, word given,
     return code;
 }
 
-long hlograph_arrays(const void *const *inputs, void *const *outputs, const void *user, program *p) {
+long hlograph_arrays(const void *const *inputs, void *const *outputs, const void *user) {
+    program *p = &hlograph_program;
     if ((p->given && !inputs) || (p->outputs && !outputs)) return NULL_POINTER;
     for (word i = 0; i < p->outputs; i++)
         if (!outputs[i] && p->output[i].bytes) return NULL_POINTER;
@@ -166,9 +171,8 @@ long hlograph_arrays(const void *const *inputs, void *const *outputs, const void
     return code;
 }
 
-long hlograph_logp(
-    size_t dim, const double *x, double *gradient, double *logp, const void *user, program *p
-) {
+long hlograph_logp(size_t dim, const double *x, double *gradient, double *logp, const void *user) {
+    program *p = &hlograph_program;
     if (dim * sizeof(double) != p->input[0].bytes) return WRONG_DIMENSION;
     if ((dim && (!x || !gradient)) || !logp) return NULL_POINTER;
     word *memory = take(p);
@@ -186,17 +190,16 @@ long hlograph_logp(
 }
 
 // The same where there is no divergence: a point that is not finite has the density 0.
-long hlograph_density(
-    size_t dim, const double *x, double *gradient, double *logp, const void *user, program *p
-) {
-    long code = hlograph_logp(dim, x, gradient, logp, user, p);
+long hlograph_density(size_t dim, const double *x, double *gradient, double *logp, const void *user) {
+    long code = hlograph_logp(dim, x, gradient, logp, user);
     if (code <= FINE) return code;
     for (size_t i = 0; i < dim; i++) gradient[i] = 0;
     *logp = -__builtin_inf();
     return FINE;
 }
 
-long hlograph_expand(size_t dim, size_t expanded, const double *x, double *out, const void *user, program *p) {
+long hlograph_expand(size_t dim, size_t expanded, const double *x, double *out, const void *user) {
+    program *p = &hlograph_program;
     if (dim * sizeof(double) != p->input[0].bytes || expanded * sizeof(double) != p->output[0].bytes)
         return WRONG_DIMENSION;
     if ((dim && !x) || (expanded && !out)) return NULL_POINTER;
