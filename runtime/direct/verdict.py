@@ -237,7 +237,7 @@ def asked() -> Verdict | None:
         if known() is None and place() is None:
             assume(Verdict(False, NOWHERE, lasting=False))
         if known() is None:
-            _asking = threading.Thread(target=_ask, name="hlograph self-test", daemon=True)
+            _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
             _asking.start()
         return _known
 
@@ -280,8 +280,8 @@ def assume(verdict: Verdict | None) -> Verdict | None:
     return before
 
 
-def _ask() -> None:
-    """Has the command line run the self-test, in a process that goes on if this one ends."""
+def _ask() -> Verdict:
+    """What the command line finds, in a process that goes on if this one ends."""
     interpreter = sys.executable or ""
     reason = f"no Python interpreter to run the self-test with ({interpreter!r})"
     if os.path.basename(interpreter).startswith("python"):
@@ -300,4 +300,4 @@ def _ask() -> None:
             reason = f"the self-test could not be run by {interpreter} (exit status {done.returncode})"
         except (OSError, NotImplementedError) as error:
             reason = f"the self-test could not be started: {error}"
-    assume(read() or Verdict(False, reason, lasting=False))
+    return read() or Verdict(False, reason, lasting=False)

@@ -86,7 +86,7 @@ class DirectWay:
         self.refused = False
         self._note = ""
         self._equal = 0
-        self._waits_for = ""
+        self._waits = False
 
     # ---- until it is tried -------------------------------------------------------------------------------------------
 
@@ -106,10 +106,10 @@ class DirectWay:
         if self._refusal:
             self._refuse(self._refusal)
         else:
-            self._wait(FIRST)
+            self._wait("after a few calls")
 
-    def _wait(self, calls: int) -> None:
-        """After so many calls by PJRT, which are timed, the next one tries."""
+    def _wait(self, note: str) -> None:
+        """After a few calls by PJRT, which are timed, the next one tries."""
         number, seconds = itertools.count().__next__, list[float]()
 
         def way(kind: int) -> Callable[..., Any]:
@@ -119,30 +119,29 @@ class DirectWay:
                 start = time.perf_counter()
                 outputs = run(*args)
                 seconds.append(time.perf_counter() - start)
-                if number() >= calls:
+                if number() >= FIRST:
                     self._turn(args, min(seconds))
                 return outputs
 
             return call
 
-        self._waits_for = "calls"
-        self._keep(Ways(way(0), way(1)), "direct call: to be tried after a few calls")
+        self._waits = True
+        self._keep(Ways(way(0), way(1)), f"direct call: to be tried {note}")
 
     def _turn(self, args: Sequence[Any], seconds: float) -> None:
         """A call that decides, if no other thread does."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self._waits_for != "calls":
+            if not self._waits:
                 return
-            self._waits_for = ""
+            self._waits = False
             if seconds > LONG:
                 self._refuse(f"calls of {text(seconds)} gain nothing by it")
                 return
-            found = verdict.asked(self._verdict_is_there)
+            found = verdict.asked()
             if found is None:
-                self._waits_for = "verdict"
-                self._keep(self.pjrt, "direct call: to be tried when the self-test has passed")
+                self._wait("when the self-test has passed")
             elif not found.good:
                 self._refuse(found.reason)
             else:
@@ -150,16 +149,10 @@ class DirectWay:
         except Exception as error:  # the call has its results: nothing here may take them from it
             self._refuse(f"{type(error).__name__}: {error}")
         except BaseException:
-            self._waits_for = "calls"
+            self._waits = True
             raise
         finally:
             self._lock.release()
-
-    def _verdict_is_there(self) -> None:
-        """Called from another thread; the next call tries, in its own."""
-        with self._lock:
-            if self._waits_for == "verdict":
-                self._wait(0)
 
     # ---- trying ------------------------------------------------------------------------------------------------------
 

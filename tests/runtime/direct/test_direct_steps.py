@@ -200,9 +200,7 @@ def test_functions_that_are_not_known_are_refused() -> None:
 
 def test_a_gaussian_process_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Factorization, solves and products that are too large for a kernel, and their gradients."""
-    inquiry = verdict._Inquiry()
-    inquiry.verdict = verdict.Verdict(True, "for a test")
-    monkeypatch.setattr(verdict, "_inquiry", inquiry)
+    monkeypatch.setattr(verdict, "_known", verdict.Verdict(True, "for a test"))
     monkeypatch.delenv(verdict.SWITCH, raising=False)
     n = 40
     places = np.linspace(0, 4, n)

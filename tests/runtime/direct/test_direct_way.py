@@ -33,15 +33,12 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def inquiry(monkeypatch: pytest.MonkeyPatch) -> Any:
+def _good(monkeypatch: pytest.MonkeyPatch) -> None:
     """A good verdict; any time is better than PJRT's, and no call is too long, so that no noise decides."""
-    found = verdict._Inquiry()
-    found.verdict = GOOD
-    monkeypatch.setattr(verdict, "_inquiry", found)
+    monkeypatch.setattr(verdict, "_known", GOOD)
     monkeypatch.delenv(verdict.SWITCH, raising=False)
     monkeypatch.setattr(direct_way, "_fastest", lambda ways, arrays: [1e-6, 2e-6])
     monkeypatch.setattr(direct_way, "LONG", float("inf"))
-    return found
 
 
 def compiled(**options: Any) -> Any:
@@ -108,24 +105,22 @@ def test_switches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("direct", [None, True])
-def test_a_self_test_that_did_not_pass(direct: bool | None, inquiry: Any) -> None:
-    inquiry.verdict = BAD
+def test_a_self_test_that_did_not_pass(direct: bool | None) -> None:
+    verdict.assume(BAD)
     assert settle(compiled(direct=direct)) == f"no direct call: {BAD.reason}"
 
 
 @pytest.mark.parametrize("found", [GOOD, BAD])
-def test_a_self_test_that_comes_meanwhile(found: Verdict, inquiry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    over, others = threading.Event(), set(threading.enumerate())
-    inquiry.verdict = None
+def test_a_self_test_that_comes_meanwhile(found: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    verdict.assume(None)
     monkeypatch.setattr(verdict, "read", lambda: None)
-    monkeypatch.setattr(verdict, "_from_another_process", lambda: over.wait(60) and found)
+    monkeypatch.setattr(verdict, "_ask", lambda: over.wait(60) and found)
     first, second = compiled(), compiled()
     for fn in (first, second):
         assert settle(fn) == "direct call: to be tried when the self-test has passed"
-    (told,) = [thread for thread in set(threading.enumerate()) - others if thread.name == "hlograph self-test"]
     over.set()
     assert verdict.awaited() == found
-    told.join(60)
     for fn in (first, second):
         expected = "direct call of the kernels" if found.good else f"no direct call: {BAD.reason}"
         assert settle(fn).startswith(expected)
