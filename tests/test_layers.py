@@ -46,7 +46,11 @@ FLOORS = (
     ("tools", "hlograph"),
 )
 # What passes share; every other file and folder of codegen/passes/ is a pass.
+<<<<<<< HEAD
 SHARED = {"base", "users", "registry", "driver", "rewriting", "report", "optimize", "pad_sums", "factor_loops"}
+=======
+SHARED = {"registry", "driver", "rewriting", "report", "optimize", "pad_sums", "factor_loops", "size_checks"}
+>>>>>>> 2342be5 (Flags of what sizes must fulfil: one module for plain programs and for IREE)
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.
 NO_PASS = {"pack_results"}
 

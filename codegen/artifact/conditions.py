@@ -1,36 +1,21 @@
-"""What a call checks of its sizes, as flags of the module: for callers that have nothing but the module.
-
-    before  func.func @main(%x: tensor<100xf64>, %n: tensor<i32>) -> tensor<f64>          // of a program with n >= 6
-    after   func.func @main(%x, %n) -> (tensor<f64>, tensor<3xi1>)                        // n >= 0, 100 >= n, n >= 6
-
-In: a static module, the signature of the program that it was made of, its sizes and bounds. Out: a module whose last
-result says of each condition whether it holds, behind the flags of the program's own checks. Decision to know: what
-holds by the shapes of the arguments alone is no condition; a live size is taken as it comes, so it may be negative.
-"""
+"""What a call of a static program must be checked for, which the shapes of its arguments do not tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from .. import builder as hlo
 from .. import dims as dimension
 from .. import signature as signatures
-from ..builder import Builder, Tensor
-from ..builder.core import SizeSource
-from ..builder.sizes import emit_size
-from ..builder.types import BOOL, Dims, DType
 from ..constraints import Constraint
 from ..dims import Dim
 from ..errors import PassError
-from ..ir.adopt import adopt
 from ..ir.bindings import ir
-from ..ir.inline import inline_calls
-from ..ir.walk import module_name
-from ..signature import CheckSpec, Signature, flags_type
+from ..ir.walk import main_function
+from ..passes import size_checks
+from ..signature import Argument, CheckSpec, Result, Signature
 
 _ERROR = "hlograph.codegen.errors.ArgumentShapeError(ValueError)"
-_DIRECTIONS = {"==": "EQ", ">=": "GE", "!=": "NE"}
 
 
 def conditions(
@@ -89,61 +74,21 @@ def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
             raise PassError(f"no call can fulfil {constraint} ({constraint.where}) with these sizes and bounds")
 
 
-def report(module: ir.Module, original: Signature, demanded: Sequence[Constraint]) -> ir.Module:
-    """A module in the same context whose last result also says which conditions hold.
+def report(module: ir.Module, original: Signature, demanded: list[Constraint]) -> None:
+    """Makes a static module say which conditions hold, in place.
 
     Args:
-        module: a static module; it is left changed.
+        module: it.
         original: the signature of the program before sizes were put in.
-        demanded: the conditions.
+        demanded: the conditions; nothing is done where there are none.
     """
     static = signatures.read(module)
-    checks = (*static.checks, *[CheckSpec(_ERROR, f"{x} must hold: {x.where}") for x in demanded])
-    shape, dtype = flags_type(static.checks)
-    outputs: list[tuple[Dims, DType]] = [(result.dims, result.dtype) for result in static.results]
-    outputs += [(shape, dtype)] if static.checks else []
-    builder = Builder(module.context, module_name(module))
-    with builder.function("main", [(x.dims, x.dtype) for x in static.arguments]) as handles:
-        results = _called(builder, adopt(builder.module, module, "computed"), handles, outputs)
-        _declare(builder, original, static, handles, results)
-        flags = [hlo.reshape(hlo.convert(_flag(builder, x), dtype), (1,)) for x in demanded]
-        kept = results[len(static.results) :]
-        operation = builder.finish([*results[: len(static.results)], hlo.concatenate([*kept, *flags], 0)])
-    signatures.write(operation, replace(static, constraints=(), checks=checks, counts=(), local_counts=()))
-    inline_calls(builder.module, all_of_them=False)
-    return builder.module
-
-
-def _called(
-    builder: Builder, symbol: str, operands: Sequence[Tensor], outputs: Sequence[tuple[Dims, DType]]
-) -> list[Tensor]:
-    operation = ir.Operation.create(
-        "func.call",
-        results=[builder.tensor_type(*output) for output in outputs],
-        operands=[x.value for x in operands],
-        attributes={"callee": builder.attribute(f"@{symbol}")},
-        loc=builder.location,
-        ip=builder.insertion_point,
-    )
-    return [Tensor(builder, value, *output) for value, output in zip(operation.results, outputs, strict=True)]
-
-
-def _declare(
-    builder: Builder, original: Signature, static: Signature, handles: Sequence[Tensor], results: Sequence[Tensor]
-) -> None:
-    """Says where the sizes are that conditions depend on."""
-    for argument, handle in zip(static.arguments, handles, strict=True):
-        if argument.size:
-            builder.add_root(SizeSource(argument.size, handle, None))
-    for root in original.value_roots:
-        builder.add_root(SizeSource(root.name, handles[root.argument], None, root.element))
-    for result, handle in zip(static.results, results, strict=False):
-        if result.size:
-            builder.add_root(SizeSource(result.size, handle, None, data=True))
-
-
-def _flag(builder: Builder, condition: Constraint) -> Tensor:
-    """The comparison as an op, of sizes as they come: nothing is taken to be known of them."""
-    sides = [emit_size(builder, dim) for dim in (condition.lhs, condition.rhs)]
-    direction = f"#stablehlo<comparison_direction {_DIRECTIONS[condition.relation]}>"
-    return builder.op("stablehlo.compare", sides, (), BOOL, (("comparison_direction", direction),))
+    if demanded:
+        items: list[Argument | Result] = [*static.arguments, *static.results]
+        sources: dict[str, size_checks.Source] = {}
+        sources |= {x.size: (place, None, None) for place, x in enumerate(items) if x.size}
+        sources |= {root.name: (root.argument, None, root.element) for root in original.value_roots}
+        size_checks.report(module, demanded, sources, lambda x: CheckSpec(_ERROR, f"{x} must hold: {x.where}"))
+        checks = signatures.read(module).checks
+        kept = replace(static, constraints=(), checks=checks, counts=(), local_counts=())
+        signatures.write(main_function(module), kept)

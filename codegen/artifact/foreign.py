@@ -20,7 +20,7 @@ from typing import IO
 from .. import forks
 from ..errors import ArtifactError
 from . import child
-from .limits import cut
+from .parsing import cut
 
 _START = 60.0  # seconds in which the child begins, on a machine with other work
 _WAIT = 10.0  # times the processor time that it may take

@@ -22,9 +22,9 @@ from ..ir.portable import MAGIC, producer
 from ..ir.walk import walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
-from . import digest, foreign, limits, parameters, pullbacks, reading, tensors
+from . import digest, foreign, parameters, pullbacks, reading, tensors
 from .custom_calls import KNOWN
-from .parsing import parse, parse_limited
+from .parsing import check_bytes, parse, parse_limited
 from .targets import promise
 
 Facts = dict[str, Any]
@@ -86,9 +86,7 @@ def _held(file: Path, data: bytes, trusted: bool) -> Facts:
         ArtifactError: it cannot be read.
     """
     name = str(file)
-    limits.check_size(len(data), name)
-    if not data.startswith(MAGIC):
-        limits.check_text(data, name)
+    check_bytes(data, name)
     module = parse_limited(data, name) if trusted else parse(foreign.parse(data, name), name)
     digest.unmark(module)
     held = pullbacks.detach(module, name, lambda data, inner: Program(parse(data, inner), filename=inner))

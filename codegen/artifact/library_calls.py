@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from ..dims import Dim, evaluate, roots
+from ..dims import Dim, evaluate, roots, symbol
 from ..dims_text import parse
 from ..ir.bindings import ir
 
 Sizes: TypeAlias = "tuple[int | None, ...]"
+Arrays: TypeAlias = "Sequence[tuple[str, Sizes]]"
 
 
 class Misfit(Exception):
@@ -101,62 +102,41 @@ Eigh               sdcz | T[n,n] -> T[n,n] R[n] | text:[01],[01],[0-9]{1,6},[-+.
 """
 
 
-def fit(
-    form: Form,
-    operands: Sequence[tuple[str, Sizes]],
-    results: Sequence[tuple[str, Sizes]],
-    config: Mapping[str, ir.Attribute] | str,
-) -> None:
+def fit(form: Form, operands: Arrays, results: Arrays, config: Mapping[str, ir.Attribute] | str) -> None:
     """Raises `Misfit` unless a call has a form, as far as its sizes are known."""
+    if (len(operands), len(results)) != (len(form.operands), len(form.results)):
+        raise Misfit(
+            f"{len(operands)} operands and {len(results)} results, not {len(form.operands)} and {len(form.results)}"
+        )
+    given, wanted = (*operands, *results), (*form.operands, *form.results)
+    batch = tuple(symbol(f"batch{axis}") for axis in range(len(given[0][1]) - len(wanted[0][1])))
     known: dict[str, int] = {}
-    batches: list[Sizes] = []
-    demanded: list[tuple[str, int | None, Dim]] = []
-    for what, given, wanted in (("operands", operands, form.operands), ("results", results, form.results)):
-        if len(given) != len(wanted):
-            raise Misfit(f"{len(given)} {what}, not {len(wanted)}")
-        for place, ((element, sizes), (kind, dims)) in enumerate(zip(given, wanted, strict=True)):
-            name = f"{what[:-1]} {place}"
-            if element != kind or len(sizes) < len(dims):
-                raise Misfit(f"{name} is {_shown(element, sizes)}, not {kind}[..., {', '.join(map(str, dims))}]")
-            split = len(sizes) - len(dims)
-            batches.append(sizes[:split])
-            for size, dim in zip(sizes[split:], dims, strict=True):
-                if size is not None and str(dim) in roots(dim):
-                    known.setdefault(str(dim), size)
+    demanded: list[tuple[str, int, Dim]] = []
+    for place, ((element, sizes), (kind, own)) in enumerate(zip(given, wanted, strict=True)):
+        name = f"operand {place}" if place < len(operands) else f"result {place - len(operands)}"
+        dims = (*batch, *own)
+        if element != kind or len(sizes) != len(dims):
+            shown = ", ".join("?" if size is None else str(size) for size in sizes)
+            raise Misfit(f"{name} is {element}[{shown}], not {kind}[{', '.join(map(str, dims))}]")
+        for size, dim in zip(sizes, dims, strict=True):
+            if size is not None:
                 demanded.append((name, size, dim))
+                if str(dim) in roots(dim):
+                    known.setdefault(str(dim), size)
     for name, size, dim in demanded:
-        if size is not None and roots(dim) <= known.keys() and evaluate(dim, known) != size:
+        if roots(dim) <= known.keys() and evaluate(dim, known) != size:
             raise Misfit(f"a size of {name} is {size}, not {dim} = {evaluate(dim, known)}")
-    _check_batches(batches)
     for low, high in form.demands:
         if roots(low) | roots(high) <= known.keys() and evaluate(low, known) > evaluate(high, known):
             raise Misfit(f"{low} <= {high} is demanded, with {known}")
-    _check_config(form, config, known)
-
-
-def _shown(element: str, sizes: Sizes) -> str:
-    return f"{element}[{', '.join('?' if size is None else str(size) for size in sizes)}]"
-
-
-def _check_batches(batches: Sequence[Sizes]) -> None:
-    if len(set(map(len, batches))) > 1:
-        raise Misfit("its operands and results are batches of different ranks")
-    for sizes in zip(*batches, strict=True):
-        if len(set(sizes) - {None}) > 1:
-            raise Misfit("its operands and results are batches of different sizes")
-
-
-def _check_config(form: Form, config: Mapping[str, ir.Attribute] | str, known: Mapping[str, int]) -> None:
     if isinstance(config, str):
         if not re.fullmatch(form.text, config):
             raise Misfit(f"its configuration is {config[:80]!r}")
         return
-    wanted = form.config or {}
-    if config.keys() != wanted.keys():
-        raise Misfit(
-            f"it is told {', '.join(sorted(config)) or 'nothing'}, not {', '.join(sorted(wanted)) or 'nothing'}"
-        )
-    for name, allowed in wanted.items():
+    expected = form.config or {}
+    if config.keys() != expected.keys():
+        raise Misfit(f"it is told {sorted(config)}, not {sorted(expected)}")
+    for name, allowed in expected.items():
         if not _allows(allowed, config[name], known):
             raise Misfit(f"{name} is {config[name]}, not {allowed}")
 
@@ -188,20 +168,16 @@ def _arrays(text: str, letter: str) -> tuple[tuple[str, tuple[Dim, ...]], ...]:
 
 
 def _lines() -> dict[str, list[tuple[str, str]]]:
-    """Of each target the lines that it has, with its letter."""
+    """Of each target the lines that it has, with its letter; what is `cu...` is `hip...` where the GPU is AMD's."""
     found: dict[str, list[tuple[str, str]]] = {}
     for line in _TABLE.strip().splitlines():
         head, _, rest = line.partition(" | ")
         target, letters = head.split()
         for letter in letters:
-            for name in _on_amd(target.replace("?", letter)):
-                found.setdefault(name, []).append((letter, rest))
+            name = target.replace("?", letter)
+            for each in {name, re.sub("^cu", "hip", name)}:
+                found.setdefault(each, []).append((letter, rest))
     return found
-
-
-def _on_amd(target: str) -> tuple[str, ...]:
-    """A target, and what it is called where the GPU is AMD's."""
-    return (target, f"hip{target.removeprefix('cu')}") if target.startswith("cu") else (target,)
 
 
 _LINES = _lines()

@@ -92,8 +92,7 @@ def plain(
     static.optimize_own(resolve(optimize, reassociate))
     module = static.copy_module()
     demanded = conditions.conditions(program.signature, static.signature, given, limits)
-    if demanded:
-        module = conditions.report(module, program.signature, demanded)
+    conditions.report(module, program.signature, demanded)
     if any(operation.name == "stablehlo.composite" for operation in walk(module)):
         run_pipeline(module, _COMPOSITES, name="plain")
     run_all(module, _LAST)

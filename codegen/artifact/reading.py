@@ -15,15 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ..errors import ArtifactError, HandEditWarning
+from ..errors import ArtifactError, HandEditWarning, HlographError
 from ..ir.bindings import ir
-from ..ir.portable import MAGIC
 from ..program import Program
-from . import custom_calls, defaults, digest, hazards, limits, meaning, pullbacks, structure, vocabulary
+from . import checks, digest, pullbacks, words
 from .files import open_regular
 from .parameters import bind
+from .parsing import check_bytes, check_size, cut, parse_limited
 from .parsing import parse as parse_module
-from .parsing import parse_limited
 
 if TYPE_CHECKING:
     from .foreign_dims import ForeignDims
@@ -95,9 +94,7 @@ def parse(
 
 def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> Program:
     """The program; a warning is for the caller of the caller."""
-    limits.check_size(len(data), filename)
-    if not data.startswith(MAGIC):
-        limits.check_text(data, filename)
+    check_bytes(data, filename)
     origin = digest.origin(data, filename)
     if trusted:
         module = parse_limited(data, filename)
@@ -117,28 +114,27 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> 
 
 
 def _program(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Program:
-    digest.unmark(module)
-    vocabulary.check(module, filename)
-    pullback = pullbacks.detach(
-        module,
-        filename,
-        lambda inner, name: _program(parse_module(inner, name), name, allow, trusted=trusted),
-    )
-    check = partial(_check, filename=filename, allow=allow)
-    structure.check(module, filename, trusted=trusted)
-    check(module)
-    defaults.write(module)
-    program = Program(module, filename=filename, pullback=pullback, check=check)
-    meaning.check(module, program.signature, filename)
-    if pullback is not None:
-        pullbacks.check(pullback, program, filename)
-    return program
-
-
-def _check(module: ir.Module, filename: str, allow: Collection[str]) -> None:
-    """What is looked at again once sizes are known that were open."""
-    custom_calls.check(module, filename, allow)
-    hazards.check(module, filename, allow)
+    try:
+        digest.unmark(module)
+        words.check(module, filename)
+        pullback = pullbacks.detach(
+            module,
+            filename,
+            lambda inner, name: _program(parse_module(inner, name), name, allow, trusted=trusted),
+        )
+        allowed = (allow,) if isinstance(allow, str) else allow
+        check = partial(checks.check, filename=filename, allow=allowed, trusted=trusted)
+        check(module)
+        program = Program(module, filename=filename, pullback=pullback, check=check)
+        words.check_meaning(module, program.signature, filename)
+        if pullback is not None:
+            pullbacks.check(pullback, program, filename)
+        return program
+    except HlographError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError) as error:
+        what = "names or attributes that cannot be read, such as names that are not UTF-8"
+        raise ArtifactError(f"{filename} has {what}: {cut(str(error))}") from None
 
 
 def content(source: Path) -> bytes:
@@ -151,7 +147,7 @@ def content(source: Path) -> bytes:
             raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
     with open_regular(source) as stream:
         size = os.fstat(stream.fileno()).st_size
-        limits.check_size(size, str(source))
+        check_size(size, str(source))
         return stream.read(size)  # and not what has no end, as files of /proc
 
 
@@ -168,5 +164,5 @@ def _piped(stream: BinaryIO, filename: str) -> bytes:
     while part := stream.read(2**20):
         parts.append(part)
         size += len(part)
-        limits.check_size(size, filename)
+        check_size(size, filename)
     return b"".join(parts)

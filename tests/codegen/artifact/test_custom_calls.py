@@ -70,9 +70,9 @@ def call(target: str, config: str = "uplo = 76 : ui8") -> str:
 
 CHOLESKY = call("lapack_dpotrf_ffi")
 WRONG = {
-    "a result that is too short": ("tensor<5xi32>", "tensor<4xi32>", "batches of different sizes"),
-    "a batch too few": ("tensor<5xi32>", "tensor<i32>", "batches of different ranks"),
-    "a result too few": (", tensor<5xi32>", "", "1 results, not 2"),
+    "a result that is too short": ("tensor<5xi32>", "tensor<4xi32>", "a size of result 1 is 4, not batch0 = 5"),
+    "a batch too few": ("tensor<5xi32>", "tensor<i32>", r"result 1 is i32\[\], not i32\[batch0\]"),
+    "a result too few": (", tensor<5xi32>", "", "1 results, not 1 and 2"),
     "a result of another type": ("tensor<5xi32>", "tensor<5xi8>", "result 1 is i8"),
     "no square": ("-> (tensor<5x3x3xf64>", "-> (tensor<5x3x4xf64>", "result 0 is 4, not n = 3"),
     "another dtype's function": ("lapack_dpotrf", "lapack_spotrf", "operand 0 is f64"),
@@ -83,7 +83,7 @@ WRONG = {
     "the untyped convention": ("mhlo.backend_config = {uplo = 76 : ui8}", "", "typed FFI"),
     "a configuration twice": ("{mhlo", '{backend_config = "x", mhlo', "typed FFI"),
     "a text for a dictionary": ("{uplo = 76 : ui8}", '"L"', "no dictionary"),
-    "an attribute": ("{mhlo", "{other, mhlo", "an attribute 'other'"),
+    "an attribute": ("{mhlo", "{other, mhlo", r"the attributes \['other'\]"),
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 from bad_artifacts import forged
 
 import hlograph
-from hlograph.codegen.artifact import child, digest, foreign, limits, parsing
+from hlograph.codegen.artifact import child, digest, foreign, parsing
 from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.codegen.program import Program
 from hlograph.errors import ArtifactError, HandEditWarning
@@ -156,11 +156,10 @@ def test_limits_are_far_from_real_models() -> None:
         1,
     )
     assert Program.parse(text, trusted=False).op_counts() == {"stablehlo.constant": 1, "stablehlo.tuple": 1}
-    limits.check_shapes(b"tensor<1048576x65536xf64>, tensor<?x128x?xf32>, tensor<f32>", "module")
 
 
 def test_too_large_a_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "BYTES", 50)
+    monkeypatch.setattr(parsing, "BYTES", 50)
     path = written(tmp_path, PLAIN)
     with pytest.raises(ArtifactError, match=f"{len(PLAIN)} bytes; at most 50 are read"):
         hlograph.load(path)
@@ -194,8 +193,8 @@ def in_bytecode(type_: str, name: str = "@main") -> bytes:
 
 DEEP = 10_000
 HARMFUL = {
-    "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "nested 20002 deep"),
-    "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "words when written out"),
+    "a chain": (aliases(20_000, lambda i: f"[#a{i}]"), "it died of SIG"),
+    "doubled forty times": (aliases(40, lambda i: f"[#a{i}, #a{i}]"), "took too long|when written out"),
     "a long sum": (f"module attributes {{x.a = affine_map<(d) -> ({'d +' * 30_000} d)>}} {{}}", "it died of SIG"),
     "a great tensor": (in_bytecode("tensor<4611686018427387904x4xf32>"), "a tensor of 4611686018427387904x4 elements"),
     "many axes": (in_bytecode(f"tensor<{'1x' * 65}f32>"), "a tensor of 65 axes"),
@@ -238,13 +237,13 @@ STRUCTURES = {
     "what is not there": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.custom_call "
                           "@stablehlo.dynamic_reduce_window(%x) {called_computations = [@add]} : (tensor<f32>) -> "
                           "tensor<f32> return %0 : tensor<f32> }", "calls the function @add, which it does not hold"),
-    "a location": (PLAIN.replace("{", 'attributes {hlograph.checks = loc("x")} {', 1), "hlograph.checks on func.func"),
+    "a location": (PLAIN.replace("{", 'attributes {hlograph.checks = loc("x")} {', 1), "holds a location"),
     "a location in a list": (PLAIN.replace("{", 'attributes {hlograph.checks = [[loc("x")]]} {', 1),
                              "holds a location"),
     "a location of an argument": (PLAIN.replace("%x: tensor<3xf32>", '%x: tensor<3xf32> {jax.other = loc("x")}', 1),
-                                  "arg_attrs on func.func"),
+                                  "holds a location"),
     "a location of an op": ('func.func @main(%x: tensor<f32>) -> tensor<f32> { %0 = stablehlo.sine %x {a = {b = '
-                            'loc("x")}} : tensor<f32> return %0 : tensor<f32> }', "a on stablehlo.sine"),
+                            'loc("x")}} : tensor<f32> return %0 : tensor<f32> }', "holds a location"),
     "another dialect": ("func.func @main(%x: tensor<f32>) -> tensor<f32> { cf.br ^a ^a: return %x : tensor<f32> }",
                         r"cf\.br, which is not StableHLO"),
     "an encoding": (PLAIN.replace("3xf32", "3xf32, 1 : i32"), "whose encoding is not StableHLO's"),
@@ -432,4 +431,4 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path, here: list[str]) -> None:
 def test_a_long_diagnostic_is_cut() -> None:
     with pytest.raises(ArtifactError) as caught:
         Program.parse(PLAIN.replace("return", " ".join(["stablehlo.nothing"] * 3000)))
-    assert len(str(caught.value)) < limits.MESSAGE + 100
+    assert len(str(caught.value)) < parsing.MESSAGE + 100
