@@ -46,11 +46,18 @@ FLOORS = (
     ("tools", "hlograph"),
 )
 # What passes share; every other file and folder of codegen/passes/ is a pass.
-<<<<<<< HEAD
-SHARED = {"base", "users", "registry", "driver", "rewriting", "report", "optimize", "pad_sums", "factor_loops"}
-=======
-SHARED = {"registry", "driver", "rewriting", "report", "optimize", "pad_sums", "factor_loops", "size_checks"}
->>>>>>> 2342be5 (Flags of what sizes must fulfil: one module for plain programs and for IREE)
+SHARED = {
+    "base",
+    "users",
+    "registry",
+    "driver",
+    "rewriting",
+    "report",
+    "optimize",
+    "pad_sums",
+    "factor_loops",
+    "size_checks",
+}
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.
 NO_PASS = {"pack_results"}
 
@@ -133,10 +140,7 @@ def circles() -> list[list[str]]:
 
 def test_modules_import_from_their_floor_and_below() -> None:
     upward = {
-        f"{name} -> {target}"
-        for name, targets in graph().items()
-        for target in targets
-        if floor(target) > floor(name)
+        f"{name} -> {target}" for name, targets in graph().items() for target in targets if floor(target) > floor(name)
     }
     assert upward == set()
 
