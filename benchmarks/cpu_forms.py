@@ -51,10 +51,6 @@ def cases(quick: bool) -> dict[str, Case]:
         rows = array(*shape[:-1], shape[-1] + 3)
         return rows @ np.swapaxes(rows, -1, -2)
 
-    def convolution(x: jax.Array, kernel: jax.Array) -> jax.Array:
-        rank = kernel.ndim - 2
-        return lax.conv_general_dilated(x, kernel, (1,) * rank, "VALID")
-
     def padded(x: jax.Array, count: int) -> jax.Array:
         size = x.size // count
         parts = [jnp.tanh(x[i * size : (i + 1) * size]) for i in range(count)]
@@ -71,14 +67,6 @@ def cases(quick: bool) -> dict[str, Case]:
             solve,
             [array(n, count), np.linalg.cholesky(covariance(n, n))],
         )
-    for size in (8, 16, 32):
-        found[f"rank_sort: sort of {size}"] = jnp.sort, [array(size)]
-    found["rank_sort: argsort of 16"] = (lambda x: jnp.argsort(x) * 1.0), [array(16)]
-    found["rank_sort: sort of 100 x 10"] = (lambda x: jnp.sort(x, axis=-1)), [array(100, 10)]
-    for batch, size, taps in ((1, 200, 10), (1, 1000, 50), (4, 200, 12)):
-        name = f"shifted_products: {batch} x {size}, {taps} elements"
-        found[name] = convolution, [array(batch, 1, size), array(1, 1, taps)]
-    found["shifted_products: 32 x 32, 5 x 5 elements"] = convolution, [array(1, 1, 32, 32), array(1, 1, 5, 5)]
     for size in (50, 1000, 10_000):
         found[f"reciprocal_once: {size} by a number"] = (lambda s, x: x / s[0]), [array(3), array(size)]
     found["reciprocal_once: 200 x 20 by 20"] = (lambda s, x: x / s), [array(20), array(200, 20)]

@@ -129,40 +129,6 @@ module @shared {
 
 // -----
 
-// A short sort counts.
-module @sort {
-  func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
-    %s = "stablehlo.sort"(%x) <{dimension = 0, is_stable = true}> ({
-    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-      %r = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %r : tensor<i1>
-    }) : (tensor<8xi32>) -> tensor<8xi32>
-    return %s : tensor<8xi32>
-  }
-}
-// CHECK-LABEL: module @sort
-// CHECK: stablehlo.reduce
-// CHECK: stablehlo.while
-// CHECK-NOT: stablehlo.sort
-
-// -----
-
-// A convolution of one channel is a loop over the kernel's elements.
-// CHECK-LABEL: module @convolution
-// CHECK: [[X:%[^ ]+]] = stablehlo.pad %arg0
-// CHECK: stablehlo.while
-// CHECK: stablehlo.dynamic_slice
-// CHECK: stablehlo.multiply
-// CHECK-NOT: stablehlo.convolution
-module @convolution {
-  func.func @main(%x: tensor<1x1x40xf64>, %k: tensor<1x1x7xf64>) -> tensor<1x1x46xf64> {
-    %y = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[6, 6]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x40xf64>, tensor<1x1x7xf64>) -> tensor<1x1x46xf64>
-    return %y : tensor<1x1x46xf64>
-  }
-}
-
-// -----
-
 // A quotient by one number is a product with its reciprocal, scaled where that would be too small.
 // CHECK-LABEL: module @quotient
 // CHECK: [[SCALE:%[^ ]+]] = stablehlo.select

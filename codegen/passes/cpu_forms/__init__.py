@@ -15,13 +15,11 @@ from __future__ import annotations
 from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import Rewrite, RewriteFunction, apply
-from .convolutions import shifted_products
 from .divisions import reciprocal_once
 from .factors import small_cholesky, small_triangular_solve
 from .pads import PADS, pads_in_kernel
 from .running import running_loop
 from .solves import shared_solve
-from .sorts import rank_sort
 
 
 def _rewrite(root: str, function: RewriteFunction) -> Rewrite:
@@ -34,8 +32,6 @@ _REWRITES = (
     _rewrite("cholesky", small_cholesky),
     _rewrite("triangular_solve", shared_solve),
     _rewrite("triangular_solve", small_triangular_solve),
-    _rewrite("sort", rank_sort),
-    _rewrite("convolution", shifted_products),
     _rewrite("divide", reciprocal_once),
 )
 _IN_KERNELS = (_rewrite("add", pads_in_kernel),)

@@ -157,7 +157,6 @@ FORMS = {
     "convolution": Form(
         lambda x: lax.conv(x[None, None], jnp.ones((1, 1, 128), x.dtype), (1,), "VALID")[0, 0],
         windows,
-        "shifted_products",
         dtypes=WIDE,
     ),
     "matrices": Form(lambda x: (columns(x).T @ jnp.ones((x.size, 9), x.dtype))[3, 2], total, dtypes=WIDE),
@@ -176,7 +175,7 @@ FORMS = {
 # Rewrites and passes in which no sum of many numbers is taken otherwise than before.
 OTHERS = {
     *("small_cholesky", "small_triangular_solve", "shared_solve"),  # up to eight elements; one solve in place of many
-    *("rank_sort", "reciprocal_once", "pads_in_kernel"),
+    *("reciprocal_once", "pads_in_kernel"),
 }
 
 ROUTES: dict[str, dict[str, Any] | None] = {
