@@ -29,7 +29,6 @@ from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .calls import short
 from .calls.arguments import (
     check_call,
     converted,
@@ -43,6 +42,7 @@ from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
+from .calls.short import short_call
 from .executables.cache import Cache, Entry, Key
 from .executables.devices import find_device, is_sharded, platform_of
 from .executables.executable import Account, Executable
@@ -65,6 +65,10 @@ if TYPE_CHECKING:
 class Function:
     """A compiled program; see `Program.compile` and `hlograph.function`.
 
+    A call takes arguments by their places or their names, and reads shared variables of the graph. It raises
+    `ArgumentTypeError` or `ArgumentShapeError` before anything runs, `CompileError` where the device's compiler refuses
+    the program, and what a failed check in the graph asks for.
+
     Attributes:
         program: what it runs.
         options: how it is compiled.
@@ -75,6 +79,11 @@ class Function:
         shelf: executables that were compiled before, see `hlograph.load_bundle`.
     """
 
+    # Python finds what stands in this place for an instance and calls it: what was written for its arguments, with
+    # nothing in between.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
     def __init__(self, program: Program, options: CompileOptions | None = None, shelf: Shelf | None = None) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
@@ -82,9 +91,7 @@ class Function:
         # A dictionary of no object's own: Python's collector counts what lies in an object itself twice.
         held.__dict__ = self.__dict__ = {}
         held._set_up(program, options or CompileOptions.of(), shelf or Shelf())
-        if not held._adapts:
-            # One Python function less in every call: this one's class calls what was written for it.
-            self.__class__ = type("Function", (Function,), {"__call__": held._written, "__doc__": Function.__doc__})
+        self.__call__ = held.__call__ = held._adapted_call if held._adapts else held._written
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -127,8 +134,8 @@ class Function:
         self.needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
         self._cache = Cache(options.cache_size, self._dropped)
-        questions = None if options.numpy is not None else short.asked(signature)
-        self._short = questions and short.ShortCall(signature, questions, self._cache.lock, self._known, self._x64)
+        jax_arrays = options.numpy is None
+        self._short = short_call(signature, self._cache.lock, self._known, self._x64) if jax_arrays else None
         self._written = call_function(
             signature,
             name=program.name,
@@ -140,7 +147,7 @@ class Function:
             checked=self._checked,
             widened=self._widened if self.needs_x64 else None,
             shorter=self._short,
-            returns_jax=self.options.numpy is None,
+            returns_jax=jax_arrays,
         )
 
     @cached_property
@@ -150,24 +157,14 @@ class Function:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
-        """Runs the program; shared variables of the graph are read now.
-
-        Arguments are given by their places or their names.
-
-        Raises:
-            ArgumentTypeError, ArgumentShapeError: before anything runs.
-            CompileError: the device's compiler refuses the program.
-            Exception: what a failed check in the graph asks for.
-        """
+    def _adapted_call(self, /, *args: Any, **keywords: Any) -> Any:
+        """A call of a program with shared variables, typed keys or sparse matrices."""
         if keywords:
             args = tuple(in_order(self.__name__, self._given, args, keywords))
         if self._sparse:
             return self._call_sparse(args)
-        if self._adapts:  # shared variables and typed keys
-            args = (*args, *[container.get_value(borrow=True) for container in self._shared])
-            args = self._with_key_data(args)
-        return self._run(args)
+        args = (*args, *[container.get_value(borrow=True) for container in self._shared])
+        return self._written(*self._with_key_data(args))
 
     def _call_sparse(self, args: Sequence[Any]) -> Any:
         """A call with sparse matrices among the arguments or results."""
@@ -179,12 +176,9 @@ class Function:
         found = joined(self._returned, results, lambda x: not isinstance(x, jax.core.Tracer))
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _run(self, args: Sequence[Any]) -> Any:
-        return self._written(self, *args)
-
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results, always a tuple, for the values of all arguments, those of shared variables included."""
-        results = self._run(arrays)
+        results = self._written(*arrays)
         return (results,) if self._single else results
 
     def _with_key_data(self, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -199,7 +193,7 @@ class Function:
         """A call with sizes that are new, with lists for arrays, or with something wrong about its arguments."""
         arrays = to_arrays(self._signature.arguments, args)
         if arrays is not args:
-            return self._run(arrays)
+            return self._written(*arrays)
         if is_checkified():
             return self._traced_call(args)
         number = self._calls.increment()
@@ -243,7 +237,7 @@ class Function:
         if isinstance(error, TypeError):
             arrays = to_arrays(self._signature.arguments, args)
             if arrays is not args:
-                return self._run(arrays)
+                return self._written(*arrays)
             self._look_at(args)
             raise error
         if not isinstance(entry, Executable) or trace_state() == no_transformation():
@@ -304,23 +298,6 @@ class Function:
             return outputs[0] if single else outputs[:-1]
 
         return checked
-
-    def settled(self, args: Sequence[Any]) -> tuple[Executable, Callable[[], int], Any] | None:
-        """For a caller that recognizes arguments like these: what they run on, and what its calls are counted by.
-
-        Args:
-            args: JAX arrays that a call has had.
-
-        Returns:
-            The executable, whose `used` is the number of the last call, what gives such numbers, and what returns the
-            results, until `changed` is told. None where there is more to a call.
-        """
-        if self.options.numpy is not None or self._adapts or (self.needs_x64 and not X64.value):
-            return None
-        entry = self._exact(args)
-        if entry is None or entry.checks or self.program.host_calls:
-            return None
-        return entry, self._calls.increment, entry.call
 
     def _exact(self, args: Sequence[Any]) -> Executable | None:
         """The executable for exactly such arguments, which a call has had; None before the first one."""

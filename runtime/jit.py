@@ -69,7 +69,16 @@ _ARRAY = None if _QUESTIONS is None else _QUESTIONS.array
 
 
 class Jit:
-    """A function traced once for arrays of all lengths; see `jit`."""
+    """A function traced once for arrays of all lengths; see `jit`.
+
+    A call raises `ArgumentShapeError` for arguments whose sizes contradict `dims`, `UnsupportedGraphError` where JAX
+    cannot trace the function with symbolic sizes and the policy needs that, and what the function raises when it is
+    traced.
+    """
+
+    # What takes a call now, see `Function`: `_call`, a function that recognizes certain arrays, or `jax.jit` itself.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -89,14 +98,12 @@ class Jit:
             self._parameters.name,
             tuple(constraints),
             how,
-            weakref.WeakMethod(self._forget),
             weakref.WeakMethod(self._drop_plans),
         )
         self._demands = [read_constraint(text) for text in constraints]
         self._options = dict(options)
         self._check_options()
         self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
-        self._direct: type[Jit] | None = None
         self._handed: set[Key] = set()
         self._strays: set[Key] = set()
         self._lock = forks.lock()
@@ -104,7 +111,7 @@ class Jit:
         self._warned: set[str] = set()
         self._jax_calls = 0
         self._calls_of_programs = 0
-        self._recognizing: dict[int, type[Jit]] = {}
+        self.__call__ = self._call
         forks.watch(self)
 
     def _check_options(self) -> None:
@@ -123,14 +130,8 @@ class Jit:
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Runs the function.
-
-        Raises:
-            ArgumentShapeError: arguments whose sizes contradict `dims`.
-            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, and the policy needs that.
-            Exception: what the function raises when it is traced.
-        """
+    def _call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """A call with any arguments."""
         dynamic, static = self._parameters.split(args, kwargs) if self._static else ((args, kwargs), ())
         leaves, tree = tree_util.tree_flatten(dynamic)
         key = (tree, static, X64.value, *[kind_of(leaf) for leaf in leaves])
@@ -165,37 +166,27 @@ class Jit:
 
     def _recognize(self, plan: Plan, leaves: Sequence[Any], tree: Any, args: Any, kwargs: Any) -> None:
         """Recognizes calls with arrays like these, which have been run, at a glance from now on."""
-        assert plan.function is not None
-        made = self._recognizing.get(id(plan))
-        if made is None:
+        if plan.recognizing is None:
+            assert plan.function is not None
             if self._static or any(type(x) is not _ARRAY for x in leaves):
                 return
-            settled = plan.function.settled(leaves if plan.prepare is None else plan.prepare(leaves))
-            if settled is None:
-                return
             plain = not kwargs and len(leaves) == len(args) and all(x is y for x, y in zip(leaves, args, strict=True))
-            call = recognizing_call(
-                [x.aval for x in leaves], None if plain else tree, settled, plan.prepare, plan.restore, Jit.__call__
+            avals = [x.aval for x in leaves]
+            plan.recognizing = recognizing_call(
+                avals, None if plain else tree, plan.function.__call__, plan.prepare, plan.restore, self._call
             )
-            made = self._recognizing[id(plan)] = type("Jit", (Jit,), {"__call__": call, "__doc__": Jit.__doc__})
-        self.__class__ = made
-
-    def _forget(self) -> None:
-        """Forgets which calls are recognized: the executables behind them have changed."""
-        self._recognizing.clear()
-        if type(self) is not self._direct:
-            self.__class__ = Jit
+        self.__call__ = plan.recognizing
 
     def after_fork(self) -> None:
         """Takes back what was handed over to `jax.jit`, which would wait for threads that are not here."""
         self._handed.clear()
-        self._direct = None
-        self._forget()
+        self.__call__ = self._call
 
     def _drop_plans(self) -> None:
         """Forgets how to run calls: a program of theirs is gone."""
         self._plans.clear()
-        self._forget()
+        if self.__call__ is not self._jax:
+            self.__call__ = self._call
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The bound method: `self` is the first argument, a pytree or static."""
@@ -225,16 +216,14 @@ class Jit:
         self._strays.discard(types)
         if self._strays or any(plan.function for plan in self._plans.values()):
             return
-        if self._direct is None:
-            self._direct = type("Jit", (Jit,), {"__call__": staticmethod(self._jax), "__doc__": Jit.__doc__})
-        self.__class__ = self._direct
+        self.__call__ = self._jax
 
     def traced_by_jax(self, arguments: Any) -> None:
         """`jax.jit` has met arguments: if they are of a kind that is not its own, the next calls have a look."""
         types = types_of([x for x in tree_util.tree_leaves(arguments) if isinstance(x, jax.core.Tracer)])
-        if type(self) is self._direct and types not in self._handed:
+        if self.__call__ is self._jax and types not in self._handed:
             self._strays.add(types)
-            self.__class__ = Jit
+            self.__call__ = self._call
 
     # ---- plans ------------------------------------------------------------------------------------------------------
 
@@ -416,13 +405,12 @@ class Jit:
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""
-        self.__class__ = Jit
+        self.__call__ = self._call
         self._programs.clear()
         with self._lock:
             self._plans.clear()
             self._handed.clear()
             self._strays.clear()
-            self._recognizing.clear()
         self._jax.clear_cache()
 
     def __copy__(self) -> Jit:

@@ -45,6 +45,7 @@ class StableHLOLinker(LinkerParts, LocalLinker):
 
 class Compiled(CompiledParts, AesaraFunction):
     __doc__ = CompiledParts.__doc__
+    __slots__ = ("__call__",)
 
 
 class Maker(MakerParts, FunctionMaker):

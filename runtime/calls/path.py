@@ -3,7 +3,7 @@
 In: a program's signature, and what to do with calls that are not of that kind. Out: the function's `__call__`. For
 arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
 
-    def call(self, /, a0=MISSING, a1=MISSING, *more):
+    def call(a0=MISSING, a1=MISSING, *more):
         try:
             if type(a0) in tracers or type(a1) in tracers: return traced(given(a0, a1, *more))
             if type(a1) is int: check_fits(argument_1, a1)
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 from jax import tree_util
@@ -38,6 +38,7 @@ from ...codegen.ir.jax_checks import is_checkified, trace_mode
 from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
+from .short import ShortCall
 from .writer import is_jax_array, write
 
 Call = Callable[[Sequence[Any]], Any]
@@ -76,16 +77,6 @@ def _given(*args: Any) -> tuple[Any, ...]:
     return args[:count]
 
 
-class Shorter(Protocol):
-    """Writes a shorter way into the code of a call; both methods add what their lines name."""
-
-    def before(self, names: dict[str, Any]) -> list[str]:
-        """The way itself, which returns the results where a call may take it."""
-
-    def after(self, names: dict[str, Any]) -> str:
-        """What is done after a call that did not take it."""
-
-
 def call_function(
     signature: Signature,
     *,
@@ -97,10 +88,10 @@ def call_function(
     failed: Callable[[Any, Sequence[Any], Any], Any],
     checked: Callable[[Any, Any], Any],
     widened: Call | None,
-    shorter: Shorter | None,
+    shorter: ShortCall | None,
     returns_jax: bool,
 ) -> Callable[..., Any]:
-    """A function's `__call__`; what it is called on is not used.
+    """What a function's calls run.
 
     Args:
         signature: the program's.
@@ -174,8 +165,8 @@ def call_function(
     elif shorter is None:
         lines += [f"try: return {run}", fails]
     else:
-        lines += [f"try: outputs = {run}", fails, shorter.after(names), "return outputs"]
-    parameters = ", ".join(["self", "/", *(f"{value}=MISSING" for value in values), "*more"])
+        lines += [f"try: outputs = {run}", fails, shorter.after(names, passed), "return outputs"]
+    parameters = ", ".join([*(f"{value}=MISSING" for value in values), "*more"])
     keywords = dict(zip(values, [argument.name for argument in signature.arguments], strict=True))
     return write(parameters, lines, names, name=name, keywords=keywords)
 
@@ -183,59 +174,47 @@ def call_function(
 def recognizing_call(
     avals: Sequence[Any],
     tree: Any,
-    settled: tuple[Any, Callable[[], int], Callable[..., Any]],
+    run: Callable[..., Any],
     prepare: Callable[[Sequence[Any]], Sequence[Any]] | None,
     restore: Callable[[Any], Any] | None,
     otherwise: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """A `__call__` that knows calls with JAX arrays of certain types, and passes on all others. For one array:
+    """A call that knows JAX arrays of certain types, and passes on all others. For one array:
 
-        def call(self, a0=MISSING, /, *more, **keywords):
+        def call(a0=MISSING, /, *more, **keywords):
             if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
-                try: outputs = run(a0)
-                except (ValueError, FloatingPointError): pass  # something else is being traced, or JAX looks for NaN
-                else:
-                    entry.used = count()
-                    return outputs
-            return otherwise(self, *given(a0, *more), **keywords)
+                return run(a0)
+            return otherwise(*given(a0, *more), **keywords)
 
     Args:
         avals: the arrays' abstract ones.
         tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
-        settled: see `Function.settled`.
+        run: takes the arrays.
         prepare: from the arrays to those that are run, if these are others.
         restore: from what comes back to the results, if these are others.
         otherwise: takes all other calls.
     """
     questions = short_calls()
     assert questions is not None
-    entry, count, run = settled
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "entry": entry, "count": count, "run": run}
+    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run}
     names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": _given}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)
-    run_text = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
-    lines = [
-        f"try: outputs = {run_text}",
-        "except (ValueError, FloatingPointError): pass",
-        "else:",
-        "    entry.used = count()",
-        "    return outputs" if restore is None else "    return restore(outputs)",
-    ]
+    outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
+    returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
     if tree is None:
-        parameters = ", ".join(["self", *(f"a{i}=MISSING" for i in numbers), "/", "*more", "**keywords"])
-        lines = [f"if {same} and x64.value is wide and not more and not keywords:", *(f"    {x}" for x in lines)]
+        parameters = ", ".join([*(f"a{i}=MISSING" for i in numbers), *["/"] * bool(avals), "*more", "**keywords"])
+        lines = [f"if {same} and x64.value is wide and not more and not keywords: {returned}"]
         rest = f"*given({passed}*more)"
     else:
-        parameters, rest = "self, /, *args, **keywords", "*args"
+        parameters, rest = "*args, **keywords", "*args"
         lines = [
             "leaves, found = flatten((args, keywords))",
             "if found == tree and x64.value is wide:",
             f"    {passed or '_ '}= leaves",
-            f"    if {same}:",
-            *(f"        {x}" for x in lines),
+            f"    if {same}: {returned}",
         ]
-    return write(parameters, [*lines, f"return otherwise(self, {rest}, **keywords)"], names)
+    return write(parameters, [*lines, f"return otherwise({rest}, **keywords)"], names)

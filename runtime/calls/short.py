@@ -27,14 +27,12 @@ With the modes that JAX is in, which must be its ordinary ones, that is what `ja
 whatever is new about a call takes it there. It saves 0.7 to 4 us of a call, 5 to 20% of a small one.
 
 The decision to know: there is one record for a function, that of the latest executable, in place of a table of them. A
-lookup by the arguments' shapes would cost more than all the other questions together. Nothing else depends on this
-file: without it `call_function` is given no shorter way.
+lookup by the arguments' shapes would cost more than all the other questions together.
 """
 
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,31 +46,25 @@ _OFTEN = 16  # of so many calls that take the long way, one looks for a shorter 
 _KINDS = 8  # of arguments, by placement and weak types, for which one executable has a record
 
 
-def asked(signature: Signature) -> ShortCalls | None:
-    """What calls of such a program have to be asked; None where they cannot be short."""
-    if not signature.arguments or signature.checks or signature.value_roots:
-        return None
-    return short_calls()
-
-
-def _committed_texts(signature: Signature) -> list[str]:
-    """Whether each argument is committed, and how its elements lie, as an expression in it."""
-    # Vectors have one layout only, and so have all arrays that are not committed.
-    layouts = [
-        "" if len(argument.dims) < 2 else f" and a{i}._pjrt_layout" for i, argument in enumerate(signature.arguments)
-    ]
-    return [f"a{i}._committed{layout}" for i, layout in enumerate(layouts)]
-
-
-class ShortCall:
-    """A function's record.
+def short_call(
+    signature: Signature, lock: threading.Lock, cached: Callable[[Sequence[Any]], Any], x64: Callable[[], Any]
+) -> ShortCall | None:
+    """The short way of a program's calls; None where they cannot be short.
 
     Args:
         signature: the program's.
-        questions: of `asked`.
         lock: held by who changes the function's cache.
         cached: what the function's cache has for a call's arguments.
         x64: a context in which the function's executables are called.
+    """
+    questions = short_calls()
+    if questions is None or not signature.arguments or signature.checks or signature.value_roots:
+        return None
+    return ShortCall(signature, questions, lock, cached, x64)
+
+
+class ShortCall:
+    """A function's record, see `short_call`.
 
     Attributes:
         latest: the record, alone in a list.
@@ -86,22 +78,21 @@ class ShortCall:
         cached: Callable[[Sequence[Any]], Any],
         x64: Callable[[], Any],
     ) -> None:
-        self._signature = signature
-        self._records: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-        self.questions = questions
-        self._lock = lock
-        self._cached = cached
-        self._x64 = x64
-        count = len(signature.arguments)
-        self._none = (None,) * (3 * count + 4)
+        self._signature, self._questions, self._lock = signature, questions, lock
+        self._cached, self._x64 = cached, x64
+        self._none = (None,) * (3 * len(signature.arguments) + 4)
         self.latest: list[Any] = [self._none]
-        parameters = ", ".join(f"a{i}" for i in range(count))
-        committed = ", ".join(_committed_texts(signature))
-        self._committed: Callable[..., tuple[Any, ...]] = write(parameters, [f"return ({committed},)"], {})
+        # Vectors have one layout only, and so have all arrays that are not committed.
+        self._committed = [
+            f"a{i}._committed{f' and a{i}._pjrt_layout' if len(argument.dims) > 1 else ''}"
+            for i, argument in enumerate(signature.arguments)
+        ]
+        parameters = ", ".join(f"a{i}" for i in range(len(signature.arguments)))
+        self._are_committed = write(parameters, [f"return ({', '.join(self._committed)},)"], {})
 
     def before(self, names: dict[str, Any]) -> list[str]:
-        """The way of calls that are like the record."""
-        questions, signature = self.questions, self._signature
+        """The way of calls that are like the record; adds what the lines name."""
+        questions, signature = self._questions, self._signature
         numbers = range(len(signature.arguments))
         names |= {"array": questions.array, "default_device": questions.device, "latest": self.latest}
         names |= {"refused": jax.errors.JaxRuntimeError, "collect": collect_garbage()}
@@ -111,12 +102,9 @@ class ShortCall:
 
         same = [each("a{0}.aval is aval{0}", " and "), "not more"]
         # Equal shardings are one object where arrays are results of the same executable, but not where they are copies.
-        one, equal = (
-            each("a{0}._sharding is sharding{0}", " and "),
-            f"({each('a{}._sharding')},) == ({each('sharding{}')},)",
-        )
-        same += [f"({one} or {equal})"]
-        same += [f"({text}) == committed{i}" for i, text in enumerate(_committed_texts(signature))]
+        one = each("a{0}._sharding is sharding{0}", " and ")
+        same += [f"({one} or ({each('a{}._sharding')},) == ({each('sharding{}')},))"]
+        same += [f"({text}) == committed{i}" for i, text in enumerate(self._committed)]
         same += ["default_device.value is device"]
         for name, (mode, plain) in questions.modes.items():
             names |= {name: mode, f"plain_{name}": plain}
@@ -136,53 +124,41 @@ class ShortCall:
             f"            return {returned}",
         ]
 
-    def after(self, names: dict[str, Any]) -> str:
+    def after(self, names: dict[str, Any], passed: str) -> str:
         """Looks for a record, now and then."""
-        names["find"] = self.find
-        passed = "".join(f"a{i}, " for i in range(len(self._signature.arguments)))
+        names["find"] = self._find
         return f"if not entry.used & {_OFTEN - 1:d}: find(entry, ({passed}))"
 
     def forget(self) -> None:
         """Drops the record, which keeps an executable alive; called with the lock held."""
         self.latest[0] = self._none
 
-    def find(self, entry: Any, args: Sequence[Any]) -> None:
-        """Makes the record from a call that has just run, if it can be short.
-
-        Args:
-            entry: an entry of the function's cache; an executable has `jitted`.
-            args: of the call.
-        """
-        jitted = getattr(entry, "jitted", None)
-        if jitted is None or any(type(x) is not self.questions.array for x in args):
+    def _find(self, entry: Any, args: Sequence[Any]) -> None:
+        """Takes the record of a call that has just run, if it can be short; an executable has `jitted`."""
+        questions, jitted = self._questions, getattr(entry, "jitted", None)
+        if jitted is None or any(type(x) is not questions.array for x in args):
             return
-        if any(mode.value is not plain for mode, plain in self.questions.modes.values()):
+        if any(mode.value is not plain for mode, plain in questions.modes.values()):
             return
-        avals = tuple(x.aval for x in args)
-        key = (*avals, *[x.sharding for x in args], *self._committed(*args), self.questions.device.value)
-        records = self._records.setdefault(entry, {})
-        if key not in records:
-            if len(records) >= _KINDS:
-                return
-            records[key] = self._execution(jitted, avals, args)
-        if records[key] is not None:
-            found, _ = records[key]
+        placed = (*[x.aval for x in args], *[x.sharding for x in args], *self._are_committed(*args))
+        key = (*placed, questions.device.value)
+        if key not in entry.short and len(entry.short) < _KINDS:
+            entry.short[key] = self._execution(jitted, args)
+        if (found := entry.short.get(key)) is not None:
             with self._lock:
                 if self._cached(args) is entry:
-                    self.latest[0] = (*key, entry, found.execute, found.handlers)
+                    self.latest[0] = (*key, entry, found[0].execute, found[0].handlers)
 
-    def _execution(self, jitted: Any, avals: Sequence[Any], args: Sequence[Any]) -> tuple[Execution, Any] | None:
+    def _execution(self, jitted: Any, args: Sequence[Any]) -> tuple[Execution, Any] | None:
         """What runs arguments like these, and what that refers to; None where it is up to `jax.jit`."""
         (device, *others) = set().union(*[x.devices() for x in args])
         kind = device.default_memory().kind
-        single = jax.sharding.SingleDeviceSharding
         if (
             others
             or device.platform != "cpu"
-            or any(
-                aval.dtype != argument.dtype for aval, argument in zip(avals, self._signature.arguments, strict=True)
-            )
-            or any(type(x.sharding) is not single or x.sharding.memory_kind != kind for x in args)
+            or any(x.dtype != argument.dtype for x, argument in zip(args, self._signature.arguments, strict=True))
+            or any(type(x.sharding) is not jax.sharding.SingleDeviceSharding for x in args)
+            or any(x.sharding.memory_kind != kind for x in args)
             or any(x.format.layout.major_to_minor != tuple(range(x.ndim)) for x in args)
         ):
             return None

@@ -112,6 +112,7 @@ class Executable:
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
             to be.
         jitted: the `jax.jit` that every call after the first one is a call of; None where there is more to calls.
+        short: what runs calls of `jitted` without JAX, by the arguments' types and places, see `calls.short`.
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
         compiles: number of compilations.
@@ -131,6 +132,7 @@ class Executable:
         self.call: Callable[..., Any] = self._first_call
         self.call_unchecked: Callable[..., Any] = self._first_call
         self.jitted: Any = None
+        self.short: dict[Any, Any] = {}
         self.ready = False
         self.used = self.compiles = self.calls = 0
         self.live = 0.0

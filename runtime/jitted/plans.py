@@ -17,7 +17,7 @@ from ...dialects.jax.trace import Traced, is_key
 from ..function import Function
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """A plan for calls that look alike.
 
@@ -26,12 +26,14 @@ class Plan:
         prepare: puts them in the program's order and types, if they are not.
         restore: makes of the program's results the function's, if they are not the same.
         note: what an `OverflowError` of JAX's in such a call is about.
+        recognizing: takes calls with such arrays at a glance, and passes on all others; made after some of them.
     """
 
     function: Function | None = None
     prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None
     restore: Callable[[Any], Any] | None = None
     note: str = ""
+    recognizing: Callable[..., Any] | None = None
 
 
 def preparation(

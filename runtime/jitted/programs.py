@@ -89,7 +89,6 @@ class Programs:
         name: the function's.
         constraints: what may be taken for granted of the sizes.
         options: how programs are compiled.
-        changed: told when what runs calls has changed.
         dropped: told when a program is held no longer.
         traces: how often the function was traced into a program.
     """
@@ -97,7 +96,6 @@ class Programs:
     name: str
     constraints: tuple[str, ...]
     options: CompileOptions
-    changed: weakref.WeakMethod[Callable[[], None]]
     dropped: weakref.WeakMethod[Callable[[], None]]
     traces: int = 0
 
@@ -231,9 +229,7 @@ class Programs:
         return None if self.device is None else platform_of(self.device)
 
     def _compile(self, program: Program) -> Function:
-        function = Function(program, self.options)
-        function.changed = self.changed
-        return function
+        return Function(program, self.options)
 
     @property
     def functions(self) -> list[Function]:

@@ -384,12 +384,12 @@ class Binding:
         return call
 
     def call(self, compiled: Any) -> Any:
-        """A compiled function's `__call__`; None where its calls need the library's attention.
+        """What a compiled function's calls run; None where they need the library's attention.
 
         NumPy arrays of the right dtypes, with shapes that an earlier call has had, need none of the library's checks:
 
-            def call(self, a0=MISSING, /, *more, **named):
-                if more or named or self.profile or type(a0) is not ndarray or ...: return long_way(self, ...)
+            def call(a0=MISSING, /, *more, **named):
+                if more or named or compiled.profile or type(a0) is not ndarray or ...: return long_way(...)
                 ...
         """
         maker = compiled.maker
@@ -404,16 +404,16 @@ class Binding:
         updates = {f"update{number}": compiled.input_storage[i].storage for number, i in self.updates.items()}
         returned = [f"r{i}" for i in range(len(self.results) - len(updates))]
         # The library sets these two after it has made a copy.
-        value = f"{(returned or ['None'])[0]} if self.unpack_single else None if self.return_none else "
-        parameters = "".join(f"a{i}=MISSING, " for i in explicit)
+        value = f"{(returned or ['None'])[0]} if compiled.unpack_single else None if compiled.return_none else "
+        parameters = "".join(f"a{i}=MISSING, " for i in explicit) + ("/, " if explicit else "")
         given = "".join(f"a{i}, " for i in explicit)
         return self._written(
-            f"self, {parameters}/, *more, **named",
+            f"{parameters}*more, **named",
             [i for i in self.arguments if i not in explicit],
-            ["more", "named", "self.profile"],
-            f"return long_way(self, ({given}*more,), named)",
+            ["more", "named", "compiled.profile"],
+            f"return long_way(({given}*more,), named)",
             [*(f"update{number}[0] = r{number}" for number in self.updates), f"return {value}[{', '.join(returned)}]"],
-            {"MISSING": _MISSING, "long_way": long_way, **updates},
+            {"MISSING": _MISSING, "compiled": compiled, "long_way": partial(_long_way, compiled), **updates},
         )
 
     def _written(
@@ -506,9 +506,14 @@ def _identifier(name: str | None) -> str:
     return re.sub(r"\W+", "_", name or "") or "main"
 
 
-def long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The library's own call, or one that JAX traces; missing arguments are its business."""
     given = [value for value in args if value is not _MISSING]
     if has_tracers(given, named):
         return call_traced(compiled, given, named)
     return compiled.vm.binding.kinds.function.__call__(compiled, *given, **named)
+
+
+def any_call(compiled: Any, /, *args: Any, **named: Any) -> Any:
+    """A call of a compiled function that is the library's own, or one that JAX traces."""
+    return _long_way(compiled, args, named)

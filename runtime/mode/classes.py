@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -21,7 +22,7 @@ from ...dialects.registry import LIBRARIES
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
 from ..executables.policy import PolicyArgument
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
-from .binding import Binding, Kinds, long_way
+from .binding import Binding, Kinds, any_call
 from .traced import signature_of
 
 if TYPE_CHECKING:
@@ -110,18 +111,16 @@ class LinkerParts(Extended):
 class CompiledParts(Extended):
     """A library's compiled function, without its checks for arguments like those of an earlier call.
 
-    Each is of a class of its own, with its signature, and a `__call__` written for its arguments where it can do so.
+    What a call runs is written for its arguments, where that can be done (see `Function`); else it is the library's own
+    call, or a part of what JAX traces.
     """
+
+    __call__: Any  # a slot of the class that extends it
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        call = self.vm.binding.call(self) or CompiledParts.__call__
-        own = {"__slots__": (), "__call__": call, "__signature__": signature_of(self.maker.inputs)}
-        self.__class__ = type("Compiled", (type(self),), own)
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The library's own call, or a part of what JAX traces."""
-        return long_way(self, args, kwargs)
+        self.__signature__ = signature_of(self.maker.inputs)
+        self.__call__ = self.vm.binding.call(self) or partial(any_call, self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return copyreg.dispatch_table[self.vm.binding.kinds.function](self)

@@ -49,6 +49,7 @@ class StableHLOLinker(LinkerParts, LocalLinker):
 
 class Compiled(CompiledParts, PyTensorFunction):
     __doc__ = CompiledParts.__doc__
+    __slots__ = ("__call__",)
 
 
 class Maker(MakerParts, FunctionMaker):
