@@ -47,16 +47,8 @@ FLOORS = (
 )
 # What passes share; every other file and folder of codegen/passes/ is a pass.
 SHARED = {
-    "base",
-    "users",
-    "registry",
-    "driver",
-    "rewriting",
-    "report",
-    "optimize",
-    "pad_sums",
-    "factor_loops",
-    "size_checks",
+    *("base", "users", "registry", "driver", "rewriting", "report", "optimize"),
+    *("pad_sums", "factor_loops", "size_checks", "stepwise"),
 }
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.
 NO_PASS = {"pack_results"}

@@ -11,7 +11,7 @@
 // CHECK: [[E:%[^ ]+]] = stablehlo.exponential {{%[^ ]+}} : tensor<2x16xf32>
 // CHECK: [[PART:%[^ ]+]] = stablehlo.dot_general [[E]], %arg2, {{.*}} -> tensor<2xf32>
 // CHECK: stablehlo.dynamic_update_slice {{%[^ ]+}}, [[PART]], [[I]]
-// CHECK: stablehlo.slice %arg0 [16:17]
+// CHECK: stablehlo.dynamic_slice %arg0, {{%[^ ]+}}, sizes = [1]
 // CHECK: [[LAST:%[^ ]+]] = stablehlo.dot_general {{.*}} -> tensor<1xf32>
 // CHECK: stablehlo.dynamic_update_slice [[SUM]]#1, [[LAST]]
 // CHECK-NOT: 17x16xf32

@@ -6,53 +6,21 @@
     %s = reduce(%t) across dimensions = [0, 2]      lifted: axis 0; the rows are tensor<1xf32>
 
 In: an op, and what is known of its operands. Out: along which axis its result has the steps, how many elements of that
-axis a step has, and how each operand is needed: its row, or whole. Decision to know: in a row the axis stays, with the
-size of one step's part, so that the row of a result is the same op on the operands' rows, with another result type.
+axis a step has, and how each operand is needed: its row, or whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ...ir.bindings import ir
-from ...ir.kinds import EFFECTS, having
+from ...ir.kinds import having
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
-from ...ir.values import owner, static_shape
-
-
-@dataclass(frozen=True)
-class Lifted:
-    """Where a value has the steps of a loop.
-
-    Attributes:
-        axis: the axis along which they lie.
-        width: how many elements of it a step has.
-        offset: where along the axis the loop's part begins; what is before and behind it is no step's.
-    """
-
-    axis: int
-    width: int
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Node:
-    """An op of which a step can do its part.
-
-    Attributes:
-        op: the op.
-        lifted: of its result; of its reduced operands, where the op reduces the steps' axis.
-        rows: for each operand where it has the steps, or None where it is needed whole.
-        same: the operand that the step's part is, if the op only masks what is not live (`live_masks.py`).
-    """
-
-    op: ir.Operation
-    lifted: Lifted
-    rows: tuple[Lifted | None, ...]
-    same: int | None = None
+from ...ir.values import static_shape
+from ..stepwise.parts import Lifted, Node
 
 
 def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:
@@ -144,49 +112,3 @@ def summed(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node | None:
     same = all(known.get(value, row) == row for value, row in zip(op.operands, rows, strict=True))
     require(same, f"{op.name} combines different steps")
     return Node(op, lifted, rows)
-
-
-def joins_steps(node: Node) -> bool:
-    """Whether a node is a concatenate of the steps with what is no step's."""
-    return node.op.name == "stablehlo.concatenate" and None in node.rows
-
-
-# ---- values that do not depend on the loop ------------------------------------------------------------------------
-
-
-_MOVABLE_REGIONS = ("stablehlo.reduce", "stablehlo.sort", "stablehlo.scatter", "stablehlo.reduce_window")
-_FIXED = EFFECTS | {"func.call", "stablehlo.composite", "stablehlo.optimization_barrier"}
-
-
-def can_hoist(value: ir.Value, loop: ir.Operation) -> str:
-    """Why a value that does not depend on the loop cannot be had before it; "" where it can."""
-    pending, seen = [value], set()
-    while pending:
-        op = owner(pending.pop())
-        if op is None or op in seen or op.block != loop.block or op.is_before_in_block(loop):
-            continue
-        seen.add(op)
-        if (op.regions and op.name not in _MOVABLE_REGIONS) or op.name in _FIXED:
-            return f"another operand is computed after the loop, by {op.name}"
-        pending.extend(op.operands)
-    return ""
-
-
-def hoist(value: ir.Value, loop: ir.Operation) -> None:
-    """Moves what computes a value before the loop; `can_hoist` has said that it can be."""
-    order: list[ir.Operation] = []
-    pending: list[tuple[ir.Value, bool]] = [(value, False)]
-    done = set()
-    while pending:
-        current, ready = pending.pop()
-        op = owner(current)
-        if op is None or op in done or op.block != loop.block or op.is_before_in_block(loop):
-            continue
-        if ready:
-            done.add(op)
-            order.append(op)
-        else:
-            pending.append((current, True))
-            pending.extend((operand, False) for operand in op.operands)
-    for op in order:
-        op.move_before(loop)

@@ -7,7 +7,7 @@ reductions make, kept in mind; and, where a sum over such differences is known, 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from ...dims import Dim
@@ -16,36 +16,15 @@ from ...ir.bindings import ir
 from ...ir.kinds import reduction
 from ...ir.refused import Refused
 from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, unspread
-from .accumulate import Exponentials, SquaredDeviations
-from .lift import Lifted, Node
+from ..stepwise.parts import Lifted, Node
 from .live_masks import masked
-from .region import Region
+from .region import Difference, Region
+from .two_passes import Exponentials, SquaredDeviations
 
 
-@dataclass(frozen=True)
-class Difference:
-    """`subtract %value, %base`, or elementwise work on it.
-
-    Attributes:
-        value: lifted.
-        base: the other operand, before it was broadcast: it depends on the loop.
-        op: the op that makes the difference, or what was made of it.
-        kind: "difference", "square" or "exponential".
-        through: the ops from `value` to here.
-    """
-
-    value: ir.Value
-    base: ir.Value
-    op: ir.Operation
-    kind: str
-    through: tuple[ir.Operation, ...]
-
-
-def is_difference(
-    op: ir.Operation, region: Region, depends: Container[ir.Value], differences: dict[ir.Value, Difference]
-) -> bool:
+def is_difference(op: ir.Operation, region: Region, depends: Container[ir.Value]) -> bool:
     """Keeps a difference, or its square or exponential, in mind; whether the op is one."""
-    lifted = region.lifted
+    lifted, differences = region.lifted, region.differences
     if op.name == "stablehlo.subtract":
         value, base = op.operands
         if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
@@ -73,10 +52,9 @@ def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
     return Difference(difference.value, difference.base, op, kind, (*difference.through, op))
 
 
-def _summed(
-    op: ir.Operation, kind: str, differences: Mapping[ir.Value, Difference], lifted: Mapping[ir.Value, Lifted]
-) -> Difference | None:
+def _summed(op: ir.Operation, kind: str, region: Region) -> Difference | None:
     """The differences of which an op is the sum over the steps (and perhaps other axes)."""
+    differences, lifted = region.differences, region.lifted
     if op.name != "stablehlo.reduce" or len(op.results) != 1 or op.operands[0] not in differences:
         return None
     found = differences[op.operands[0]]
@@ -138,11 +116,9 @@ def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) ->
     )
 
 
-def deviations(
-    op: ir.Operation, differences: Mapping[ir.Value, Difference], region: Region
-) -> SquaredDeviations | None:
+def deviations(op: ir.Operation, region: Region) -> SquaredDeviations | None:
     """A sum of squared differences from the mean of the same elements."""
-    found = _summed(op, "square", differences, region.lifted)
+    found = _summed(op, "square", region)
     if found is None:
         return None
     mean = owner(found.base)
@@ -153,7 +129,7 @@ def deviations(
         return None
     if not _reduces(total, found, op, "stablehlo.add", region) or not _spread_alike(found, op, total):
         return None
-    return SquaredDeviations(op, _node(op, found, region.lifted), mean=mean, between=found.through)
+    return SquaredDeviations(op, _node(op, found, region.lifted), mean=mean, passed=found.through)
 
 
 def _count(op: ir.Operation, found: Difference, region: Region) -> Dim:
@@ -171,9 +147,9 @@ def _is_share(mean: ir.Operation, count: Dim, region: Region) -> bool:
     return number is not None and not number.ndim and bool(number) and 1 / float(number) == count
 
 
-def exponentials(op: ir.Operation, differences: Mapping[ir.Value, Difference], region: Region) -> Exponentials | None:
+def exponentials(op: ir.Operation, region: Region) -> Exponentials | None:
     """A sum of exponentials of differences from the greatest of the same elements, or from 0 where it is not finite."""
-    found = _summed(op, "exponential", differences, region.lifted)
+    found = _summed(op, "exponential", region)
     if found is None:
         return None
     base, guarded = found.base, False
@@ -192,7 +168,7 @@ def exponentials(op: ir.Operation, differences: Mapping[ir.Value, Difference], r
     start = owner(base)
     if start is None or not is_constant(start.operands[1], float("-inf")):
         return None
-    return Exponentials(op, _node(op, found, region.lifted), guarded=guarded, between=found.through)
+    return Exponentials(op, _node(op, found, region.lifted), guarded=guarded, passed=found.through)
 
 
 def _node(op: ir.Operation, found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:

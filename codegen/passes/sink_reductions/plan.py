@@ -7,6 +7,7 @@ them whole, all of them stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ from ...ir.bindings import ir
 from ...ir.types import static_bytes
 from ...ir.values import static_shape
 from ..report import Report
-from .accumulate import Accumulation
-from .lift import Node, joins_steps
+from ..stepwise.accumulate import Accumulation
+from ..stepwise.parts import Node
 from .region import Region
 
 # A stack is replaced by others if they take less than this share of its memory.
@@ -113,56 +114,41 @@ def _reason(region: Region, found: Plan) -> str:
     if found.kept and after > _THINNER * before:
         value = max(found.kept, key=lambda value: static_bytes(value.type) or 0)
         return f"what is made of it is needed as a whole and is not much smaller ({value.type}): {region.whole[value]}"
-    if region.loop.is_live:
-        live = all(map(region.counts_live_rows, found.reductions))
-        return "" if live else "rows that the loop does not write may count in what is reduced"
+    if not all(map(region.counts_live_rows, found.reductions)):
+        return "rows that the loop does not write may count in what is reduced"
     for reduction in found.reductions:
-        lifted, node = reduction.lifted, reduction.node
-        size = static_shape(region.sources(node)[0])[lifted.axis]
-        if size != region.loop.trip_count * lifted.width and not pieces(region, node):
+        whole = region.is_whole(region.sources(reduction.node)[0], reduction.lifted)
+        if not whole and pieces(region, reduction.node) is None:
             return "the steps are a part of what is reduced, in a way that is not known"
     for value in found.kept:
-        lifted = region.lifted[value]
-        whole = static_shape(value)[lifted.axis] == region.loop.trip_count * lifted.width
-        if not whole and not pieces(region, region.nodes[value]):
+        if not region.is_whole(value, region.lifted[value]) and pieces(region, region.nodes[value]) is None:
             return "what is left over of the steps is needed as a whole"
     return ""
 
 
-def pieces(region: Region, node: Node) -> list[int]:
-    """The operands of the concatenates below a node that are no step's; [] where the concatenates do not agree."""
-    shapes: set[tuple[tuple[int, bool], ...]] = set()
-    pending, seen = [node], set()
+def pieces(region: Region, node: Node) -> tuple[Sequence[int], int, int] | None:
+    """Of the concatenates of steps with what is no step's below a node: the operands' sizes, a step's, and which it is.
+
+    None where there is a stack without one, or they do not agree.
+    """
+    found: set[tuple[tuple[int, ...], int, int]] = set()
+    pending, seen = [node], set[ir.Value]()
     while pending:
         current = pending.pop()
-        if joins_steps(current):
-            along = ir.IntegerAttr(current.op.attributes["dimension"]).value
-            rows = zip(current.op.operands, current.rows, strict=True)
-            shapes.add(tuple((static_shape(value)[along], row is not None) for value, row in rows))
-            continue
-        for value in region.sources(current):
-            if value in seen:
-                continue
-            seen.add(value)
-            if value in region.stacks:
-                return []
-            pending.append(region.nodes[value])
-    if len(shapes) != 1:
-        return []
-    sizes, width, _ = pieces_of(region, node)
-    for lifted in [node.lifted, *(region.lifted[value] for value in seen)]:
-        if any(size * lifted.width % width for size in sizes):
-            return []
-    return [place for place, (_, steps) in enumerate(shapes.pop()) if not steps]
-
-
-def pieces_of(region: Region, node: Node) -> tuple[list[int], int, int]:
-    """Of the concatenates below a node: the operands' sizes, how much of it a step has, which operand has the steps."""
-    pending = [node]
-    while True:
-        current = pending.pop()
-        if joins_steps(current):
+        if current.joins_steps:
             along = ir.IntegerAttr(current.op.attributes["dimension"]).value
             steps = next(place for place, row in enumerate(current.rows) if row is not None)
-            return [static_shape(value)[along] for value in current.op.operands], current.lifted.width, steps
-        pending.extend(region.nodes[value] for value in region.sources(current))
+            sizes = tuple(static_shape(value)[along] for value in current.op.operands)
+            found.add((sizes, current.lifted.width, steps))
+            continue
+        values = [value for value in region.sources(current) if value not in seen]
+        if any(value in region.stacks for value in values):
+            return None
+        seen.update(values)
+        pending += [region.nodes[value] for value in values]
+    if len(found) != 1:
+        return None
+    ((sizes, width, steps),) = found
+    everywhere = [node.lifted, *(region.lifted[value] for value in seen)]
+    even = all(size * lifted.width % width == 0 for lifted in everywhere for size in sizes)
+    return (sizes, width, steps) if even else None

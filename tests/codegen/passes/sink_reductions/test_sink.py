@@ -18,7 +18,7 @@ from jax import lax
 from hlograph.codegen import passes
 from hlograph.codegen.ir.walk import walk
 from hlograph.codegen.passes.report import Report
-from hlograph.codegen.passes.sink_reductions import accumulate
+from hlograph.codegen.passes.sink_reductions import two_passes
 from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 
@@ -121,6 +121,7 @@ SUNK: dict[str, Callable[[Any, Any], Any]] = {
     "written by index, from the end": lambda h, d: (written(h, lambda i: STEPS - 1 - i) * d).sum(0),
     "sum": lambda h, d: stacked(h).sum(),
     "sum over time": lambda h, d: stacked(h).sum(0),
+    "sum from another start": lambda h, d: lax.reduce(stacked(h), np.float32(2), lax.add, [0]),
     "squared error": lambda h, d: jnp.mean((stacked(h) - d) ** 2),
     "reversed": lambda h, d: jnp.mean((stacked(h, reverse=True) - d) ** 2),
     "weights by time": lambda h, d: (stacked(h) * jnp.arange(STEPS, dtype=jnp.float32)[:, None, None]).sum(),
@@ -402,7 +403,7 @@ def test_a_pass_that_fails_leaves_the_module_untouched(what, monkeypatch):
             raise Broken
         return [carries[2]] * len(self.op.results)  # booleans, where numbers are used
 
-    monkeypatch.setattr(accumulate.SquaredDeviations, "finish", finish)
+    monkeypatch.setattr(two_passes.SquaredDeviations, "finish", finish)
     module = lowered(lambda h: stacked(h).var(0), STATE).copy_module()
     before = str(module)
     with pytest.raises(Broken if what == "raises" else PassError):
