@@ -7,6 +7,7 @@ the counter's carry, and the number of steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from ..dims import Dim, maximum
 from ..ir.bindings import ir
@@ -41,28 +42,42 @@ def increment(value: ir.Value, argument: ir.Value, integer: Callable[[ir.Value],
     return step if op.name == "stablehlo.add" else -step
 
 
-def count_steps(op: ir.Operation, invariants: Collection[int], sizes: LiveSizes) -> tuple[int, Dim]:
-    """The counter's carry, and how often the body runs.
+@dataclass(frozen=True)
+class Counter:
+    """A loop's counter: `start, start + step, ...` for as long as `counter direction limit` holds.
+
+    Attributes:
+        carry: which of the loop's carries it is.
+    """
+
+    carry: int
+    start: Dim
+    step: int
+    limit: Dim
+    direction: str
+
+
+def counter_of(op: ir.Operation, invariants: Collection[int], dim: Callable[[ir.Value], Dim | None]) -> Counter:
+    """The counter of a `stablehlo.while`.
 
     Args:
         op: the loop.
         invariants: carries that every step returns as they are.
-        sizes: the live sizes of its function.
+        dim: what an integer scalar is as a size, None where that is not known.
 
     Raises:
-        Refused: the condition is not a comparison of a counter with a constant or a live size.
+        Refused: the condition is not a comparison of a counter with a constant or a size.
     """
-    reason = "the number of its steps is not known: "
     condition, body = (region.blocks[0] for region in op.regions)
     test = owner(returned_by(condition)[0])
     if test is None or test.name != "stablehlo.compare":
-        raise Refused(f"{reason}its condition is not a comparison of a counter with a constant")
+        raise Refused(f"{_UNKNOWN}its condition is not a comparison of a counter with a constant")
 
     def integer(block: ir.Block, value: ir.Value) -> Dim | None:
         carry = argument_number(block, value)
         if carry is None:
-            return sizes.dim(value)
-        return sizes.dim(op.operands[carry]) if carry in invariants else None
+            return dim(value)
+        return dim(op.operands[carry]) if carry in invariants else None
 
     lhs, rhs = test.operands
     direction = direction_of(test)
@@ -70,23 +85,37 @@ def count_steps(op: ir.Operation, invariants: Collection[int], sizes: LiveSizes)
     if counter is None or counter in invariants or limit is None:
         direction = MIRRORED[direction]
         counter, limit = argument_number(condition, rhs), integer(condition, lhs)
-    if counter is None or counter in invariants or limit is None:
-        raise Refused(f"{reason}its condition does not compare a counter with a constant or a size")
-    low, high = needed(
-        limits_of(condition.arguments[counter]),
-        f"{reason}its condition does not compare a counter with a constant or a size",
-    )
-    start = sizes.dim(op.operands[counter])
+    if counter is None or counter in invariants or limit is None or limits_of(condition.arguments[counter]) is None:
+        raise Refused(f"{_UNKNOWN}its condition does not compare a counter with a constant or a size")
+    start = dim(op.operands[counter])
     if start is None:
-        raise Refused(f"{reason}its counter does not start at a constant")
+        raise Refused(f"{_UNKNOWN}its counter does not start at a constant")
     step = increment(returned_by(body)[counter], body.arguments[counter], lambda value: integer(body, value))
-    step = needed(step or None, f"{reason}its counter does not advance by a constant")
-    count = _steps(start, limit, step, direction, sizes)
+    step = needed(step or None, f"{_UNKNOWN}its counter does not advance by a constant")
+    return Counter(counter, start, step, limit, direction)
+
+
+_UNKNOWN = "the number of its steps is not known: "
+
+
+def count_steps(op: ir.Operation, invariants: Collection[int], sizes: LiveSizes) -> tuple[int, Dim]:
+    """The counter's carry, and how often the body runs.
+
+    Args:
+        op, invariants: see `counter_of`.
+        sizes: the live sizes of its function.
+
+    Raises:
+        Refused: that is not known.
+    """
+    found = counter_of(op, invariants, sizes.dim)
+    count = _steps(found.start, found.limit, found.step, found.direction, sizes)
     if count is None:
-        raise Refused(f"{reason}its counter never reaches its limit")
-    last = start + count * step
-    require(sizes.at_most(low, last) and sizes.at_most(last, high), f"{reason}its counter wraps around")
-    return counter, count
+        raise Refused(f"{_UNKNOWN}its counter never reaches its limit")
+    low, high = needed(limits_of(op.operands[found.carry]), "it is a scalar integer")
+    last = found.start + count * found.step
+    require(sizes.at_most(low, last) and sizes.at_most(last, high), f"{_UNKNOWN}its counter wraps around")
+    return found.carry, count
 
 
 def _steps(start: Dim, limit: Dim, step: int, direction: str, sizes: LiveSizes) -> Dim | None:

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import evaluate
 from ..ir.attributes import attributes_of, integers
 from ..ir.bindings import ir
-from ..ir.evaluate import ELEMENTWISE
 from ..ir.kinds import is_elementwise
 from ..ir.op_sheet import form_of, reshape_axes
 from ..ir.refused import needed, require
-from ..ir.values import constant, dtype_of, sizes_of
+from ..ir.values import constant, sizes_of
 from ..ir.walk import main_function, terminator
 
 Axis = int | None  # of the rows; None for what is the same for all of them
@@ -60,7 +60,7 @@ class _Known(dict[ir.Value, Axis]):
                 if known is None:
                     return None
                 operands.append(known)
-            made = _evaluated(op, operands)
+            made = evaluate.result_of(op, operands)
             if made is None:
                 return None
             found.append(made)
@@ -70,24 +70,6 @@ class _Known(dict[ir.Value, Axis]):
 def _constant(value: ir.Value) -> Array | None:
     found = constant(value)
     return None if found is None else np.broadcast_to(found, sizes_of(value))
-
-
-def _evaluated(op: ir.Operation, operands: Sequence[Array]) -> Array | None:
-    """An op of sizes by NumPy; None for what is not done to sizes."""
-    if op.name == "stablehlo.constant":
-        return _constant(op.results[0])
-    if op.name == "stablehlo.convert":
-        return operands[0].astype(dtype_of(op.results[0]))
-    if op.name == "stablehlo.reshape":
-        return operands[0].reshape(sizes_of(op.results[0]))
-    if op.name == "stablehlo.slice":
-        places = zip(*[integers(op, name) for name in ("start_indices", "limit_indices", "strides")], strict=True)
-        return operands[0][tuple(slice(*place) for place in places)]
-    if op.name == "stablehlo.concatenate":
-        return np.concatenate(operands, ir.IntegerAttr(op.attributes["dimension"]).value)
-    if op.name in ELEMENTWISE and all(x.shape == operands[0].shape for x in operands):
-        return np.asarray(ELEMENTWISE[op.name](*operands))
-    return None
 
 
 def _block(few: ir.Block, many: ir.Block, found: _Known) -> list[Axis]:

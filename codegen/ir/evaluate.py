@@ -1,16 +1,22 @@
-"""Elementwise ops by NumPy: what an op gives of arrays that are known.
+"""Ops by NumPy: what an op gives of arrays that are known.
 
-In: the op's full name, or a comparison's direction. Out: the function. Decision to know: integers wrap and truth values
+In: the op's full name, or a comparison's direction; or an op and arrays. Out: the function; or the array, or None where
+the op is not one of those that indices and sizes are computed with. Decision to know: integers wrap and truth values
 combine as StableHLO has it (`add` of them is "or"); of floats these are IEEE's results, which a compiler may round
 otherwise, so who asks decides for which dtypes and values that is good enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from .attributes import Array, constant_value, integers
+from .bindings import ir
+from .kinds import direction_of, monoid_of
+from .values import dtype_of, sizes_of
 
 COMPARISONS: Mapping[str, Callable[..., Any]] = {
     "EQ": np.equal,
@@ -42,4 +48,61 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "stablehlo.xor": np.bitwise_xor,
     "chlo.is_inf": np.isinf,
     "chlo.square": np.square,
+}
+
+
+def is_known(op: ir.Operation) -> bool:
+    """Whether `result_of` knows the op."""
+    return op.name == "stablehlo.constant" or op.name in _RULES or op.name in ELEMENTWISE
+
+
+def result_of(op: ir.Operation, operands: Sequence[Array]) -> Array | None:
+    """The array that a static op with one result makes of arrays, which have its operands' shapes."""
+    shape, dtype = sizes_of(op.results[0]), dtype_of(op.results[0])
+    if op.name == "stablehlo.constant":
+        found = constant_value(op)
+        return None if found is None else np.broadcast_to(found, shape)
+    if not is_known(op):
+        return None
+    with np.errstate(all="ignore"):
+        made = _RULES[op.name](op, *operands) if op.name in _RULES else ELEMENTWISE[op.name](*operands)
+    return None if made is None else np.asarray(made).astype(dtype, copy=False).reshape(shape)
+
+
+def _iota(op: ir.Operation) -> Array:
+    shape, axis = sizes_of(op.results[0]), ir.IntegerAttr(op.attributes["iota_dimension"]).value
+    return np.broadcast_to(np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))]), shape)
+
+
+def _broadcast(op: ir.Operation, x: Array) -> Array:
+    axes, shape = integers(op, "broadcast_dimensions"), sizes_of(op.results[0])
+    sizes = [1] * len(shape)
+    for axis, size in zip(axes, x.shape, strict=True):
+        sizes[axis] = size
+    return np.broadcast_to(x.transpose(np.argsort(axes, kind="stable").tolist()).reshape(sizes), shape)
+
+
+def _slice(op: ir.Operation, x: Array) -> Array:
+    parts = zip(*(integers(op, name) for name in ("start_indices", "limit_indices", "strides")), strict=True)
+    return x[tuple(slice(*part) for part in parts)]
+
+
+def _all(op: ir.Operation, x: Array, init: Array, *others: Array) -> Array | None:
+    """A `reduce` of truth values with `and`, which is how indices are checked."""
+    if others or x.dtype != bool or monoid_of(op.regions[0].blocks[0]) != "and":
+        return None
+    return np.logical_and(x.all(axis=integers(op, "dimensions")), init)
+
+
+_RULES: Mapping[str, Callable[..., Any]] = {
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.compare": lambda op, *operands: COMPARISONS[direction_of(op)](*operands),
+    "stablehlo.concatenate": lambda op, *parts: np.concatenate(parts, ir.IntegerAttr(op.attributes["dimension"]).value),
+    # To a narrower type it wraps, as NumPy's does; to a truth value it compares with zero, as NumPy's does.
+    "stablehlo.convert": lambda op, x: x,
+    "stablehlo.iota": _iota,
+    "stablehlo.reduce": _all,
+    "stablehlo.reshape": lambda op, x: x,
+    "stablehlo.slice": _slice,
+    "stablehlo.transpose": lambda op, x: x.transpose(integers(op, "permutation")),
 }

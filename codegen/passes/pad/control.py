@@ -71,7 +71,7 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     condition, body = (region.blocks[0] for region in operation.regions)
     known = [_forget_value(padder, x) for x in operands]
     types = [(x.shape, x.dtype) for x in operands]
-    counts = counter(padder.env, operation, operands)
+    counts = counter(padder.env, operation)
     for attempt in range(4):
         outcome: list[Live] = []
 

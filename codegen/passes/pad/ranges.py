@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...analysis.loop_steps import counter_of
 from ...builder import Tensor
 from ...builder.types import DType
 from ...dims import Dim
-from ...ir.attributes import constant_value
 from ...ir.bindings import ir
+from ...ir.refused import Refused
+from ...ir.values import constant
+from ...ir.walk import returned_by
 from .live import Interval, Live
 
 
@@ -30,35 +33,24 @@ class Range:
         return least is not None and least >= 0 and rest is not None and rest >= 0
 
 
-def counter(
-    env: Mapping[ir.Value, Live], operation: ir.Operation, operands: Sequence[Live]
-) -> tuple[int, Range] | None:
-    """Which carry of a `while` is its counter, and its range in the body.
+def counter(env: Mapping[ir.Value, Live], operation: ir.Operation) -> tuple[int, Range] | None:
+    """Which carry of a `while` is its counter, and its range in the body; `env` has the values outside of it."""
+    body = operation.regions[1].blocks[0]
+    same = [place for place, value in enumerate(returned_by(body)) if value == body.arguments[place]]
 
-    Args:
-        env: the values outside of it.
-        operation: the `while`.
-        operands: what its carries begin with.
-    """
-    condition, body = (region.blocks[0] for region in operation.regions)
-    test = _owner(_returned(condition)[0])
-    if test is None or test.name != "stablehlo.compare":
+    def dim(value: ir.Value) -> Dim | None:
+        known, number = env.get(value), constant(value)
+        if known is None and number is not None and number.size == 1 and number.dtype.kind in "iu":
+            return int(number.reshape(()))
+        return None if known is None or known.dims else _size(known.tensor)
+
+    try:
+        found = counter_of(operation, same, dim)
+    except Refused:
         return None
-    left, right = test.operands
-    place = _place(condition, left)
-    if "LT" not in str(test.attributes["comparison_direction"]) or place is None:
+    if found.direction != "LT" or found.step < 1:
         return None
-    results = _returned(body)
-    limit = _limit(env, condition, body, right, operands, results)
-    first = _size(operands[place].tensor)
-    step = _owner(results[place])
-    if limit is None or first is None or step is None or step.name != "stablehlo.add":
-        return None
-    argument = body.arguments[place]
-    others = [value for value in step.operands if value != argument]
-    if len(others) != 1 or not _is_positive(env, others[0]):
-        return None
-    return place, Range(first, limit - 1)
+    return found.carry, Range(found.start, found.limit - 1)
 
 
 def propagate(
@@ -96,44 +88,6 @@ def propagate(
         ranges[result.uid] = known
 
 
-def _returned(block: ir.Block) -> list[ir.Value]:
-    return list(list(block.operations)[-1].operation.operands)
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
-def _place(block: ir.Block, value: ir.Value) -> int | None:
-    return next((place for place, argument in enumerate(block.arguments) if argument == value), None)
-
-
 def _size(tensor: Tensor) -> Dim | None:
     sizes = tensor.sizes
     return None if isinstance(sizes, tuple) else sizes
-
-
-def _limit(
-    env: Mapping[ir.Value, Live],
-    condition: ir.Block,
-    body: ir.Block,
-    value: ir.Value,
-    operands: Sequence[Live],
-    results: Sequence[ir.Value],
-) -> Dim | None:
-    """The size that the counter stays below: one from outside, or a carry that never changes."""
-    place = _place(condition, value)
-    if place is not None:
-        return _size(operands[place].tensor) if results[place] == body.arguments[place] else None
-    known = env.get(value)
-    return None if known is None or known.dims else _size(known.tensor)
-
-
-def _is_positive(env: Mapping[ir.Value, Live], value: ir.Value) -> bool:
-    owner = _owner(value)
-    if owner is not None and owner.name == "stablehlo.constant":
-        literal = constant_value(owner)
-    else:
-        known = env.get(value)
-        literal = None if known is None else known.tensor.literal
-    return literal is not None and literal.size == 1 and bool(literal.reshape(())[()] > 0)
