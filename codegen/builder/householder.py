@@ -24,6 +24,7 @@ from .elementwise import (
 )
 from .matrices import (
     conjugate,
+    exchanged,
     identity_like,
     magnitude,
     minus_outer,
@@ -115,10 +116,11 @@ def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
     # A scale for each matrix, so that no sum of squares leaves the numbers' range.
     scale = [magnitude(a, [-2, -1])] if pivot else []
 
-    def body(step: Tensor, matrix: Tensor, taus: Tensor, *order: Tensor) -> list[Tensor]:
+    def body(step: Tensor, matrix: Tensor, taus: Tensor, *orders: Tensor) -> list[Tensor]:
+        order = list(orders)
         if pivot:
             chosen = _longest(matrix, step, *scale)
-            matrix, order = _swapped(matrix, step, chosen), (_swapped(order[0], step, chosen),)
+            matrix, *order = (exchanged(x, step, chosen, -1) for x in (matrix, *order))
         here = compare("EQ", columns, step)
         vector, tau, left = _reflection(pick(matrix, here, -1), step)
         kept = compare("LE", columns, step)
@@ -140,15 +142,6 @@ def _longest(matrix: Tensor, step: Tensor, scale: Tensor) -> Tensor:
     lengths = total(select(compare("GE", places(matrix, -2), step), squares(scaled), zero), -2)
     behind = compare("GE", places(lengths, -1), step)
     return arg_reduce(select(behind, lengths, number(lengths, -1)), lengths.ndim - 1, "maximum")
-
-
-def _swapped(x: Tensor, step: Tensor, chosen: Tensor) -> Tensor:
-    """Elements `step` and `chosen` (one for each matrix) of the last axis exchanged."""
-    numbers = places(x, -1)
-    here = compare("EQ", numbers, step)
-    there = compare("EQ", numbers, broadcast_in_dim(chosen, x.dims, range(chosen.ndim)))
-    first, second = (spread(pick(x, mask, -1), x, -1) for mask in (here, there))
-    return select(here, second, select(there, first, x))
 
 
 def product(a: Tensor, taus: Tensor) -> Tensor:

@@ -10,11 +10,21 @@ from __future__ import annotations
 import numpy as np
 
 from ..dims import Dim, minimum
-from .control import call, while_loop
+from .control import call
 from .core import Tensor
-from .elementwise import add, and_, compare, convert, divide, multiply, select, subtract
+from .elementwise import add, and_, compare, convert, divide, select
 from .indexing import gather
-from .matrices import pivot_size
+from .matrices import (
+    exchanged,
+    minus_outer,
+    number,
+    over_batch,
+    pick,
+    pivot_size,
+    places,
+    spread,
+    steps,
+)
 from .reduce import arg_reduce, reduce_monoid, sort
 from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
 from .shape import slice as slice_
@@ -108,24 +118,16 @@ def pivots_to_permutation(pivots: Tensor, *, inverse: bool, rows: Dim | None = N
     """
     builder, axis = pivots.builder, pivots.ndim - 1
     numbers = iota(builder, pivots.dims, axis, INT64)
-    places = numbers if rows is None else iota(builder, (*pivots.dims[:-1], rows), axis, INT64)
+    start = numbers if rows is None else iota(builder, (*pivots.dims[:-1], rows), axis, INT64)
     targets = convert(pivots, INT64)
 
-    def pick(x: Tensor, chosen: Tensor) -> Tensor:
-        one = reduce_monoid(select(chosen, x, builder.constant(0, np.int64)), [axis], "add")
-        return broadcast_in_dim(one, places.dims, range(axis))
-
     def body(k: Tensor, order: Tensor) -> list[Tensor]:
-        at_k = compare("EQ", places, k)
-        at_target = compare("EQ", places, pick(targets, compare("EQ", numbers, k)))
-        first, second = pick(order, at_k), pick(order, at_target)
-        return [add(k, 1), select(at_k, second, select(at_target, first, order))]
+        return [exchanged(order, k, pick(targets, compare("EQ", numbers, k), -1), -1)]
 
-    start, size = builder.constant(0, np.int64), builder.size(pivots.dims[-1])
-    order = while_loop([start, places], lambda k, _: compare("LT", k, size), body)[1]
+    order = steps(pivots.dims[-1], [start], body)[0]
     if inverse:
         return order
-    return sort([order, places], axis, lambda a, b, i, j: compare("LT", a, b), key="inverse")[1]
+    return sort([order, start], axis, lambda a, b, i, j: compare("LT", a, b), key="inverse")[1]
 
 
 def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
@@ -133,58 +135,32 @@ def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
 
     Besides the factors, the row permutation, or the row that each step brought up.
     """
-    builder, rank = a.builder, a.ndim
-    zero = builder.constant(np.zeros((), a.dtype))
-    rows, columns = iota(builder, a.dims, rank - 2, INT64), iota(builder, a.dims, rank - 1, INT64)
-    places = iota(builder, a.dims[:-1], rank - 2, INT64)
-    beside = iota(builder, (*a.dims[:-2], a.dims[-1]), rank - 2, INT64)
+    zero = number(a, 0)
+    rows, columns = places(a, -2), places(a, -1)
+    of_rows, of_columns = (iota(a.builder, (*a.dims[:-2], a.dims[axis]), a.ndim - 2, INT64) for axis in (-2, -1))
     count = minimum(a.dims[-2], a.dims[-1])
-    turns = iota(builder, (*a.dims[:-2], count), rank - 2, INT64)
-
-    def along_row(x: Tensor) -> Tensor:
-        """One number for each row, in all its columns."""
-        return broadcast_in_dim(x, a.dims, range(rank - 1))
-
-    def along_column(x: Tensor) -> Tensor:
-        """One number for each column, in all its rows."""
-        return broadcast_in_dim(x, a.dims, [*range(rank - 2), rank - 1])
-
-    def pick(x: Tensor, chosen: Tensor, axis: int) -> Tensor:
-        return reduce_monoid(select(chosen, x, builder.constant(np.zeros((), x.dtype))), [axis], "add")
-
-    def swapped(x: Tensor, k: Tensor, pivot: Tensor, index: Tensor) -> Tensor:
-        """Rows `k` and `pivot` (one for each matrix) of `x` exchanged; `index` numbers the rows."""
-        at_k = compare("EQ", index, k)
-        at_pivot = compare("EQ", index, broadcast_in_dim(pivot, x.dims, range(rank - 2)))
-        kept = [axis for axis in range(x.ndim) if axis != rank - 2]
-        row_k, row_pivot = (broadcast_in_dim(pick(x, chosen, rank - 2), x.dims, kept) for chosen in (at_k, at_pivot))
-        return select(at_k, row_pivot, select(at_pivot, row_k, x))
+    turns = iota(a.builder, (*a.dims[:-2], count), a.ndim - 2, INT64)
 
     def body(k: Tensor, matrix: Tensor, order: Tensor) -> list[Tensor]:
         at_column = compare("EQ", columns, k)
-        size = pivot_size(pick(matrix, at_column, rank - 1))
-        size = select(compare("GE", places, k), size, builder.constant(np.array(-1, size.dtype)))
-        pivot_row = arg_reduce(size, rank - 2, "maximum")
-        matrix = swapped(matrix, k, pivot_row, rows)
+        size = pivot_size(pick(matrix, at_column, -1))
+        size = select(compare("GE", of_rows, k), size, number(size, -1))
+        pivot_row = arg_reduce(size, a.ndim - 2, "maximum")
+        matrix = exchanged(matrix, k, pivot_row, -2)
         if pivots:
-            chosen = broadcast_in_dim(convert(pivot_row, INT32), order.dims, range(rank - 2))
-            order = select(compare("EQ", turns, k), chosen, order)
+            order = select(compare("EQ", turns, k), over_batch(convert(pivot_row, INT32), order), order)
         else:
-            order = swapped(order, k, pivot_row, places)
-        column = pick(matrix, at_column, rank - 1)
-        row = pick(matrix, compare("EQ", rows, k), rank - 2)
-        pivot = broadcast_in_dim(pick(row, compare("EQ", beside, k), rank - 2), a.dims[:-1], range(rank - 2))
-        usable = and_(compare("GT", places, k), compare("NE", pivot, zero))
+            order = exchanged(order, k, pivot_row, -1)
+        column, row = pick(matrix, at_column, -1), pick(matrix, compare("EQ", rows, k), -2)
+        pivot = over_batch(pick(row, compare("EQ", of_columns, k), -1), column)
+        usable = and_(compare("GT", of_rows, k), compare("NE", pivot, zero))
         multipliers = select(usable, divide(column, pivot), zero)
-        later = compare("GT", beside, k)
-        update = multiply(along_row(multipliers), along_column(select(later, row, zero)))
-        replaced = and_(at_column, along_row(usable))
-        return [add(k, 1), select(replaced, along_row(multipliers), subtract(matrix, update)), order]
+        later = select(compare("GT", of_columns, k), row, zero)
+        replaced = and_(at_column, spread(usable, a, -1))
+        return [select(replaced, spread(multipliers, a, -1), minus_outer(matrix, multipliers, later)), order]
 
-    start, size = builder.constant(0, np.int64), builder.size(count)
-    first = iota(builder, turns.dims if pivots else a.dims[:-1], rank - 2, INT32)
-    _, factors, order = while_loop([start, a, first], lambda k, m, o: compare("LT", k, size), body)
-    return [factors, order]
+    first = iota(a.builder, turns.dims if pivots else a.dims[:-1], a.ndim - 2, INT32)
+    return steps(count, [a, first], body)
 
 
 def lu_solve(factors: Tensor, permutation: Tensor, b: Tensor) -> Tensor:

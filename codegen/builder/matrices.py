@@ -76,6 +76,14 @@ def pick(a: Tensor, chosen: Tensor, axis: int) -> Tensor:
     return total(select(chosen, a, number(a, 0)), axis)
 
 
+def exchanged(x: Tensor, first: Tensor, second: Tensor, axis: int) -> Tensor:
+    """`x` with two of its elements along an axis exchanged: one place for all, and one for each of the batch."""
+    numbers = places(x, axis)
+    here, there = compare("EQ", numbers, first), compare("EQ", numbers, over_batch(second, x))
+    of_first, of_second = (spread(pick(x, mask, axis), x, axis) for mask in (here, there))
+    return select(here, of_second, select(there, of_first, x))
+
+
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of matrices."""
     batch = list(range(a.ndim - 2))
