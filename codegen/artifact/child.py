@@ -1,10 +1,10 @@
 """The process in which files are parsed first: `python -m hlograph.codegen.artifact.child`.
 
-In: on stdin, for each file, its bytes and its name, each behind its length. Out: on stdout "ready", and for each file
-the status and the answer of a fork that parsed it: "module" and the module in MLIR's bytecode, or "error" and a
-message; and "end". Decisions to know: a fork may neither compute for long, nor take much memory, nor nest deeper than
-any thread of the other process could; the process itself reads no file. It ends with its stdin, and when nothing was
-asked of it for some seconds. Where there is no `fork` it serves one file.
+In: on stdin, for each file, its bytes and its name, as `multiprocessing.connection` sends them. Out: on stdout "ready",
+and for each file the status and the answer of a fork that parsed it: "module" and the module in MLIR's bytecode, or
+"error" and a message; and "end". Decisions to know: a fork may neither compute for long, nor take much memory, nor nest
+deeper than any thread of the other process could; the process itself reads no file. It ends with its stdin, and when
+nothing was asked of it for some seconds. Where there is no `fork` it serves one file.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+from multiprocessing.connection import Connection, Pipe
 
 from ..errors import ArtifactError
 from ..ir.modules import to_bytecode
@@ -25,53 +26,11 @@ MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins wit
 IDLE = 10.0  # seconds in which another file may come
 NOTHING = 75  # status of a fork to which none came
 FORKS = sys.platform == "linux"
-_LENGTH = 8  # bytes of a number
-_MOST = 2**30  # bytes that are read or written at once
 
 
 def seconds(size: int) -> float:
     """Processor time that a file of this many bytes may take to parse; 1 MB of text takes 0.05 s."""
     return 1 + size / 2**21
-
-
-def send(descriptor: int, *parts: bytes | int) -> None:
-    """Writes numbers, and bytes behind their lengths."""
-    for part in parts:
-        number, data = (part, b"") if isinstance(part, int) else (len(part), part)
-        _write(descriptor, number.to_bytes(_LENGTH, "little", signed=True))
-        _write(descriptor, data)
-
-
-def receive(descriptor: int) -> bytes:
-    """The bytes that `send` wrote.
-
-    Raises:
-        EOFError: there are not so many.
-    """
-    return read(descriptor, receive_number(descriptor))
-
-
-def receive_number(descriptor: int) -> int:
-    """The number that `send` wrote; raises as `receive` does."""
-    return int.from_bytes(read(descriptor, _LENGTH), "little", signed=True)
-
-
-def read(descriptor: int, size: int) -> bytes:
-    """So many bytes; raises as `receive` does."""
-    parts: list[bytes] = []
-    while size:
-        part = os.read(descriptor, min(size, _MOST))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view[:_MOST]) :]
 
 
 def main() -> None:
@@ -81,36 +40,41 @@ def main() -> None:
             signal.signal(getattr(signal, number), signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    output = os.dup(1)
+    output = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # what libraries print
-    _write(output, READY)
+    os.write(output.fileno(), READY)
     if not FORKS:
-        send(output, 0, _served())
+        _hand_on(output, 0, _served())
     while FORKS:
-        ours, theirs = os.pipe()
+        ours, theirs = Pipe(duplex=False)
         pid = os.fork()
         if pid == 0:
             _work(theirs)
-        os.close(theirs)
+        theirs.close()
         try:
-            send(output, 0, receive(ours))
-            os.waitpid(pid, 0)
+            answer = ours.recv_bytes()
         except EOFError:
-            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            if status == NOTHING:
-                return
-            send(output, status, b"")
-        os.close(ours)
+            answer = b""
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == NOTHING:
+            return
+        _hand_on(output, status, answer)
+        ours.close()
 
 
-def _work(answers: int) -> None:
+def _hand_on(output: Connection, status: int, answer: bytes) -> None:
+    output.send_bytes(str(status).encode())
+    output.send_bytes(answer)
+
+
+def _work(answers: Connection) -> None:
     """What a fork does: it waits for a file and answers. It is made before the file comes, and does what all need."""
     try:
         with contextlib.suppress(OSError):  # there is no such device
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         _answer(b"module {}", "")
         if select.select([0], [], [], IDLE)[0]:
-            send(answers, _served())
+            answers.send_bytes(_served())
             os._exit(0)
     except EOFError:
         os._exit(NOTHING)
@@ -121,7 +85,8 @@ def _work(answers: int) -> None:
 
 def _served() -> bytes:
     """The answer for the file that comes next."""
-    data, filename = receive(0), receive(0).decode(errors="surrogateescape")
+    given = Connection(os.dup(0), writable=False)
+    data, filename = given.recv_bytes(), given.recv_bytes().decode(errors="surrogateescape")
     _limit(len(data))
     return _answer(data, filename)
 

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+from multiprocessing.connection import Connection
 from typing import IO
 
 from .. import forks
@@ -91,10 +92,13 @@ class _Child:
         to, back, _ = (stream.fileno() for stream in self._streams)
         try:
             self._wait_for_start(back)
-            child.send(to, data, filename.encode(errors="surrogateescape"))
-            status = child.receive_number(back)
-            return child.receive(back), status
-        except (EOFError, OSError):
+            sending, answers = Connection(os.dup(to), readable=False), Connection(os.dup(back), writable=False)
+            with sending, answers:
+                sending.send_bytes(data)
+                sending.send_bytes(filename.encode(errors="surrogateescape"))
+                status = int(answers.recv_bytes())
+                return answers.recv_bytes(), status
+        except (EOFError, OSError, ValueError):
             if self._late:
                 raise ArtifactError(_reason(filename, f"it did not end within {limit:.0f} s")) from None
             status = self._process.wait()

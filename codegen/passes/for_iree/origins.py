@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ...ir.attributes import integers
 from ...ir.bindings import ir
-from ...ir.kinds import having
+from ...ir.op_sheet import form_of
 from ...ir.values import constant, owner, shape_of
 
 Origin: TypeAlias = "tuple[ir.Value, int] | ir.Value | int"
 
-_ELEMENTWISE = having("elementwise")
 _SHAPE_OPERANDS = {"stablehlo.dynamic_broadcast_in_dim": 1, "stablehlo.dynamic_iota": 0, "stablehlo.dynamic_reshape": 1}
-_WRITERS = ("stablehlo.dynamic_update_slice", "stablehlo.scatter", "stablehlo.reverse")
 
 
 def origin_of(value: ir.Value, axis: int) -> Origin:
@@ -42,23 +39,16 @@ def _before(value: ir.Value, axis: int) -> Origin | None:
     op = owner(value)
     if op is None:
         return _carried(value, axis)
-    if op.name in _ELEMENTWISE:
-        rank = len(shape_of(value))
-        return next(((each, axis) for each in op.operands if len(shape_of(each)) == rank), None)
     if op.name in _SHAPE_OPERANDS:
         return element_of(op.operands[_SHAPE_OPERANDS[op.name]], axis)
-    if op.name in _WRITERS:
-        return op.operands[0], axis
     if op.name == "stablehlo.while":
         return op.operands[ir.OpResult(value).result_number], axis
-    if op.name == "stablehlo.transpose":
-        return op.operands[0], integers(op, "permutation")[axis]
-    if op.name == "stablehlo.reduce":
-        gone = integers(op, "dimensions")
-        return op.operands[0], [each for each in range(len(shape_of(op.operands[0]))) if each not in gone][axis]
-    if op.name == "stablehlo.concatenate" and ir.IntegerAttr(op.attributes["dimension"]).value != axis:
+    if op.name == "stablehlo.scatter":
         return op.operands[0], axis
-    return None
+    form = form_of(op)
+    if form is None or axis in form.sized:
+        return None
+    return next(((x, own) for x, own in zip(op.operands, form.places(axis), strict=False) if own is not None), None)
 
 
 def _carried(argument: ir.Value, axis: int) -> Origin | None:

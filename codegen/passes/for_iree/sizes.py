@@ -13,9 +13,6 @@ only in programs with loops or branches. Rounding: none.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 import numpy as np
 
@@ -23,7 +20,7 @@ from ...ir import open_ops as op_
 from ...ir import ops
 from ...ir.bindings import ir, stablehlo
 from ...ir.open_ops import Size, is_open
-from ...ir.values import constant, dtype_of, owner, shape_of
+from ...ir.values import defining, dtype_of, owner, shape_of
 from ...ir.walk import main_function, walk
 
 _BYTES = 2**60  # of an array, and of all that lies beside it
@@ -62,8 +59,9 @@ def bound_sizes(module: ir.Module) -> int | None:
         if op.name in _SHAPES:
             place = _SHAPES[op.name]
             with ir.InsertionPoint(op), op.location:
-                found = [_bounded(size, _limit(op.results[0]), limit) for size in op_.elements(op.operands[place])]
-                op.operands[place] = op_.vector(found)
+                greatest = max(_limit(op.results[0]), limit)
+                sizes = op_.elements(op.operands[place])
+                op.operands[place] = op_.vector([x if isinstance(x, int) else _clamped(x, greatest) for x in sizes])
     return limit if limit < _AXIS else None
 
 
@@ -80,11 +78,8 @@ def _bound_result(op: ir.Operation, limit: int) -> None:
     following = list(op.block.operations)
     place = next(number for number, each in enumerate(following) if each.operation == op)
     with ir.InsertionPoint(following[place + 1]), op.location:
-        lower = stablehlo.minimum(result, ops.constant(np.int32(limit)))
-        bounded = stablehlo.maximum(lower, ops.constant(np.int32(0)))
-    made = owner(lower)
-    assert made is not None, "a minimum"
-    result.replace_all_uses_except(bounded, made)
+        bounded = _clamped(result, limit)
+    result.replace_all_uses_except(bounded, defining(defining(bounded).operands[0]))
 
 
 def _bound_arguments(module: ir.Module, limit: int) -> None:
@@ -111,48 +106,3 @@ def _clamped(size: ir.Value, limit: int) -> ir.Value:
     dtype = dtype_of(size)
     lower = stablehlo.minimum(size, ops.constant(np.array(limit).astype(dtype)))
     return stablehlo.maximum(lower, ops.constant(np.array(0).astype(dtype)))
-
-
-def _bounded(size: Size, limit: int, axis: int) -> Size:
-    """A size that can be neither below zero nor too large, as far as its arithmetic tells."""
-    if isinstance(size, int):
-        return size
-    low, high = _range(size, axis)
-    greatest = max(limit, axis)
-    bounded = size
-    if low < 0:
-        bounded = stablehlo.maximum(bounded, ops.constant(np.zeros((), dtype_of(bounded))))
-    if high > greatest:
-        bounded = stablehlo.minimum(bounded, ops.constant(np.array(greatest).astype(dtype_of(bounded))))
-    return ops.convert(bounded, np.int64)
-
-
-_Range: TypeAlias = "tuple[float, float]"
-_ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
-    "stablehlo.add": operator.add,
-    "stablehlo.subtract": operator.sub,
-    "stablehlo.multiply": operator.mul,
-    "stablehlo.maximum": max,
-    "stablehlo.minimum": min,
-}
-
-
-def _range(size: ir.Value, axis: int, depth: int = 12) -> _Range:
-    """Between which numbers a size lies, where each size of an array is at most `axis`."""
-    known, op = constant(size), owner(size)
-    if known is not None:
-        return float(known), float(known)
-    if op is None or depth == 0:
-        return -math.inf, math.inf
-    if op.name == "stablehlo.get_dimension_size":
-        return 0, axis
-    if op.name in ("stablehlo.convert", "stablehlo.reshape"):
-        return _range(op.operands[0], axis, depth - 1)
-    if op.name not in _ARITHMETIC:
-        return -math.inf, math.inf
-    one, other = (_range(operand, axis, depth - 1) for operand in op.operands)
-    if op.name in ("stablehlo.maximum", "stablehlo.minimum"):
-        found = [_ARITHMETIC[op.name](a, b) for a, b in zip(one, other, strict=True)]
-    else:
-        found = [each for a in one for b in other if not math.isnan(each := _ARITHMETIC[op.name](a, b))]
-    return min(found), max(found)

@@ -373,7 +373,10 @@ def test_the_child_serves_files_until_none_comes_for_some_time(monkeypatch: pyte
 
 
 _IMPORT = "from hlograph.codegen.artifact import child"
-_BEGIN = f"import os, sys; {_IMPORT}; os.write(1, child.READY); child.receive(0); child.receive(0)"
+_BEGIN = (
+    f"import os; {_IMPORT}; os.write(1, child.READY); given = child.Connection(0, writable=False); "
+    "given.recv_bytes(); given.recv_bytes(); out = child.Connection(1, readable=False)"
+)
 
 
 def _behaves(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
@@ -410,7 +413,7 @@ def test_what_the_interpreter_prints_at_its_start_is_no_answer(monkeypatch: pyte
 
 def test_a_child_that_dies_in_its_answer_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = child.MODULE + b"it"
-    _behaves(monkeypatch, f"{_BEGIN}; child.send(1, -9, {answer!r}); child.receive(0)")
+    _behaves(monkeypatch, f"{_BEGIN}; child._hand_on(out, -9, {answer!r}); given.recv_bytes()")
     with pytest.raises(ArtifactError, match="it died of SIGKILL"):
         foreign.parse(b"", "module.mlir")
     _behaves(monkeypatch, f"{_BEGIN}; os.write(1, b'xxx'); os.kill(os.getpid(), 9)")
