@@ -218,7 +218,7 @@ def measure(rounds: int) -> dict[str, Any]:
             {
                 "jit": lambda f=jitted, a=arguments: [np.asarray(leaf) for leaf in jax.tree.leaves(f(*a))],
                 "PJRT": lambda f=staged, a=arguments: f(*a),
-                "direct": lambda f=direct.run, a=arguments: f(*a),
+                "direct": lambda f=direct, a=arguments: f(*a),
             },
             "jit",
             rounds=rounds,

@@ -115,7 +115,7 @@ class CFunction:
         _check_form(signature, self._form)
         shared = len(program.bindings)
         count = len(signature.arguments) - shared
-        self._given = count if self._form.data is None else self._form.data
+        self._given = 1 if self._form.sizes else count
         self.names = tuple(argument.name for argument in signature.arguments[self._given : count])
         self._arguments = self._complete(arguments)
         self._sizes = self._checked(self._arguments)
@@ -358,19 +358,10 @@ class _Callback:
 
     def __init__(self, owner: CFunction, compiled: Any, checks: int) -> None:
         self._owner, self._compiled, self._checks = owner, compiled, checks
-        arguments = [(_static(a), a.dtype) for a in owner._padded]
-        self._given, self._data = arguments[: owner._given], arguments[owner._given :]
-        calls: dict[str, Callable[..., int]] = {
-            "arrays": self._arrays,
-            "logp": self._logp,
-            "density": self._density,
-            "expand": self._expand,
-        }
-        call = calls[owner.form]
 
         def called(*words: Any) -> int:
             try:
-                return call(*words)
+                return self._call(owner._form, *words)
             except BaseException as error:  # what is raised here would only be printed
                 owner.error = error
                 return PYTHON_RAISED
@@ -378,63 +369,46 @@ class _Callback:
         self._called = owner._form.prototype(called)  # a reference to it is what keeps the address good
         self.address = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
-    def _results(self, inputs: Sequence[int | None], user: int | None) -> tuple[int, list[np.ndarray]]:
-        user = user or self._owner._data.address
-        data = _words(user, len(self._data)) if self._data else []
-        places = list(zip([*inputs, *data], [*self._given, *self._data], strict=True))
-        if any(not address and 0 not in dims for address, (dims, _) in places):
-            return NULL_POINTER, []
-        arrays = [_at(address, dims, dtype) for address, (dims, dtype) in places]
+    def _call(self, form: Form, *words: Any) -> int:
+        """What `native/function.c` does."""
+        owner, results = self._owner, self._owner._results
+        *given, user = words
+        inputs, outputs = given[form.sizes : form.sizes + 1], given[: form.sizes : -1]
+        if form.sizes:  # the value is the first result, and in C behind its gradient
+            if given[: form.sizes] != [owner.dim, owner.expanded][: form.sizes]:
+                return WRONG_DIMENSION
+        elif (owner._given and not given[0]) or (results and not given[1]):
+            return NULL_POINTER
+        else:
+            inputs, outputs = _words(given[0], owner._given), _words(given[1], len(results))
+        user = user or owner._data.address
+        inputs += _words(user, len(owner._padded) - owner._given) if user else []
+        values: list[tuple[int | None, Argument | Result]]
+        values = [*zip(inputs, owner._padded, strict=True), *zip(outputs, results, strict=True)]
+        if any(not address and 0 not in value.dims for address, value in values):
+            return NULL_POINTER
+        arrays = [np.array(_at(address, value)) for address, value in values[: len(inputs)]]
         with enable_x64(True):
-            leaves = jax.tree.leaves(self._compiled(*[np.array(array) for array in arrays]))
+            leaves = jax.tree.leaves(self._compiled(*arrays))
         found = [np.asarray(x) for x in leaves]
-        if self._checks:
-            flags = found.pop()
-            if (flags <= 0).any():
-                return CHECK_FAILED - int(np.argmax(flags <= 0)), []
-        return 0, found
-
-    def _arrays(self, inputs: int | None, outputs: int | None, user: int | None) -> int:
-        if not outputs or (self._given and not inputs):
-            return NULL_POINTER
-        code, results = self._results(_words(inputs, len(self._given)) if self._given else [], user)
-        for address, result in zip(_words(outputs, len(results)), results, strict=True):
-            if not address and result.size:
-                return NULL_POINTER
-            _put(address, result)
-        return code
-
-    def _logp(self, dim: int, x: int | None, gradient: int | None, logp: int | None, user: int | None) -> int:
-        if dim != self._owner.dim:
-            return WRONG_DIMENSION
-        if (dim and not (x and gradient)) or not logp:
-            return NULL_POINTER
-        code, results = self._results([x], user)
-        if code:
-            return -code if code <= CHECK_FAILED else code
-        _put(logp, results[0])
-        _put(gradient, results[1])
-        if not np.isfinite(results[1]).all():
-            return GRADIENT_NOT_FINITE
-        return 0 if np.isfinite(results[0]) else LOGP_NOT_FINITE
-
-    def _density(self, dim: int, x: int | None, gradient: int | None, logp: int | None, user: int | None) -> int:
-        code = self._logp(dim, x, gradient, logp, user)
-        if code <= 0:
+        failed = np.flatnonzero(found.pop() <= 0 if self._checks else [])
+        if len(failed):
+            code = CHECK_FAILED - int(failed[0])
+        else:
+            code = 0
+            for address, result in zip(outputs, found, strict=True):
+                _put(address, result)
+        if form.name not in ("logp", "density"):
             return code
-        _put(gradient, np.zeros(dim))
-        _put(logp, np.array(-np.inf))
-        return 0
-
-    def _expand(self, dim: int, expanded: int, x: int | None, out: int | None, user: int | None) -> int:
-        if dim != self._owner.dim or expanded != self._owner.expanded:
-            return WRONG_DIMENSION
-        if (dim and not x) or (expanded and not out):
-            return NULL_POINTER
-        code, results = self._results([x], user)
-        if not code:
-            _put(out, results[0])
-        return code
+        if not code and not np.isfinite(found[1]).all():
+            code = GRADIENT_NOT_FINITE
+        elif not code and not np.isfinite(found[0]):
+            code = LOGP_NOT_FINITE
+        if code and form.name == "density":
+            _put(outputs[1], np.zeros(owner.dim or 0))
+            _put(outputs[0], np.array(-np.inf))
+            return 0
+        return abs(code)
 
 
 def _static(value: Argument | Result) -> tuple[int, ...]:
@@ -446,10 +420,10 @@ def _words(address: int | None, count: int) -> list[int | None]:
     return list((ctypes.c_void_p * count).from_address(address or 0)) if count else []
 
 
-def _at(address: int | None, dims: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
-    size = math.prod(dims) * dtype.itemsize
+def _at(address: int | None, value: Argument | Result) -> np.ndarray:
+    size = math.prod(_static(value)) * value.dtype.itemsize
     memory = (ctypes.c_char * size).from_address(address) if address and size else b""
-    return np.frombuffer(memory, dtype).reshape(tuple(dims))
+    return np.frombuffer(memory, value.dtype).reshape(_static(value))
 
 
 def _put(address: int | None, result: np.ndarray) -> None:
@@ -474,7 +448,7 @@ def _check_form(signature: Signature, form: Form) -> None:
     Raises:
         UnsupportedGraphError: they are not.
     """
-    if form.data is None:
+    if not form.sizes:
         return
     if not signature.arguments:
         raise UnsupportedGraphError(f"the form {form.name!r} needs a first argument float64[dim], the program has none")

@@ -15,9 +15,7 @@ from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
 from . import native_code
-from .object_code import ObjectCode
-from .once import once
-from .processor import processor
+from .object_code import ObjectCode, binding, once
 from .steps import DirectCallRefused
 
 TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
@@ -68,7 +66,7 @@ def load(vectors: int) -> ObjectCode:
 
 def _vectors() -> int:
     """The processor's vectors, as `native/blas/small.c` has them."""
-    features = processor().features
-    if "fma" not in features:
+    features = binding().get_host_cpu_features()
+    if not features.get("fma"):
         return 1
-    return 3 if "avx512f" in features else 2 if "avx2" in features else 1
+    return 3 if features.get("avx512f") else 2 if features.get("avx2") else 1

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,66 +21,39 @@ from .native_code import functions
 _HEADER, _SLOTS, _LINE = 16, 64, 8  # words of the struct before its slots, how many of them, words of each
 _REFERRED = 4096  # bytes from which an aligned array is read where the caller has it
 
-_pointer, _size = ctypes.c_void_p, ctypes.c_size_t
 
-
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """How a C function is called.
 
     Attributes:
         name: what users call it.
-        symbol: the function of ours that has this form.
         signature: in C.
-        parameters: of it.
-        data: the first argument that is data.
+        sizes: number of its parameters that are sizes; the others are pointers.
+        pointers: number of them.
     """
 
     name: str
-    symbol: str
     signature: str
-    parameters: tuple[type, ...]
-    data: int | None
+    sizes: int
+    pointers: int
 
     @property
     def prototype(self) -> Any:
         """Its type; calls of it let go of the interpreter's lock."""
-        return ctypes.CFUNCTYPE(ctypes.c_long, *self.parameters)
+        types = [ctypes.c_size_t] * self.sizes + [ctypes.c_void_p] * self.pointers
+        return ctypes.CFUNCTYPE(ctypes.c_long, *types)
 
 
-FORMS = {
-    form.name: form
-    for form in (
-        Form(
-            "arrays",
-            "hlograph_arrays",
-            "long f(const void *const *inputs, void *const *outputs, const void *user)",
-            (_pointer, _pointer, _pointer),
-            None,
-        ),
-        Form(
-            "logp",
-            "hlograph_logp",
-            "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)",
-            (_size, _pointer, _pointer, _pointer, _pointer),
-            1,
-        ),
-        Form(
-            "density",
-            "hlograph_density",
-            "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)",
-            (_size, _pointer, _pointer, _pointer, _pointer),
-            1,
-        ),
-        Form(
-            "expand",
-            "hlograph_expand",
-            "long expand(size_t dim, size_t expanded, const double *x, double *out, const void *user)",
-            (_size, _size, _pointer, _pointer, _pointer),
-            1,
-        ),
-    )
-}
+_LOGP = "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)"
+_EXPAND = "long expand(size_t dim, size_t expanded, const double *x, double *out, const void *user)"
+_ARRAYS = "long f(const void *const *inputs, void *const *outputs, const void *user)"
+_ALL = (
+    Form("arrays", _ARRAYS, 0, 3),
+    Form("logp", _LOGP, 1, 4),
+    Form("density", _LOGP, 1, 4),
+    Form("expand", _EXPAND, 2, 3),
+)
+FORMS = {form.name: form for form in _ALL}
 
 
 class CProgram:
@@ -107,7 +79,7 @@ class CProgram:
         shared = {value.buffer.allocation for value in executable.results}
         written = [value.buffer.allocation in shared for value in executable.parameters]
         absent = [i >= given and not written[i] for i in range(len(written))]
-        image = Image.of(executable, [i for i, no in enumerate(absent) if no])
+        image = Image(executable, [i for i, no in enumerate(absent) if no])
         inputs: list[int] = []
         for i, value in enumerate(executable.parameters):
             referred = 1 if absent[i] else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
@@ -133,7 +105,7 @@ class CProgram:
             data,
         )
         self._code = functions(self._program.ctypes.data)
-        self.address = self._code.address(form.symbol)
+        self.address = self._code.address(f"hlograph_{form.name}")
         self._release = ctypes.CFUNCTYPE(None)(self._code.address("hlograph_release"))
 
     def __del__(self) -> None:

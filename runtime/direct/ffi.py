@@ -15,8 +15,7 @@ from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
 from . import blas
 from .hlo_module import ELEMENT_TYPES
 from .native_code import native_code
-from .steps import CustomCall, DirectCallRefused, Value
-from .words import Within, Word
+from .steps import CustomCall, DirectCallRefused, Value, Within, Word
 
 _BUFFER = 1  # XLA_FFI_ArgType, XLA_FFI_RetType
 _SCALAR = 3  # XLA_FFI_AttrType

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -18,112 +17,89 @@ from .executable import CpuExecutable
 from .native_code import runner
 from .object_code import ObjectCode
 from .step_table import StepTable
-from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Slice, Value
-from .words import Within, Word
+from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Slice, Value, Within, Word
 
 _ALIGNED_WORDS = KERNEL_ALIGNMENT // 8
 _LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
 
 
-@dataclass(frozen=True)
 class Image:
     """A workspace with addresses that count from its own start.
+
+    Args:
+        executable: what it is for; it is loaded.
+        referred: parameters that have no buffer in a workspace: their addresses are put in by each call.
 
     Attributes:
         words: its content.
         addresses: which words are such addresses.
         table: place of the table of steps, in bytes.
-        places: of each allocation that lies in the workspace, in bytes.
         uses: of each parameter, the words that refer to its buffer, and how many bytes behind its start.
         executable: what it was made of.
-        held: what addresses in it point to.
+        constants: the executable's, to which addresses in it point.
+
+    Raises:
+        DirectCallRefused: the code cannot be loaded.
     """
 
-    words: np.ndarray
-    addresses: np.ndarray
-    table: int
-    places: Mapping[int, int]
-    uses: Sequence[np.ndarray]
-    executable: CpuExecutable
-    held: object
-
-    @classmethod
-    def of(cls, executable: CpuExecutable, referred: Collection[int] = ()) -> Image:
-        """Loads an executable.
-
-        Args:
-            executable: what it is.
-            referred: parameters that have no buffer in a workspace: their addresses are put in by each call.
-
-        Raises:
-            DirectCallRefused: its code cannot be loaded.
-        """
+    def __init__(self, executable: CpuExecutable, referred: Collection[int] = ()) -> None:
         if any(value.buffer.allocation in executable.constants for value in executable.results):
             raise DirectCallRefused("a result lies in a constant's buffer")
         if executable.donated & set(referred):
             raise DirectCallRefused("results may be in the memory of an argument that is the caller's")
-        return _Builder(executable, frozenset(referred)).build()
+        self.executable = executable
+        self.constants = {number: _constant(data) for number, data in executable.constants.items()}
+        self._code = ObjectCode(executable.objects)
+        self._parameters = {value.buffer.allocation: i for i, value in enumerate(executable.parameters)}
+        self._referred = referred
+        self._used = 0
+        self._places: dict[int, int] = {}
+        self._parts: list[tuple[int, np.ndarray]] = []
+        self._addresses: list[int] = []
+        self._uses: list[list[tuple[int, int]]] = [[] for _ in executable.parameters]
+        for number, size in executable.allocations.items():
+            absent = self._parameters.get(number) in referred
+            self._places[number] = 8 * self._take(0 if absent else -(-size // 8))
+        self.table = 8 * StepTable(self._code, self._write).write(executable.steps)
+        self.words = np.zeros(self._used, np.uint64)
+        for start, part in self._parts:
+            self.words[start : start + len(part)] = part
+        self.addresses = np.array(self._addresses, np.uint32)
+        self.uses = [np.array(use, np.uint32).reshape(-1, 2) for use in self._uses]
 
     def place(self, value: Value) -> int:
         """Where a parameter or result is, in bytes."""
-        return self.places[value.buffer.allocation] + value.buffer.offset
+        return self._places[value.buffer.allocation] + value.buffer.offset
 
-
-class _Builder:
-    """Lays out an image."""
-
-    def __init__(self, executable: CpuExecutable, referred: Collection[int]) -> None:
-        self.executable = executable
-        self.code = ObjectCode(executable.objects)
-        self.constants = {number: _constant(data) for number, data in executable.constants.items()}
-        self.parameters = {value.buffer.allocation: i for i, value in enumerate(executable.parameters)}
-        self.referred = referred
-        self.used = 0
-        self.places: dict[int, int] = {}
-        self.parts: list[tuple[int, np.ndarray]] = []
-        self.addresses: list[int] = []
-        self.uses: list[list[tuple[int, int]]] = [[] for _ in executable.parameters]
-
-    def build(self) -> Image:
-        for number, size in self.executable.allocations.items():
-            absent = self.parameters.get(number) in self.referred
-            self.places[number] = 8 * self.take(0 if absent else -(-size // 8))
-        table = StepTable(self.code, self.write).write(self.executable.steps)
-        words = np.zeros(self.used, np.uint64)
-        for start, part in self.parts:
-            words[start : start + len(part)] = part
-        uses = [np.array(use, np.uint32).reshape(-1, 2) for use in self.uses]
-        addresses = np.array(self.addresses, np.uint32)
-        return Image(words, addresses, 8 * table, self.places, uses, self.executable, (self.code, self.constants))
-
-    def take(self, words: int) -> int:
+    def _take(self, words: int) -> int:
         """The first of so many words, where a buffer may begin."""
-        start = self.used
-        self.used += -(-words // _ALIGNED_WORDS) * _ALIGNED_WORDS
+        start = self._used
+        self._used += -(-words // _ALIGNED_WORDS) * _ALIGNED_WORDS
         return start
 
-    def write(self, words: Sequence[Word]) -> int:
+    def _write(self, words: Sequence[Word]) -> int:
         """Places words; the number of the first one."""
-        start = self.take(len(words))
+        start = self._take(len(words))
         content = np.zeros(len(words), np.uint64)
         for i, item in enumerate(words):
-            content[i] = self.address(start + i, item) if isinstance(item, Slice | Within) else item
-        self.parts.append((start, content))
+            content[i] = self._address(start + i, item) if isinstance(item, Slice | Within) else item
+        self._parts.append((start, content))
         return start
 
-    def address(self, word: int, item: Slice | Within) -> int:
+    def _address(self, word: int, item: Slice | Within) -> int:
         """What stands in a word that refers to a buffer."""
         if isinstance(item, Within):
-            self.addresses.append(word)
+            self._addresses.append(word)
             return 8 * item.word
         if item.allocation in self.constants:
             return self.constants[item.allocation].ctypes.data + item.offset
-        parameter = self.parameters.get(item.allocation)
+        parameter = self._parameters.get(item.allocation)
         if parameter is not None:
-            self.uses[parameter].append((word, item.offset - self.executable.parameters[parameter].buffer.offset))
-        if parameter not in self.referred:
-            self.addresses.append(word)
-        return self.places[item.allocation] + item.offset
+            start = self.executable.parameters[parameter].buffer.offset
+            self._uses[parameter].append((word, item.offset - start))
+        if parameter not in self._referred:
+            self._addresses.append(word)
+        return self._places[item.allocation] + item.offset
 
 
 class Workspace:

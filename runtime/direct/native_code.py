@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from .object_code import ObjectCode
-from .once import once
+from .object_code import ObjectCode, once
 from .steps import DirectCallRefused
 
 FOLDER = Path(__file__).with_name("native")

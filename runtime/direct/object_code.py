@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from typing import Any, TypeVar
 
-from .once import once
+from ...codegen import forks
 from .steps import DirectCallRefused
+
+Made = TypeVar("Made")
 
 # Functions of the C library that kernels may call: XLA takes them from the process, too. Those of XLA's own runtime
 # (`__xla_cpu_runtime_...`) cannot be found from outside of jaxlib.
@@ -32,6 +36,22 @@ OUTSIDE = frozenset([*_MATH, *(name + "f" for name in _MATH), "sincos", "sincosf
 _VARIABLES = (".data", ".ldata", ".bss", ".lbss", ".tdata", ".tbss")  # sections that may be written to
 _RELOCATED = (".data.rel.ro", ".ldata.rel.ro")  # constants that hold addresses
 _NARROW = (10, 11)  # R_X86_64_32 and 32S, addresses of 32 bits: LLVM cuts off those that need more
+
+
+def once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """A function that returns what its first call has made, also where threads ask for it at the same time.
+
+    `functools.cache` makes one for each such thread and keeps one of them: an address in another one, which somebody
+    may have, is no address any more when that is freed. An error is not kept.
+    """
+    made, lock = cache(make), forks.lock(threading.RLock)
+
+    @wraps(make)
+    def found() -> Made:
+        with lock:
+            return made()
+
+    return found
 
 
 class ObjectCode:

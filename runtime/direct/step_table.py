@@ -14,8 +14,7 @@ import numpy as np
 
 from .ffi import CallFrames
 from .object_code import ObjectCode
-from .steps import Case, Copy, CustomCall, DirectCallRefused, Kernel, Sort, Step, While
-from .words import Within, Word
+from .steps import Case, Copy, CustomCall, DirectCallRefused, Kernel, Sort, Step, While, Within, Word
 
 # As in native/native.h and native/sort.c.
 LINE = 8

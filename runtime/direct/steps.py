@@ -30,6 +30,16 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Within:
+    """The address of a word of the workspace."""
+
+    word: int
+
+
+Word = int | Slice | Within  # what stands in a word of a workspace before the workspace has a place
+
+
+@dataclass(frozen=True)
 class Value:
     """An array in a buffer; a parameter or a result is dense and in row-major order."""
 

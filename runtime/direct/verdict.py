@@ -32,7 +32,6 @@ from pathlib import Path
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
-from .processor import processor
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a verdict counts that may be the moment's fault
@@ -96,17 +95,23 @@ def unsupported() -> str:
 @cache
 def identity() -> Mapping[str, str]:
     """What the direct call depends on, by name."""
-    found = processor()
     code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
     return {
         **{package: _version(package) for package in _PACKAGES},
         "files": _digest(*map(_files, _PACKAGES)),
         "python": sys.version,
         "system": " ".join(platform.libc_ver()),
-        "processor": found.model or platform.processor(),
-        "flags": _digest(" ".join(sorted(found.features))),
+        "processor": _processor(),
         "code": _digest(*(path.name.encode() + path.read_bytes() for path in code)),
     }
+
+
+def _processor() -> str:
+    """What Linux tells of the first processor's model and features."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
+        return _digest(*(line for line in lines if line.startswith(("model name", "flags"))))
+    return platform.processor()
 
 
 def _version(package: str) -> str:

@@ -162,7 +162,7 @@ def test_donated_arguments() -> None:
     executable = compiled(lambda x, y: (x + y, x * y), [x, x], donate_argnums=0)
     direct = DirectCall.of(executable, [x, x])
     with pytest.raises(DirectCallRefused, match="the caller's"):
-        Image.of(read(executable), referred=[0])
+        Image(read(executable), referred=[0])
     for _ in range(2):
         sums, products = direct(x, x)
         np.testing.assert_array_equal(sums, 2 * x)

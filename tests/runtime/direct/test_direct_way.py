@@ -172,7 +172,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
         assert fn(places).tolist() == table[places].tolist()
         assert note(fn) == "direct call of the kernels"
         (way,) = ways
-        _, constants = way._call.workspace.args[0].held
+        constants = way._call._image.constants
         for constant in constants.values():
             constant[:] = 0
         assert [fn(places).tolist() for _ in range(2)] == [[0, 0, 0]] * 2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.direct.once import once
+from hlograph.runtime.direct.object_code import once
 from hlograph.runtime.executables.executable import Executable
 from hlograph.runtime.jitted.programs import Programs
 
