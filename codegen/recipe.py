@@ -135,7 +135,8 @@ class Recipe:
     def _for_platform(self, steps: Steps) -> None:
         """The passes that a platform needs, where they find something."""
         from .artifact.hazards import refuse_elements, stable_sorts
-        from .passes import cpu_initial, cpu_nan, cpu_updates, device_linalg, doubled_counters
+        from .passes.device_linalg import OPS
+        from .passes.xla_bugs import bugs_of
 
         if not self.platform or not steps.is_static:
             return
@@ -145,18 +146,11 @@ class Recipe:
             steps.run("order_host_calls")
         if steps.is_from_file and self.platform == "cpu" and steps.has({"stablehlo.sort"}):
             steps.change("stable_sorts", stable_sorts)
-        if steps.has(doubled_counters.TRIGGERS) and steps.finds(doubled_counters.doubled):
-            steps.run("doubled_counters")
-        if steps.has(device_linalg.OPS):
+        if steps.has(OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
-        if self.platform != "cpu":
-            return
-        if steps.has(cpu_updates.OPS):
-            steps.run("cpu_updates")
-        if steps.finds(cpu_initial.endangered):
-            steps.run("cpu_initial")
-        if self.guest and steps.has(cpu_nan.OPS):
-            steps.run("cpu_nan")
+        for bug in bugs_of(self.platform, guest=self.guest):
+            if steps.has(bug.triggers) and steps.finds(bug.endangered):
+                steps.run(bug.name)
 
     def _sums(self, steps: Steps) -> None:
         """Better sums, where XLA's libraries are on and `transpose_into_dot` may have made worse ones."""

@@ -24,7 +24,9 @@ from .rewriting import REWRITES
 
 @dataclass(frozen=True, kw_only=True)
 class _File(Pass):
-    """A pass of ours: a file or package in this folder."""
+    """A pass of ours: a file or package in this folder, or in its room, a folder of passes in this one."""
+
+    room: str = ""
 
     @property
     def run(self) -> Callable[..., None]:
@@ -46,7 +48,7 @@ class _File(Pass):
 
     @property
     def _file(self) -> Any:
-        return import_module(f".{self.name}", __package__)
+        return import_module(f".{self.room}{self.name}", __package__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,10 @@ def _other(name: str, line: str) -> Pass:
     return _File(name=name, line=line, other_function=True)
 
 
+def _for_xla(name: str, line: str) -> Pass:
+    return _File(name=name, line=line, room="xla_bugs.")
+
+
 def _on_loops(name: str, line: str) -> Pass:
     return _File(name=name, line=line, on_loops=True)
 
@@ -102,13 +108,13 @@ _TABLE = (
     _other("for_iree", "forms that IREE compiles for all sizes at once, and runs right"),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
-    _ours("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
+    _for_xla("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
     _ours("cpu_forms", "forms XLA:CPU is fast at: running sums of columns as loops, small factors written out, ..."),
     _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
     _ours("cpu_sums", "long sums in blocks, where XLA:CPU's library for them is off"),
-    _ours("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
-    _ours("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
-    _ours("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
+    _for_xla("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
+    _for_xla("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
+    _for_xla("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
     _ours("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
     _ours("cpu_factors", "Cholesky factors and triangular solves as calls of BLAS, for calls without PJRT"),
     _ours("cpu_products", "matrix products as calls of BLAS, for calls without PJRT"),

@@ -20,8 +20,10 @@ from jax import tree_util
 from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.errors import DeviceError, GraphError, HlographError
-from ...codegen.passes import cpu_initial, cpu_nan, doubled_counters, reduce_in_blocks
+from ...codegen.passes import reduce_in_blocks
 from ...codegen.passes.optimize import is_default
+from ...codegen.passes.xla_bugs import bugs_of
+from ...codegen.passes.xla_bugs.cpu_nan import ELEMENTS
 from ...codegen.program import Program
 from ...dialects.jax.trace import NotWanted, Traced, equations, largest, trace
 from ..executables import cpu_plan
@@ -189,10 +191,8 @@ class Programs:
             return None
         program = traced.program
         changed = program.optimize_own(self.options.passes)
-        on_cpu = platform_of(self.device) == "cpu"
         needs_options = compile_options(program, self.device) is not None  # jax.jit takes none where it is nested
-        needs_passes = bool(program.find(doubled_counters.doubled))
-        needs_passes = needs_passes or (on_cpu and bool(program.find(cpu_initial.endangered)))
+        needs_passes = any(program.find(bug.endangered) for bug in bugs_of(platform_of(self.device)))
         if not (changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))):
             return None
         self._count_trace()
@@ -267,7 +267,7 @@ def _may_go_wrong(jaxpr: Any) -> bool:
         equation.primitive.name == "reduce"
         or (
             equation.primitive.name in ("reduce_max", "reduce_min")
-            and any(math.prod(x.aval.shape) >= cpu_nan.ELEMENTS for x in equation.invars)
+            and any(math.prod(x.aval.shape) >= ELEMENTS for x in equation.invars)
         )
         for equation in equations(jaxpr)
     )

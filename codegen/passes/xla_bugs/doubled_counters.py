@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 
-from ..ir import ops
-from ..ir.bindings import ir
-from ..ir.values import dtype_of, owner, static_shape
-from ..ir.walk import main_function, walk
-from .report import Report
+from ...ir import ops
+from ...ir.bindings import ir
+from ...ir.values import dtype_of, owner, static_shape
+from ...ir.walk import main_function, walk
+from ..report import Report
 
 TRIGGERS = frozenset({"stablehlo.while"})
 _FARTHEST = 64  # ops that are looked at for one sum; what is computed of more is taken for a counter
@@ -26,7 +26,7 @@ _FARTHEST = 64  # ops that are looked at for one sum; what is computed of more i
 
 def run(module: ir.Module, report: Report) -> None:
     """The pass."""
-    for operation in doubled(module):
+    for operation in endangered(module):
         left, right = operation.operands
         with operation.context, operation.location, ir.InsertionPoint(operation):
             made = ops.elementwise("stablehlo.subtract", left, ops.elementwise("stablehlo.negate", right))
@@ -35,7 +35,7 @@ def run(module: ir.Module, report: Report) -> None:
         report.applied(owner(made) or "a sum", result="a difference")
 
 
-def doubled(module: ir.Module) -> list[ir.Operation]:
+def endangered(module: ir.Module) -> list[ir.Operation]:
     """The sums that XLA may see as a counter and itself."""
     operations = walk(module)
     if not any(operation.name == "stablehlo.while" for operation in operations):

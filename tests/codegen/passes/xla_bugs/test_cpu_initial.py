@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from hlograph.codegen.passes.cpu_initial import SIZE
+from hlograph.codegen.passes.xla_bugs.cpu_initial import SIZE
 from hlograph.codegen.program import Program
 
 # name -> body, initial value; exact in int32

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hlograph.codegen.passes.cpu_nan import ELEMENTS
+from hlograph.codegen.passes.xla_bugs.cpu_nan import ELEMENTS
 from hlograph.codegen.program import Program
 
 

@@ -13,24 +13,31 @@ to 0.12.0.1). XLA drops the barrier after that. Scatters become updates in XLA. 
 
 from __future__ import annotations
 
-from ..ir import ops
-from ..ir.bindings import ir
-from ..ir.walk import walk
-from .report import Report
+from ...ir import ops
+from ...ir.bindings import ir
+from ...ir.values import owner
+from ...ir.walk import walk
+from ..report import Report
 
 _UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")
 _RESHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim")
 
 # A module without any of these is left as it is; callers may then save themselves a copy.
-OPS = frozenset(_UPDATES)
+TRIGGERS = frozenset(_UPDATES)
 
 
 def run(module: ir.Module, report: Report) -> None:
     """The pass."""
-    for reshape in [op for op in walk(module) if op.name in _RESHAPES]:
-        value = reshape.operands[0]
-        if isinstance(value.owner, ir.Block) or value.owner.name not in _UPDATES:
-            continue
+    for reshape in endangered(module):
         with module.context, reshape.location, ir.InsertionPoint(reshape):
-            (reshape.operands[0],) = ops.optimization_barrier([value])
+            (reshape.operands[0],) = ops.optimization_barrier([reshape.operands[0]])
         report.applied(reshape, result="a barrier between it and the update")
+
+
+def endangered(module: ir.Module) -> list[ir.Operation]:
+    """The reshapes of updates."""
+    return [op for op in walk(module) if op.name in _RESHAPES and _is_update(owner(op.operands[0]))]
+
+
+def _is_update(operation: ir.Operation | None) -> bool:
+    return operation is not None and operation.name in _UPDATES

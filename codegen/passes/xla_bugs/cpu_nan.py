@@ -15,27 +15,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import kind_of
-from ..ir import ops
-from ..ir.attributes import integers
-from ..ir.bindings import ir, stablehlo
-from ..ir.types import numpy_dtype
-from ..ir.walk import walk
-from .report import Report
+from ...dtypes import kind_of
+from ...ir import ops
+from ...ir.attributes import integers
+from ...ir.bindings import ir, stablehlo
+from ...ir.types import numpy_dtype
+from ...ir.walk import walk
+from ..report import Report
 
 ELEMENTS = 4096  # from which XLA:CPU leaves a reduction to the library
 _BODIES = ("stablehlo.maximum", "stablehlo.minimum")
 
 # A module without any of these is left as it is; callers may then save themselves a copy.
-OPS = frozenset({"stablehlo.reduce"})
+TRIGGERS = frozenset({"stablehlo.reduce"})
 
 
 def run(module: ir.Module, report: Report) -> None:
     """The pass."""
-    for operation in [op for op in walk(module) if op.name == "stablehlo.reduce"]:
-        if _may_lose_nan(operation):
-            _keep_nan(operation)
-            report.applied(operation, result="NaN, if there is one")
+    for operation in endangered(module):
+        _keep_nan(operation)
+        report.applied(operation, result="NaN, if there is one")
+
+
+def endangered(module: ir.Module) -> list[ir.Operation]:
+    """The maxima and minima that XLA may leave to the library."""
+    return [op for op in walk(module) if op.name == "stablehlo.reduce" and _may_lose_nan(op)]
 
 
 def _may_lose_nan(operation: ir.Operation) -> bool:
