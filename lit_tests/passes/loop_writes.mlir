@@ -34,64 +34,6 @@ module @rows {
 
 // -----
 
-// A place from outside is the same at every step, but may lie outside of the array.
-// CHECK-LABEL: module @elsewhere
-// CHECK: stablehlo.scatter
-// WHY: stablehlo.scatter {{.*}}: left alone: its place is not an affine function of the step
-module @elsewhere {
-  func.func @main(%h0: tensor<4xf32>, %zeros: tensor<8x4xf32>, %j: tensor<i32>) -> tensor<8x4xf32> {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %place = stablehlo.reshape %j : (tensor<i32>) -> tensor<1xi32>
-      %ys1 = "stablehlo.scatter"(%ys, %place, %h1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
-      ^bb0(%old: tensor<f32>, %new: tensor<f32>):
-        stablehlo.return %new : tensor<f32>
-      }) : (tensor<8x4xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<8x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    }
-    return %r#2 : tensor<8x4xf32>
-  }
-}
-
-// -----
-
-// Of seven rows the last step writes none.
-// CHECK-LABEL: module @beyond
-// CHECK: stablehlo.scatter
-// WHY: stablehlo.scatter {{.*}}: left alone: its place may be outside of the array
-module @beyond {
-  func.func @main(%h0: tensor<4xf32>, %zeros: tensor<7x4xf32>, %j: tensor<i32>) -> tensor<7x4xf32> {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<7x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %place = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
-      %ys1 = "stablehlo.scatter"(%ys, %place, %h1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
-      ^bb0(%old: tensor<f32>, %new: tensor<f32>):
-        stablehlo.return %new : tensor<f32>
-      }) : (tensor<7x4xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<7x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<7x4xf32>
-    }
-    return %r#2 : tensor<7x4xf32>
-  }
-}
-
-// -----
-
 // Nor is it known of a symbolic number of rows.
 // CHECK-LABEL: module @dynamic
 // CHECK: stablehlo.scatter
@@ -116,35 +58,5 @@ module @dynamic {
       stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<?x4xf32>
     }
     return %r#2 : tensor<?x4xf32>
-  }
-}
-
-// -----
-
-// A scatter that adds to the rows does not write them.
-// CHECK-LABEL: module @added
-// CHECK: stablehlo.scatter
-// WHY: stablehlo.scatter {{.*}}: left alone: it combines what it writes with what is there
-module @added {
-  func.func @main(%h0: tensor<4xf32>, %zeros: tensor<8x4xf32>, %j: tensor<i32>) -> tensor<8x4xf32> {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %place = stablehlo.reshape %i : (tensor<i32>) -> tensor<1xi32>
-      %ys1 = "stablehlo.scatter"(%ys, %place, %h1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
-      ^bb0(%old: tensor<f32>, %new: tensor<f32>):
-        %sum = stablehlo.add %old, %new : tensor<f32>
-        stablehlo.return %sum : tensor<f32>
-      }) : (tensor<8x4xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<8x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    }
-    return %r#2 : tensor<8x4xf32>
   }
 }

@@ -45,37 +45,6 @@ module @squared_error {
 
 // -----
 
-// Over time alone the accumulator has the shape of a step.
-// CHECK-LABEL: module @maximum_over_time
-// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
-// CHECK: stablehlo.maximum {{.*}} : tensor<4xf32>
-// CHECK-NOT: dynamic_update_slice
-module @maximum_over_time {
-  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<4xf32>) {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
-      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    }
-    %s = stablehlo.reduce(%r#2 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
-    return %s : tensor<4xf32>
-  }
-}
-
-// -----
-
 // Where the time axis stays, a thinner stack does.
 // CHECK-LABEL: module @inner_axes
 // CHECK: [[R:%[^:]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<8xf32>
@@ -103,37 +72,6 @@ module @inner_axes {
     }
     %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
     return %s : tensor<8xf32>
-  }
-}
-
-// -----
-
-// Several reductions of one stack.
-// CHECK-LABEL: module @several
-// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<f64>, tensor<4xf32>
-// CHECK-NOT: dynamic_update_slice
-module @several {
-  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>, tensor<4xf32>) {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
-      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    }
-    %s = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
-    %m = stablehlo.reduce(%r#2 init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
-    return %s, %m : tensor<f32>, tensor<4xf32>
   }
 }
 

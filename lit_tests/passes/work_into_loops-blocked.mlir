@@ -29,32 +29,6 @@ module @whole {
 
 // -----
 
-// CHECK-LABEL: module @expensive
-// CHECK: stablehlo.sine %arg0 : tensor<4x8xf32>
-// WHY: stablehlo.sine {{.*}}: left alone: what makes it costs more than storing it, and is better done for all steps at once
-module @expensive {
-  func.func @main(%x: tensor<4x8xf32>) -> tensor<1x8xf32> {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c4 = stablehlo.constant dense<4> : tensor<i32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<1x8xf32>
-    %d = stablehlo.sine %x : tensor<4x8xf32>
-    %0:2 = stablehlo.while(%i = %c0, %g = %zeros) : tensor<i32>, tensor<1x8xf32>
-    cond {
-      %q = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %q : tensor<i1>
-    } do {
-      %r = stablehlo.dynamic_slice %d, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
-      %h = stablehlo.multiply %g, %r : tensor<1x8xf32>
-      %k = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %k, %h : tensor<i32>, tensor<1x8xf32>
-    }
-    return %0#1 : tensor<1x8xf32>
-  }
-}
-
-// -----
-
 // CHECK-LABEL: module @again
 // CHECK: stablehlo.exponential %arg0 : tensor<512x4096xf32>
 // WHY: stablehlo.exponential {{.*}}: left alone: what makes it is used elsewhere too, or is read more than once, and is expensive to do again
@@ -97,31 +71,6 @@ module @memory {
     %0:2 = stablehlo.while(%i = %c0, %g = %zeros) : tensor<i32>, tensor<1x8xf32>
     cond {
       %q = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %q : tensor<i1>
-    } do {
-      %r = stablehlo.dynamic_slice %d, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
-      %h = stablehlo.multiply %g, %r : tensor<1x8xf32>
-      %k = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %k, %h : tensor<i32>, tensor<1x8xf32>
-    }
-    return %0#1 : tensor<1x8xf32>
-  }
-}
-
-// -----
-
-// CHECK-LABEL: module @steps
-// CHECK: stablehlo.negate %arg0 : tensor<4x8xf32>
-// WHY: stablehlo.negate {{.*}}: left alone: the number of its steps is not known: its condition does not compare a counter with a constant
-module @steps {
-  func.func @main(%x: tensor<4x8xf32>, %n: tensor<i32>) -> tensor<1x8xf32> {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<1x8xf32>
-    %d = stablehlo.negate %x : tensor<4x8xf32>
-    %0:2 = stablehlo.while(%i = %c0, %g = %zeros) : tensor<i32>, tensor<1x8xf32>
-    cond {
-      %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %q : tensor<i1>
     } do {
       %r = stablehlo.dynamic_slice %d, %i, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>

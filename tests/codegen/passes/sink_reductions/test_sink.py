@@ -266,6 +266,10 @@ STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda h, d: stacked(h).argmax(1).sum(0),
         "a reduction of several arrays over other axes gives several results",
     ),
+    "no monoid": (
+        lambda h, d: lax.reduce(stacked(h), np.float32(0), lambda a, b: a - b, [0]),
+        "the whole stack is needed: it combines elements with stablehlo.subtract, which is no monoid that is known",
+    ),
     "steps shifted": (lambda h, d: (stacked(h)[1:] - stacked(h)[:-1]).max(), "takes a part of the steps"),
     "a while without a known end": (
         lambda h, d: lax.while_loop(
