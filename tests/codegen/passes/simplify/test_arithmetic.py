@@ -157,6 +157,28 @@ def test_axes_that_are_not_broadcast_stay(axes):
     assert not found.text
 
 
+MANY = reduced((1,), (0,), (4097,), [0], "add", "f16", init="0.0")
+LEFT_ALONE = {
+    power("2.25"): "the exponent 2.25 is not whole",
+    power("0.5"): "the exponent 0.5 is not whole",
+    power("9.0"): "the exponent 9 is beyond 8",
+    power("-1", "i32"): "integers with the exponent -1",
+    power("(2.0, 0.0)", "complex<f32>"): "a power of complex numbers",
+    power("2.0").replace("power %x, %c", "power %x, %x"): "the exponent is not one constant number",
+    reduced((3,), (0,), (3, 4), [1], "add", init="1.0"): "the sum's initial value is not 0",
+    reduced((3,), (0,), (3, 4), [1], "multiply", init="1.0"): "a reduction by stablehlo.multiply is not known",
+    reduced((3,), (0,), (3, 0), [1]): "axis 1 is empty, so that the result is the initial value",
+    MANY: "4097 copies: not a number of float16",
+}
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE, ids=LEFT_ALONE.values())
+def test_what_stays_and_why(text):
+    found = rewritten(text)
+    assert not found.changed
+    assert LEFT_ALONE[text] in found.text
+
+
 def test_transposes_into_dots():
     """All orders of a batched operand's axes: the result's are kept, or the transpose stays."""
     rng = np.random.default_rng(0)

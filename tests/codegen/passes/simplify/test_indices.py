@@ -59,25 +59,6 @@ def test_gathers(name):
     assert "gather" not in found.program.text
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (gather((5, 3), [[3], [5]], (1, 3), (2, 3), (1,), (0,)).replace("[5]", "[9]"), None),
-        (gather((5, 3), [[1], [2]], (2, 3), (2, 2, 3), (1, 2), ()), "windows are 2 wide along the axis 0 they move on"),
-        (gather((5, 3), [[[1], [2]]], (1, 3), (1, 3, 2), (1,), (0,), (0,), 2), "are not next to each other"),
-    ],
-    ids=["clamped", "windows that overlap", "apart"],
-)
-def test_gathers_that_stay(text, reason):
-    """Clamped indices are even when what is clamped is: 3 and 9 are rows 3 and 4 of 5."""
-    found = rewritten(text)
-    if reason is None:
-        assert found.applied
-    else:
-        assert not found.changed
-        assert reason in found.text
-
-
 def scatter(shape, indices, updates, window=(), inserted=(), mapped=(0,), vector=1, body="add", into="%x") -> str:
     """A scatter of an argument into another, or into a constant."""
     kind = f"tensor<{'x'.join(map(str, np.shape(indices)))}xi32>"
@@ -137,6 +118,38 @@ def test_scatters(name):
     assert found.applied == {"scatter_to_pad": 1}
     check(text, arguments, exact=False, run=False)
     assert "scatter" not in found.program.text
+
+
+def test_a_clamped_index_is_what_it_is_clamped_to():
+    """3 and 9 are rows 3 and 4 of 5."""
+    assert rewritten(gather((5, 3), [[3], [9]], (1, 3), (2, 3), (1,), (0,))).applied
+
+
+ROWS = ((5, 3), [[1], [2]], (2, 3), (1,), (0,))
+VARIABLE = gather((5, 3), [[1], [2]], (1, 3), (2, 3), (1,), (0,)).replace("(%x", "(%i: tensor<2x1xi32>, %x", 1)
+LEFT_ALONE = {
+    gather((5, 3), [[1], [2]], (2, 3), (2, 2, 3), (1, 2), ()): "windows are 2 wide along the axis 0 they move on",
+    gather((5, 3), [[[1], [2]]], (1, 3), (1, 3, 2), (1,), (0,), (0,), 2): "are not next to each other",
+    gather((5, 3), [[0], [1], [3]], (1, 3), (3, 3), (1,), (0,)): "the indices for axis 0 are not evenly spaced",
+    VARIABLE.replace("%i = stablehlo.constant", "%j = stablehlo.constant", 1): "the indices are not constant",
+    gather((5, 4), [[0, 0], [1, 1]], (1, 1), (2,), (), (0, 1), (0, 1)): "move along several axes at once ([0, 1])",
+    gather((5, 3), [[1], [1]], (1, 3), (2, 3), (1,), (0,)): "all indices are the same",
+    scatter((5, 3), [[1], [1]], (2, 3), (1,), (0,), into="0.0"): "all indices are the same",
+    scatter(*ROWS): "it adds to an array that is not constant, which XLA does in place",
+    scatter(*ROWS, body=""): "it overwrites a part of an array that is not constant, which XLA does in place",
+    scatter(
+        (5, 3), [[4], [5]], (2, 3), (1,), (0,), into="0.0"
+    ): "an index for axis 0 is out of bounds, and is left out",
+    scatter(*ROWS, into="0.0").replace("stablehlo.add", "stablehlo.multiply"): "it combines by stablehlo.multiply",
+    scatter(*ROWS, into="1.0"): "it adds to a constant that is not 0",
+}
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE, ids=LEFT_ALONE.values())
+def test_what_stays_and_why(text):
+    found = rewritten(text)
+    assert not found.changed
+    assert LEFT_ALONE[text] in found.text
 
 
 def evaluate(lines: str) -> np.ndarray | None:

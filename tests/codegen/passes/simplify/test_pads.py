@@ -105,6 +105,17 @@ func.func @main(%a: tensor<2x3xi32>, %b: tensor<2x1xi32>, %c: tensor<1x4xi32>) -
 """
 
 
+WITHIN = """
+func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<5xf32> {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %a, %z, {0} : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  %q = stablehlo.pad %b, %z, {0} : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  %s = stablehlo.add %p, %q : tensor<5xf32>
+  return %s : tensor<5xf32>
+}}
+"""
+
+
 def test_a_grid():
     rng = np.random.default_rng(0)
     found = check(GRID, [rng.integers(-9, 9, shape).astype(np.int32) for shape in ((2, 3), (2, 1), (1, 4))])
@@ -122,12 +133,14 @@ def test_a_grid():
             GRID.replace("%b, %z, low = [1, 4], high = [1, 0]", "%b, %z, low = [0, 4], high = [2, 0]"),
             "overlap along axis 0 but are not the same there",
         ),
+        (WITHIN.format("low = [0], high = [0], interior = [1]"), "padding between its elements (interior)"),
+        (WITHIN.format("low = [-1], high = [3], interior = [0]"), "a pad cuts off elements (negative padding)"),
         (
             pads([(i, i + 1) for i in range(8)], 8),
             "a sum of 8 pads of only 8 elements, which XLA computes in one kernel",
         ),
     ],
-    ids=["overlap", "padding", "overlap of two axes", "no grid", "small"],
+    ids=["overlap", "padding", "overlap of two axes", "no grid", "interior", "negative", "small"],
 )
 def test_refusals(text, reason):
     found = rewritten(text)
