@@ -1,50 +1,107 @@
-// Windows and factorizations: the padding holds what the op itself pads with, or an identity block.
+// Calls, and ops that the builder does not write; the others are in pad-rules.py.
 //
 // RUN: %hlograph opt %s --split-input-file --pass 'pad{n=8}' | filecheck %s
 
-// CHECK-LABEL: module @stablehlo.reduce_window
-// CHECK: [[FILLED:%[^ ]+]] = stablehlo.select {{.*}}, %arg0
-// CHECK: "stablehlo.reduce_window"([[FILLED]], {{.*}} window_dimensions = array<i64: 2>
-// CHECK: (tensor<8xf64>, tensor<f64>) -> tensor<7xf64>
-module @stablehlo.reduce_window {
-  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<?xf64> {
-    %least = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
-    %0 = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 2>}> ({
-    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-      %1 = stablehlo.maximum %a, %b : tensor<f64>
-      stablehlo.return %1 : tensor<f64>
-    }) : (tensor<?xf64>, tensor<f64>) -> tensor<?xf64>
+// The padding holds the least value, which is behind live ones that equal it.
+// CHECK-LABEL: module @chlo.top_k
+// CHECK: [[FILLED:%[^ ]+]] = stablehlo.select {{.*}}, %arg0, {{.*}} : tensor<8xi1>, tensor<8xf64>
+// CHECK: chlo.top_k([[FILLED]], k = 2)
+module @chlo.top_k {
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<2xf64> {
+    %values, %places = chlo.top_k(%x, k = 2) : tensor<?xf64> -> (tensor<2xf64>, tensor<2xi32>)
+    return %values : tensor<2xf64>
+  }
+}
+
+// -----
+
+// Functions are walked where they are called.
+// CHECK-LABEL: module @func.call
+// CHECK-NOT: call
+// CHECK: stablehlo.exponential %arg0 : tensor<8xf64>
+// CHECK: stablehlo.negate %arg0 : tensor<8xf64>
+// CHECK-NOT: func.func private
+// CHECK-LABEL: module @stablehlo.custom_call
+// CHECK-NOT: shape_assertion
+// CHECK: return %arg0 : tensor<8xf64>
+module @func.call {
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> (tensor<?xf64>, tensor<?xf64>) {
+    %0 = call @inner(%x) : (tensor<?xf64>) -> tensor<?xf64>
+    %1 = stablehlo.composite "our.negate" %x {decomposition = @decomposed} : (tensor<?xf64>) -> tensor<?xf64>
+    return %0, %1 : tensor<?xf64>, tensor<?xf64>
+  }
+  func.func private @inner(%x: tensor<?xf64>) -> tensor<?xf64> {
+    %0 = stablehlo.exponential %x : tensor<?xf64>
+    return %0 : tensor<?xf64>
+  }
+  func.func private @decomposed(%x: tensor<?xf64>) -> tensor<?xf64> {
+    %0 = stablehlo.negate %x : tensor<?xf64>
     return %0 : tensor<?xf64>
   }
 }
 
 // -----
 
-// A running sum: the window over all of the axis is as long as the bound. Its padding is 0 as it is.
-// CHECK-LABEL: module @stablehlo.dynamic_reduce_window
-// CHECK-NOT: stablehlo.select
-// CHECK: "stablehlo.reduce_window"(%arg0, {{.*}}padding = dense<{{\[\[}}7, 0]]> {{.*}}window_dimensions = array<i64: 8>
-module @stablehlo.dynamic_reduce_window {
+module @stablehlo.custom_call {
   func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<?xf64> {
-    %zero = stablehlo.constant dense<0.0> : tensor<f64>
-    %one = stablehlo.constant dense<1> : tensor<1xi32>
-    %less = stablehlo.constant dense<-1> : tensor<i32>
-    %none = stablehlo.constant dense<0> : tensor<1xi32>
-    %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf64>) -> tensor<i32>
-    %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
-    %before = stablehlo.add %size, %less : tensor<i32>
-    %low = stablehlo.reshape %before : (tensor<i32>) -> tensor<1xi32>
-    %pair = stablehlo.concatenate %low, %none, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-    %padding = stablehlo.reshape %pair : (tensor<2xi32>) -> tensor<1x2xi32>
-    %0 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %zero, %n, %one, %one, %one, %padding) {called_computations = [@sum]} : (tensor<?xf64>, tensor<f64>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf64>
-    return %0 : tensor<?xf64>
-  }
-  func.func private @sum(%a: tensor<f64>, %b: tensor<f64>) -> tensor<f64> {
-    %0 = stablehlo.add %a, %b : tensor<f64>
-    return %0 : tensor<f64>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf64>) -> tensor<i32>
+    %0 = stablehlo.compare GE, %n, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.custom_call @shape_assertion(%0, %n) {has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+    return %x : tensor<?xf64>
   }
 }
 
+// -----
+
+// A size from data is a result, clamped to its bound; what has it is as long as the bound.
+// CHECK-LABEL: module @hlograph.size
+// CHECK-SAME: {{.*}}
+// CHECK: -> (tensor<8xi64> {hlograph.dims = ["8"], hlograph.live = ["count_0"], {{.*}}}, tensor<i32> {{{.*}}hlograph.size = "count_0"})
+// CHECK: stablehlo.clamp
+// CHECK: stablehlo.iota dim = 0 : tensor<8xi64>
+module @hlograph.size {
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}, %k: tensor<i64>) -> (tensor<?xi64> {hlograph.dims = ["count_0"]})
+      attributes {hlograph.counts = [["count_0", "n"]]} {
+    %0 = stablehlo.custom_call @hlograph.size(%k) {hlograph.dim = "count_0", hlograph.bound = "n"} : (tensor<i64>) -> tensor<i64>
+    %1 = stablehlo.reshape %0 : (tensor<i64>) -> tensor<1xi64>
+    %2 = stablehlo.dynamic_iota %1, dim = 0 : (tensor<1xi64>) -> tensor<?xi64>
+    return %2 : tensor<?xi64>
+  }
+}
+
+// -----
+
+// Where data is placed is left to the compiler.
+// CHECK-LABEL: module @sdy.sharding_constraint
+// CHECK: return %arg0 : tensor<8xf64>
+module @sdy.sharding_constraint {
+  sdy.mesh @mesh = <["x"=1]>
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<?xf64> {
+    %0 = sdy.sharding_constraint %x <@mesh, [{?}]> : tensor<?xf64>
+    return %0 : tensor<?xf64>
+  }
+}
+
+// -----
+
+// A Python function gets the live sizes of what it takes and of what it gives.
+// CHECK-LABEL: module @hlograph.host
+// CHECK: [[N:%[^ ]+]] = stablehlo.reshape {{.*}} : (tensor<i32>) -> tensor<1xi32>
+// CHECK: [[S:%[^ ]+]] = stablehlo.concatenate [[N]], [[N]], dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+// CHECK: [[R:%[^ ]+]]:2 = stablehlo.custom_call @hlograph.host(%c, %arg0, [[S]]) {{{.*}}backend_config = {live = true, name = "host_0"}, has_side_effect = true} : (tensor<i32>, tensor<8xf64>, tensor<2xi32>) -> (tensor<i32>, tensor<8xf64>)
+// CHECK: return [[R]]#1
+module @hlograph.host {
+  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> (tensor<?xf64> {hlograph.dims = ["n"]}) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %none = stablehlo.constant dense<> : tensor<0xi64>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf64>) -> tensor<i32>
+    %m = stablehlo.convert %n : (tensor<i32>) -> tensor<i64>
+    %s = stablehlo.reshape %m : (tensor<i64>) -> tensor<1xi64>
+    %r:2 = stablehlo.custom_call @hlograph.host(%zero, %x, %none, %s) {api_version = 4 : i32, backend_config = {name = "host_0"}, has_side_effect = true, indices_of_shape_operands = dense<[2, 3]> : tensor<2xi64>} : (tensor<i32>, tensor<?xf64>, tensor<0xi64>, tensor<1xi64>) -> (tensor<i32>, tensor<?xf64>)
+    return %r#1 : tensor<?xf64>
+  }
+}
 // -----
 
 // Rows of a batch do not meet.
@@ -89,42 +146,6 @@ module @stablehlo.convolution {
 
 // -----
 
-// Transforms of rows; along the padded axis they are refused (pad-refuse.mlir).
-// CHECK-LABEL: module @stablehlo.fft
-// CHECK: stablehlo.fft %arg0, type = FFT, length = [4] : (tensor<8x4xcomplex<f64>>) -> tensor<8x4xcomplex<f64>>
-module @stablehlo.fft {
-  func.func @main(%x: tensor<?x4xcomplex<f64>> {hlograph.dims = ["n", "4"]}) -> tensor<?x4xcomplex<f64>> {
-    %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<?x4xcomplex<f64>>) -> tensor<?x4xcomplex<f64>>
-    return %0 : tensor<?x4xcomplex<f64>>
-  }
-}
-
-// -----
-
-// A chirp of as many elements as are live, by transforms of a known length.
-// CHECK-LABEL: module @hlograph.fft
-// CHECK: stablehlo.remainder
-// CHECK: stablehlo.fft {{.*}}, type = FFT, length = [16] : (tensor<16xcomplex<f64>>) -> tensor<16xcomplex<f64>>
-// CHECK: stablehlo.fft {{.*}}, type = FFT, length = [16] : (tensor<2x16xcomplex<f64>>) -> tensor<2x16xcomplex<f64>>
-// CHECK: stablehlo.fft {{.*}}, type = IFFT, length = [16] : (tensor<2x16xcomplex<f64>>) -> tensor<2x16xcomplex<f64>>
-// CHECK: return {{.*}} : tensor<2x5xcomplex<f64>>
-module @hlograph.fft {
-  func.func @main(%x: tensor<2x?xf64> {hlograph.dims = ["2", "n"]}) -> (tensor<2x?xcomplex<f64>> {hlograph.dims = ["2", "(n//2) + 1"]}) {
-    %0 = stablehlo.get_dimension_size %x, dim = 1 : (tensor<2x?xf64>) -> tensor<i32>
-    %1 = stablehlo.constant dense<2> : tensor<i32>
-    %2 = stablehlo.constant dense<1> : tensor<i32>
-    %3 = stablehlo.divide %0, %1 : tensor<i32>
-    %4 = stablehlo.add %3, %2 : tensor<i32>
-    %5 = stablehlo.reshape %4 : (tensor<i32>) -> tensor<1xi32>
-    %6 = stablehlo.constant dense<2> : tensor<1xi32>
-    %7 = stablehlo.concatenate %6, %5, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-    %8 = stablehlo.custom_call @hlograph.fft(%x, %7) {api_version = 4 : i32, backend_config = {kind = "RFFT", rank = 1 : i64}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<2x?xf64>, tensor<2xi32>) -> tensor<2x?xcomplex<f64>>
-    return %8 : tensor<2x?xcomplex<f64>>
-  }
-}
-
-// -----
-
 // One that waited for its lengths, which are known of the operand.
 // CHECK-LABEL: module @hlograph.fft
 // CHECK: stablehlo.fft %arg0, type = RFFT, length = [4] : (tensor<8x4xf64>) -> tensor<8x3xcomplex<f64>>
@@ -136,23 +157,6 @@ module @hlograph.fft {
     %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
     %4 = stablehlo.custom_call @hlograph.fft(%x, %3) {api_version = 4 : i32, backend_config = {kind = "RFFT", rank = 1 : i64}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<?x4xf64>, tensor<2xi32>) -> tensor<?x?xcomplex<f64>>
     return %4 : tensor<?x?xcomplex<f64>>
-  }
-}
-
-// -----
-
-// 1 on the diagonal of the padding. Right-hand sides are 0 there already.
-// CHECK-LABEL: module @stablehlo.cholesky
-// CHECK: stablehlo.compare EQ
-// CHECK: [[EYE:%[^ ]+]] = stablehlo.convert {{.*}} -> tensor<8x8xf64>
-// CHECK: [[WHOLE:%[^ ]+]] = stablehlo.select {{.*}}, %arg0, [[EYE]] : tensor<8x8xi1>, tensor<8x8xf64>
-// CHECK: stablehlo.cholesky [[WHOLE]], lower = true : tensor<8x8xf64>
-// CHECK: "stablehlo.triangular_solve"([[WHOLE]], %arg1)
-module @stablehlo.cholesky {
-  func.func @main(%a: tensor<?x?xf64> {hlograph.dims = ["n", "n"]}, %b: tensor<?x2xf64> {hlograph.dims = ["n", "2"]}) -> (tensor<?x?xf64>, tensor<?x2xf64>) {
-    %0 = stablehlo.cholesky %a, lower = true : tensor<?x?xf64>
-    %1 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<?x?xf64>, tensor<?x2xf64>) -> tensor<?x2xf64>
-    return %0, %1 : tensor<?x?xf64>, tensor<?x2xf64>
   }
 }
 
