@@ -36,7 +36,6 @@ LARGE = 1 << 24  # bytes of a module whose constants nobody wants twice in memor
 EVERY = 10_000  # calls by the direct way after which one is compared
 CHECKS = 3  # such comparisons that are enough
 
-Keep = Callable[[Ways, str], None]
 Write = Callable[[DirectCall | None, Due | None], Ways]
 
 
@@ -46,13 +45,16 @@ class DirectWay:
     Args:
         name: of the function, for warnings.
         compiled: a `jax.stages.Compiled`.
-        arguments: of the functions that `write` makes.
+        arguments, results: of the functions that `write` makes.
         write: makes the functions that take calls: directly or, without a `DirectCall`, by PJRT.
         options: of the user.
         size: bytes of the module, its constants included.
+        install: called with what takes calls from now on, after `begin`.
+        refusal: why no call may take it; "" where calls may.
 
     Attributes:
-        pjrt: what takes calls before, and where the direct way is refused.
+        ways: what takes calls.
+        note: a line on why.
         refused: whether no call will take it.
     """
 
@@ -61,50 +63,54 @@ class DirectWay:
         name: str,
         compiled: Any,
         arguments: Sequence[Place],
+        results: Sequence[Place],
         write: Write,
         options: CpuOptions,
         size: int,
+        install: Callable[[Ways], object],
+        refusal: str = "",
     ) -> None:
-        self.pjrt = write(None, None)
-        self._name = name
-        self._refusal = ""
-        self._serialized = b""
-        try:
-            if size <= LARGE or options.direct:
-                self._serialized = serialized(compiled)
-            else:
-                self._refusal = f"its constants would be in memory twice ({size >> 20:,} MiB)"
-        except DirectCallRefused as error:
-            self._refusal = str(error)
-        self._arguments = arguments
-        self._write = write
-        self._options = options
+        self.ways = self._pjrt = write(None, None)
+        self.note, self.refused = "", False
+        self._name, self._arguments, self._write, self._options = name, arguments, write, options
+        self._install = install
         self._lock = forks.lock()
-        self._keep: Keep
+        self._begun = self._waits = False
+        self._equal = 0
         self._direct: Ways
         self._call: DirectCall
-        self.refused = False
-        self._note = ""
-        self._equal = 0
-        self._waits = False
+        self._serialized = b""
+        if not all(place.numpy for place in (*arguments, *results)):
+            refusal = refusal or "some arrays are JAX's"
+        if size > LARGE and not options.direct:
+            refusal = refusal or f"its constants would be in memory twice ({size >> 20:,} MiB)"
+        try:
+            self._serialized = b"" if refusal else serialized(compiled)
+        except DirectCallRefused as error:
+            refusal = str(error)
+        self._refusal = refusal
+
+    def _keep(self, ways: Ways, note: str) -> None:
+        self.ways, self.note = ways, note
+        if self._begun:
+            self._install(ways)
 
     # ---- until it is tried -------------------------------------------------------------------------------------------
 
-    def insist(self, args: Sequence[Any], keep: Keep) -> Ways:
+    def insist(self, args: Sequence[Any]) -> None:
         """The direct way at once, whether it is faster or not, after the end of the self-test."""
-        self._keep = keep
-        refusal = self._refusal or verdict.refusal(wait=True)
-        return self._refuse(refusal) if refusal else self._try(args, ask=False)
+        if refusal := self._refusal or verdict.refusal(wait=True):
+            self._refuse(refusal)
+        else:
+            self._try(args, ask=False)
 
-    def begin(self, keep: Keep) -> None:
-        """The first calls.
-
-        Args:
-            keep: takes what is to take calls from now on, and a line on why.
-        """
-        self._keep = keep
-        if self._refusal:
-            self._refuse(self._refusal)
+    def begin(self) -> None:
+        """From now on calls come: the first ones, where nobody has insisted."""
+        self._begun = True
+        if self.note:
+            return
+        if refusal := self._refusal or verdict.refusal(wait=False):
+            self._refuse(refusal)
         else:
             self._wait("after a few calls")
 
@@ -112,9 +118,7 @@ class DirectWay:
         """After a few calls by PJRT, which are timed, the next one tries."""
         number, seconds = itertools.count().__next__, list[float]()
 
-        def way(kind: int) -> Callable[..., Any]:
-            run = self.pjrt[kind]
-
+        def timed(run: Callable[..., Any]) -> Callable[..., Any]:
             def call(*args: Any) -> Any:
                 start = time.perf_counter()
                 outputs = run(*args)
@@ -126,7 +130,7 @@ class DirectWay:
             return call
 
         self._waits = True
-        self._keep(Ways(way(0), way(1)), f"direct call: to be tried {note}")
+        self._keep(Ways(*map(timed, self._pjrt)), f"direct call: to be tried {note}")
 
     def _turn(self, args: Sequence[Any], seconds: float) -> None:
         """A call that decides, if no other thread does."""
@@ -138,9 +142,7 @@ class DirectWay:
             self._waits = False
             if seconds > LONG:
                 self._refuse(f"calls of {text(seconds)} gain nothing by it")
-                return
-            found = verdict.asked()
-            if found is None:
+            elif (found := verdict.asked()) is None:
                 self._wait("when the self-test has passed")
             elif not found.good:
                 self._refuse(found.reason)
@@ -156,37 +158,37 @@ class DirectWay:
 
     # ---- trying ------------------------------------------------------------------------------------------------------
 
-    def _try(self, args: Sequence[Any], *, ask: bool) -> Ways:
+    def _try(self, args: Sequence[Any], *, ask: bool) -> None:
         """Takes the direct way if it gives the same bits.
 
         Args:
             args: of the call.
             ask: whether it must be faster.
         """
-        arrays = self._copied(args)
+        arrays, note = self._copied(args), "direct call of the kernels"
         try:
             self._call = DirectCall.loaded(self._serialized, len(arrays))
             self._direct = self._write(self._call, None)
-            compare(self._direct.trusting, self.pjrt.trusting, arrays)
+            compare(self._direct.trusting, self._pjrt.trusting, arrays)
         except DirectCallRefused as error:
-            return self._refuse(str(error))
+            self._refuse(str(error))
+            return
         self._serialized = b""
-        self._note = "direct call of the kernels"
         if ask:
-            direct, pjrt = _fastest((self._direct.trusting, self.pjrt.trusting), arrays)
+            direct, pjrt = _fastest((self._direct.trusting, self._pjrt.trusting), arrays)
             times = f"{text(direct)}, and {text(pjrt)} by PJRT"
             if direct >= pjrt:
-                return self._refuse(times)
-            self._note += f": {times}"
-        ways = self._watched()
-        self._keep(ways, self._note)
-        return ways
+                self._refuse(times)
+                return
+            note += f": {times}"
+        tick = itertools.chain.from_iterable(itertools.repeat(_pattern(EVERY))).__next__
+        never = self._options.direct_checks == "never"
+        self._keep(self._direct if never else self._write(self._call, Due(tick, self._compared)), note)
 
-    def _refuse(self, reason: str) -> Ways:
+    def _refuse(self, reason: str) -> None:
         """PJRT for good."""
         self.refused, self._serialized = True, b""
-        self._keep(self.pjrt, f"no direct call: {reason}")
-        return self.pjrt
+        self._keep(self._pjrt, f"no direct call: {reason}")
 
     def _copied(self, args: Sequence[Any]) -> list[np.ndarray]:
         """Arrays of a call's own: another thread may write to the caller's meanwhile."""
@@ -194,22 +196,14 @@ class DirectWay:
 
     # ---- afterwards --------------------------------------------------------------------------------------------------
 
-    def _watched(self) -> Ways:
-        """The direct way, which compares now and then."""
-        checks = self._options.direct_checks
-        if checks == "never" or (checks == "few" and self._equal >= CHECKS):
-            return self._direct
-        tick = itertools.chain.from_iterable(itertools.repeat(_pattern(EVERY))).__next__
-        return self._write(self._call, Due(tick, self._compared))
-
     def _compared(self, *args: Any) -> Any:
         """A call by both ways."""
-        if self._equal < 0:
-            return self.pjrt.trusting(*args)
+        if self.refused:
+            return self._pjrt.trusting(*args)
         if forks.was_forked():  # PJRT may wait for threads that are not there
             return self._direct.trusting(*args)
         arrays = self._copied(args)
-        expected = self.pjrt.trusting(*arrays)
+        expected = self._pjrt.trusting(*arrays)
         try:
             found = difference(self._direct.trusting(*arrays), expected)
         except RuntimeError as error:
@@ -218,17 +212,17 @@ class DirectWay:
             self._leave(found)
         elif self._lock.acquire(blocking=False):  # it may never be free in a process that was forked
             try:
-                self._equal += self._equal >= 0
-                if self._options.direct_checks == "few" and self._equal == CHECKS:
-                    self._keep(self._direct, f"{self._note}; compared {CHECKS:d} times more, in calls")
+                self._equal += 1
+                if self._options.direct_checks == "few" and self._equal == CHECKS and not self.refused:
+                    self._keep(self._direct, f"{self.note}; compared {CHECKS:d} times more, in calls")
             finally:
                 self._lock.release()
         return expected
 
     def _leave(self, found: str) -> None:
         """Back to PJRT for good."""
-        self._equal = -1
-        self._keep(self.pjrt, f"no direct call any more: {found} after {EVERY:,} calls or more")
+        self.refused = True
+        self._keep(self._pjrt, f"no direct call any more: {found} after {EVERY:,} calls or more")
         warnings.warn(
             f"{self._name}: a direct call of its kernels gave other bits than PJRT ({found}); its calls run by PJRT "
             f"from now on, but those before may have been wrong. Please report the program; {verdict.SWITCH}=0 "

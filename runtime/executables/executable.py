@@ -107,7 +107,7 @@ class Executable:
         name: the program's; likewise.
         checks: those that the caller reads from the last result, which may be None: they have passed.
         plan: how it is compiled and run on CPU; not there until `prepare`.
-        notes: a line on each decision, those of the plan and what came after.
+        notes: a line on each decision of the plan.
         call: serves a call with arguments of the right shapes.
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
             to be.
@@ -149,7 +149,12 @@ class Executable:
     @property
     def needs_threads(self) -> str:
         """Why calls need XLA's threads; "" where direct calls were insisted on, and there are such."""
-        return "; ".join(self.notes) or "it is not called directly" if self._needs_threads else ""
+        return "; ".join(self._told) or "it is not called directly" if self._needs_threads else ""
+
+    @property
+    def _told(self) -> tuple[str, ...]:
+        """The plan's notes, and how calls run."""
+        return (*self.notes, self._direct.note) if self._direct is not None and self._direct.note else self.notes
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
         """Makes the program and the plan, unless another thread has.
@@ -192,7 +197,7 @@ class Executable:
     def stats(self, policy: str) -> ExecutableStats:
         """What is to be said of it."""
         share = 1 - self.live / self.calls if self.calls and self.sizes.bounds else 0.0
-        return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, self.notes)
+        return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, self._told)
 
     # ---- the first call ---------------------------------------------------------------------------------------------
 
@@ -265,7 +270,7 @@ class Executable:
         assert self._compiled is not None
         self.call = self._compiled
         if self._direct is not None:
-            self._go_direct(self._direct)
+            self._direct.begin()
 
     def compile(self) -> bool:
         """Compiles without a call, so that no later call of arrays of the program's types does.
@@ -431,7 +436,7 @@ class Executable:
         specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         compiled = jitted.lower(*specs).compile()
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
-        taken = self._with_direct(compiled, given, results, ways, args) or ways()
+        taken = self._with_direct(compiled, given, results, ways, args)
         self.call_unchecked = taken.trusting
         return taken.run
 
@@ -491,38 +496,17 @@ class Executable:
 
     def _with_direct(
         self, compiled: Any, given: Sequence[Place], results: Sequence[Place], write: Any, args: Sequence[Any]
-    ) -> Ways | None:
+    ) -> Ways:
         """What takes the first calls, where the direct way may come later, or is insisted on."""
         if not self.plan.direct:
-            return None
-        if not all(place.numpy for place in (*given, *results)):
-            self.notes = (*self.notes, "no direct call: some arrays are JAX's")
-            return None
+            return write()
         size = len(self.plan.prepared.bytecode("cpu"))
-        self._direct = DirectWay(self.name, compiled, given, write, self._options, size)
-        if not self._options.direct:
-            return self._direct.pjrt
-        notes = self.notes
-
-        def keep(ways: Ways, note: str) -> None:
-            self.notes = (*notes, note)
-            if self.ready:
-                self._install(ways)
-
-        way, self._direct = self._direct, None
-        ways = way.insist(args, keep)
-        self._needs_threads = way.refused
-        return ways
-
-    def _go_direct(self, way: DirectWay) -> None:
-        """From now on calls may come to take the direct way."""
-        notes = self.notes
-
-        def keep(ways: Ways, note: str) -> None:
-            self.notes = (*notes, note)
-            self._install(ways)
-
-        way.begin(keep)
+        way = DirectWay(self.name, compiled, given, results, write, self._options, size, self._install)
+        if self._options.direct:
+            way.insist(args)
+            self._needs_threads = way.refused
+        self._direct = way
+        return way.ways
 
     def _install(self, ways: Ways) -> None:
         self.call, self.call_unchecked = ways

@@ -25,7 +25,6 @@ from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
 from ..calls.from_numpy import Ways
-from ..direct import verdict
 from ..options import CpuOptions, Numpy
 from .devices import default_device, platform_of
 from .direct_way import DirectWay
@@ -299,20 +298,12 @@ class StoredExecutable(Executable):
 
     def _numpy_calls(self, kept: Kept, loaded: LoadedExecutable, numpy: Numpy) -> None:
         given, results, ways = self._numpy_ways(loaded, numpy, kept.places)
-        notes = self.notes
-
-        def keep(ways: Ways, note: str) -> None:
-            self.notes = (*notes, note)
-            self._install(ways)
 
         def settle(pjrt: Ways) -> None:
-            reason = "not for this executable" if not kept.direct or self._options.direct is False else ""
-            if not all(place.numpy for place in (*given, *results)):
-                reason = reason or "some arrays are JAX's"
-            if reason := reason or verdict.refusal(wait=False):
-                keep(pjrt, f"no direct call: {reason}")
-            else:
-                DirectWay(self.name, loaded, given, ways, self._options, loaded.size).begin(keep)
+            refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
+            way = DirectWay(self.name, loaded, given, results, ways, self._options, loaded.size, self._install, refusal)
+            self._direct = way
+            way.begin()
 
         self._try(ways(), settle)
 

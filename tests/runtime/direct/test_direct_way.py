@@ -72,42 +72,37 @@ def test_after_a_few_calls() -> None:
     assert right(fn, X[::-1])
     assert fn(jnp.asarray(X))[1].tolist() == (X * 2).tolist()  # arguments that are converted
     assert fn.stats.compiles == 1
+    assert settle(compiled(direct=True), 1) == "direct call of the kernels"  # insisted on
 
 
-def test_at_once_where_it_is_insisted_on() -> None:
-    fn = compiled(direct=True)
-    assert settle(fn, 1) == "direct call of the kernels"
+def refuse(*_: Any) -> Any:
+    raise DirectCallRefused("unknown")
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"LONG": 0.0}, "gain nothing by it"),
-        ({"LARGE": 10}, "in memory twice"),
-        ({"_fastest": lambda ways, arrays: [3e-6, 2e-6]}, "no direct call: 3.0 us, and 2.0 us by PJRT"),
-    ],
-)
-def test_where_nothing_is_gained(change: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in change.items():
-        monkeypatch.setattr(direct_way, name, value)
+NOT: dict[str, tuple[Any, str, Any, str]] = {
+    "long calls": (direct_way, "LONG", 0.0, "gain nothing by it"),
+    "large constants": (direct_way, "LARGE", 10, "in memory twice"),
+    "slower": (direct_way, "_fastest", lambda ways, arrays: [3e-6, 2e-6], "no direct call: 3.0 us, and 2.0 us by PJRT"),
+    "no good verdict": (verdict, "_known", BAD, f"no direct call: {BAD.reason}"),
+    "the loader": (direct_way.DirectCall, "loaded", refuse, "no direct call: unknown"),
+}
+
+
+@pytest.mark.parametrize("case", NOT)
+def test_where_nothing_is_gained(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, value, expected = NOT[case]
+    monkeypatch.setattr(owner, name, value)
     assert expected in settle(compiled())
+    if owner is not direct_way:
+        assert settle(compiled(direct=True)) == expected
 
 
-def test_switches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options() -> None:
     assert "direct" not in settle(compiled(direct=False))
-    monkeypatch.setenv(verdict.SWITCH, "0")
-    for direct in (None, True):
-        assert settle(compiled(direct=direct)) == "no direct call: switched off by HLOGRAPH_DIRECT"
     with pytest.raises(ValueError, match="direct must be None, False or True"):
         hlograph.CpuOptions(direct="yes")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="direct_checks must be"):
         hlograph.CpuOptions(direct_checks=3)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("direct", [None, True])
-def test_a_self_test_that_did_not_pass(direct: bool | None) -> None:
-    verdict.assume(BAD)
-    assert settle(compiled(direct=direct)) == f"no direct call: {BAD.reason}"
 
 
 @pytest.mark.parametrize("found", [GOOD, BAD])
@@ -124,14 +119,6 @@ def test_a_self_test_that_comes_meanwhile(found: Verdict, monkeypatch: pytest.Mo
     for fn in (first, second):
         expected = "direct call of the kernels" if found.good else f"no direct call: {BAD.reason}"
         assert settle(fn).startswith(expected)
-
-
-def test_a_refusal_of_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: Any) -> Any:
-        raise DirectCallRefused("unknown")
-
-    monkeypatch.setattr(direct_way.DirectCall, "loaded", refused)
-    assert settle(compiled()) == settle(compiled(direct=True)) == "no direct call: unknown"
 
 
 @pytest.mark.parametrize(("checks", "compared"), [("few", 3), ("never", 0), ("always", 10)])
@@ -160,9 +147,9 @@ def test_a_forked_process_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """The constants of the loaded code are changed in memory."""
-    ways = []
-    watched = direct_way.DirectWay._watched
-    monkeypatch.setattr(direct_way.DirectWay, "_watched", lambda self: ways.append(self) or watched(self))
+    loaded: list[Any] = []
+    load = direct_way.DirectCall.loaded
+    monkeypatch.setattr(direct_way.DirectCall, "loaded", lambda *args: loaded.append(load(*args)) or loaded[0])
     monkeypatch.setattr(direct_way, "EVERY", 4)
     table = np.linspace(0, 1, 300)
     with enable_x64(True):
@@ -171,9 +158,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
         places = np.array([7, 9, 11])
         assert fn(places).tolist() == table[places].tolist()
         assert note(fn) == "direct call of the kernels"
-        (way,) = ways
-        constants = way._call._image.constants
-        for constant in constants.values():
+        for constant in loaded[0]._image.constants.values():
             constant[:] = 0
         assert [fn(places).tolist() for _ in range(2)] == [[0, 0, 0]] * 2
         with pytest.warns(RuntimeWarning, match=r"a direct call .* gave other bits than PJRT \(result 0 differs"):
@@ -181,10 +166,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
         assert note(fn).startswith("no direct call any more: result 0 differs from PJRT's")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for _ in range(20):
-                assert fn(places).tolist() == table[places].tolist()
-            # Who still has the function that took calls before.
-            assert way._compared(places).tolist() == table[places].tolist()
+            assert all(fn(places).tolist() == table[places].tolist() for _ in range(20))
 
 
 def test_many_threads_while_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
