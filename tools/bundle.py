@@ -15,7 +15,7 @@ from .settings import traceback_option
 
 __all__ = ["bundle"]
 
-SUFFIXES = (".bundle", ".zip")
+SUFFIXES = (".bundle", ".safetensors")
 
 _SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*(\d{1,18})\s*")
 

@@ -30,14 +30,11 @@ def inspect(file: str, as_json: bool, trusted: bool) -> None:
 
     FILE is a module (.mlir, .mlirbc) or a bundle.
     """
-    from ..codegen.artifact import container, inspection
     from ..codegen.artifact.inspection import inspect as facts_of
+    from ..runtime.bundles import opening
 
-    if container.is_container(file):
-        from ..runtime.bundles.opening import facts as facts_of_bundle
-
-        inspection.KINDS[container.MAGIC] = facts_of_bundle
-    facts = facts_of(file, trusted=trusted)
+    is_bundle = opening.is_bundle(file)
+    facts = opening.facts(file) if is_bundle else facts_of(file, trusted=trusted)
     if as_json:
         import json
 

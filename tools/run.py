@@ -152,9 +152,9 @@ def result_names(program: Program) -> list[str]:
 
 def _bundled(module: str, trusted: bool) -> Function | None:
     """The function in a bundle; None for a file that is none."""
-    from ..codegen.artifact.container import is_container
+    from ..runtime.bundles.opening import is_bundle
 
-    if module == STDIN or not is_container(module):
+    if module == STDIN or not is_bundle(module):
         return None
     import hlograph
 

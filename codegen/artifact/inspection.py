@@ -1,7 +1,7 @@
 """What a file is and holds, without compiling or running it.
 
 In: a path. Out: plain data, ready for JSON. Decision to know: a file that `load` refuses is described too, as far as it
-can be read, with the reason; other kinds of files than modules have a function of their own in `KINDS`.
+can be read, with the reason.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,6 @@ from .parsing import check_bytes, parse, parse_limited
 from .targets import promise
 
 Facts = dict[str, Any]
-# How a file of another kind begins -> what describes it, given its path.
-KINDS: dict[bytes, Callable[[Path], Facts]] = {}
 _SHOWN_CONSTANTS = 5
 _STATES = {
     digest.Origin.OURS: "matches: hlograph wrote exactly these bytes",
@@ -42,7 +40,7 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
     """Describes a file.
 
     Args:
-        path: a module in text or bytecode, or a file of a kind in `KINDS`.
+        path: a module in text or bytecode.
         trusted: as for `load`.
 
     Raises:
@@ -50,22 +48,8 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
         ArtifactError: it is nothing that can be read at all.
     """
     file = Path(path)
-    for magic, describe in KINDS.items():
-        if _begins(file, magic):
-            return {"file": str(file), "bytes": file.stat().st_size, **describe(file)}
     data = reading.content(file)
     return {"file": str(file), "bytes": len(data), **_module(file, data, trusted)}
-
-
-def _begins(file: Path, magic: bytes) -> bool:
-    """Whether a file begins so; a pipe does not, and is not read."""
-    if not file.is_file():
-        return False
-    try:
-        with file.open("rb") as stream:
-            return stream.read(len(magic)) == magic
-    except OSError:
-        return False
 
 
 def _module(file: Path, data: bytes, trusted: bool) -> Facts:

@@ -16,7 +16,6 @@ from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
 from ..ir.modules import parse_module
 from ..ir.portable import MAGIC, deserialize_portable, is_portable
-from . import container
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 WRITTEN, WRITTEN_OF_A_LINE = 2**26, 2**12  # characters of a module that is written out, without large constants
@@ -47,8 +46,10 @@ def check_bytes(data: bytes, filename: str) -> None:
         return
     if not data.strip():
         raise ArtifactError(f"{filename} is empty")
-    if data.startswith(container.MAGIC):
-        raise ArtifactError(f"{filename} is no module but a zip: hlograph.load_bundle reads what hlograph.bundle wrote")
+    if data[8:9] == b"{" and 8 + int.from_bytes(data[:8], "little") <= len(data):
+        raise ArtifactError(
+            f"{filename} is no module but arrays (safetensors): hlograph.load_bundle reads what hlograph.bundle wrote"
+        )
     if b"\0" in data:
         raise ArtifactError(f"{filename} is not StableHLO text: it has a NUL byte at {data.index(bytes(1))}")
     try:

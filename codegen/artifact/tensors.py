@@ -63,13 +63,31 @@ class Tensors:
         arrays: by name; read-only, and the file's own memory.
         digest: SHA-256 of the header, which holds the SHA-256 of each array.
         digests: of each array, by name, as the header has them.
+        places: of each array its first byte in the file, and how many it has.
         file: it.
     """
 
     arrays: Mapping[str, Array]
     digest: str
     digests: Mapping[str, str]
+    places: Mapping[str, tuple[int, int]]
     file: File
+
+    def part(self, name: str) -> bytes:
+        """The bytes of an array, read anew.
+
+        Raises:
+            ArtifactError: there is none of this name, it is cut off, or these are not the bytes that were written.
+        """
+        if name not in self.places:
+            raise ArtifactError(f"{self.file.path} has no part {name!r:.80}")
+        start, size = self.places[name]
+        with open_regular(self.file.path) as stream:
+            stream.seek(start)
+            data = stream.read(size)
+        if hashlib.sha256(data).hexdigest() != self.digests.get(name):
+            raise ArtifactError(f"{self.file.path}: its part {name!r} is damaged, or not the one that was written")
+        return data
 
     def refuse_change(self) -> None:
         """Raises `ArtifactError` where the file was written to since it was mapped; cheap where it was not.
@@ -140,7 +158,7 @@ class Contents:
     """
 
     header: bytes
-    parts: Sequence[Array]
+    parts: Sequence[Array | Contents]
     checks: Mapping[int, Check]
 
     @property
@@ -153,10 +171,18 @@ class Contents:
         """Bytes of the file."""
         return 8 + len(self.header) + sum(part.nbytes for part in self.parts)
 
+    @property
+    def nbytes(self) -> int:
+        """The same, of what is a part of another file."""
+        return self.size
+
     def write(self, stream: IO[bytes]) -> None:
         """Writes the file."""
         stream.write(len(self.header).to_bytes(8, "little") + self.header)
         for number, part in enumerate(self.parts):
+            if isinstance(part, Contents):
+                part.write(stream)
+                continue
             if number not in self.checks:
                 stream.write(part.data)
                 continue
@@ -168,17 +194,22 @@ class Contents:
             self.checks[number](digest.result())
 
 
-def contents(arrays: Mapping[str, Array], known: Mapping[str, tuple[str, Check]] | None = None) -> Contents:
+def contents(
+    arrays: Mapping[str, Array],
+    known: Mapping[str, tuple[str, Check]] | None = None,
+    inner: Mapping[str, Contents] | None = None,
+) -> Contents:
     """What a file of arrays holds; the arrays are not copied.
 
     Args:
         arrays: by name.
         known: of some arrays the SHA-256 that they had, and what is given the one that they have when they are written.
+        inner: files in the file, by name, as arrays of bytes.
     """
     known = known or {}
     digests = {name: known[name][0] if name in known else digest_of(array) for name, array in arrays.items()}
     header: dict[str, Any] = {"__metadata__": digests}
-    parts: list[Array] = []
+    parts: list[Array | Contents] = []
     checks: dict[int, Check] = {}
     place = 0
     for name, array in arrays.items():
@@ -192,6 +223,8 @@ def contents(arrays: Mapping[str, Array], known: Mapping[str, tuple[str, Check]]
         gap = -place % _ALIGNMENT
         if gap:
             place = _add(header, parts, f"{_GAP}{len(parts)}", "U8", [gap], np.zeros(gap, np.uint8), place)
+    for name, file in (inner or {}).items():
+        place = _add(header, parts, name, "U8", [file.size], file, place)
     text = json.dumps(header, separators=(",", ":")).encode()
     return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
 
@@ -215,7 +248,8 @@ def holding(path: Path, contents: Contents) -> str:
         if array is None or found.digests.get(name) != digests[name] or list(array.shape) != entry["shape"]:
             return ""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, contents.parts[number]):
+        written: Any = contents.parts[number]
+        if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, written):
             return ""
         if number in contents.checks:
             contents.checks[number](digest_of(flat))
@@ -223,7 +257,13 @@ def holding(path: Path, contents: Contents) -> str:
 
 
 def _add(
-    header: dict[str, Any], parts: list[Array], name: str, dtype: str, shape: list[int], data: Array, place: int
+    header: dict[str, Any],
+    parts: list[Array | Contents],
+    name: str,
+    dtype: str,
+    shape: list[int],
+    data: Array | Contents,
+    place: int,
 ) -> int:
     header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [place, place + data.nbytes]}
     parts.append(data)
@@ -255,12 +295,15 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
         header = json.loads(text)
         metadata = header.pop("__metadata__", {})
         arrays = {name: _array(entry, data[8 + length :]) for name, entry in header.items() if _GAP not in name}
-        ends = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+        offsets = {name: entry["data_offsets"] for name, entry in header.items()}
+        places = {name: (start + 8 + length + first, end - first) for name, (first, end) in offsets.items()}
+        ends = max((end for _, end in offsets.values()), default=0)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ArtifactError(f"{path} is not a safetensors file: {type(error).__name__}: {error}") from None
     if ends != data.size - 8 - length:
         raise ArtifactError(f"{path} has {data.size - 8 - length} bytes of arrays, and its header says {ends}")
-    return Tensors(arrays, hashlib.sha256(text).hexdigest(), metadata if isinstance(metadata, dict) else {}, file)
+    digests = metadata if isinstance(metadata, dict) else {}
+    return Tensors(arrays, hashlib.sha256(text).hexdigest(), digests, places, file)
 
 
 def _array(entry: Mapping[str, Any], data: Array) -> Array:

@@ -57,7 +57,9 @@ def report(
     kept = values[: len(signature.results)]
     last = terminator(block)
     with last.location, ir.InsertionPoint(last):
-        holds = _tested(module, demanded, sources, [*block.arguments, *kept])
+        given = list(block.arguments)
+        given += kept if any(place >= len(given) for place, _, _ in sources.values()) else []
+        holds = _tested(module, demanded, sources, given)
         found = replace(signature, checks=(*signature.checks, *map(check, demanded)))
         kind = signatures.flags_type(found.checks)[1]
         flags = ops.concatenate([ops.convert(x, kind) for x in (*values[len(kept) :], holds)], 0)

@@ -7,7 +7,6 @@ call nothing of this process: neither functions of ours nor Python.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +18,10 @@ import jax
 import numpy as np
 
 from ...codegen.analysis.platforms import refuse_others
-from ...codegen.artifact import container
+from ...codegen.artifact import tensors
+from ...codegen.artifact.files import write_atomically
 from ...codegen.artifact.writing import parted
-from ...codegen.errors import ArgumentError, CompileError, GraphError, OptionError, PolicyError
+from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
 from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
@@ -52,7 +52,7 @@ def bundle(
 ) -> Path:
     """Writes a program with executables for sets of sizes, which `hlograph.load_bundle` loads in place of compiling.
 
-    The file is an uncompressed zip: `manifest.json`, the program as portable bytecode, its parameters and large
+    The file is one of safetensors: `manifest.json`, the program as portable bytecode, its parameters and large
     constants, which are mapped into memory where it is loaded, and each executable as XLA serializes it, pickled with
     what is known of it. Those are machine code, for this kind of processor and these releases of jaxlib and hlograph;
     anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/aot.md.
@@ -99,11 +99,15 @@ def bundle(
     plans = _plans(read, chosen, sizes)
     executables = [_compiled(read, plan, chosen, find_device(platform)) for platform in wanted for plan in plans]
     named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
-    parts = {PROGRAM: saved, **{name: stored.read() for name, stored in named.items()}}
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
-    beside = {PARAMETERS: constants} if constants.parts else {}
-    manifest = dumped(chosen, digests, named, PARAMETERS if beside else None)
-    return container.write(path, {MANIFEST: manifest, **parts, **beside})
+    parts = {MANIFEST: dumped(chosen, named), PROGRAM: saved, **{name: one.read() for name, one in named.items()}}
+    arrays = {name: np.frombuffer(data, np.uint8) for name, data in parts.items()}
+    target = Path(path)
+    try:
+        with write_atomically(target) as stream:
+            tensors.contents(arrays, inner={PARAMETERS: constants} if constants.parts else {}).write(stream)
+    except OSError as error:
+        raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
+    return target
 
 
 def _plans(program: Program, options: CompileOptions, sizes: Sequence[Sizes] | None) -> list[Plan]:

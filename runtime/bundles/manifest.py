@@ -2,9 +2,7 @@
 
 In: what was compiled, and how; or the JSON's bytes. Out: these bytes, or the same again. It reads
 
-    {"format": 1, "hlograph": "0.1.0", "program": "program.mlirbc", "options": {...},
-     "parameters": "parameters.safetensors",
-     "digests": {"program.mlirbc": "<SHA-256>", "executables/0": ...}, "machines": [{...}],
+    {"format": 2, "hlograph": "0.1.0", "options": {...}, "machines": [{...}],
      "executables": [{"part": "executables/0", "machine": 0, "sizes": {"exact": {"n": 100}, "bounds": {}}, ...}]}
 
 Decision to know: it has what a reader needs who does not load the executables; all else about one is in its part.
@@ -26,7 +24,7 @@ from ..executables.policy import Bucket, Plan, PolicyArgument
 from ..executables.stored import Machine, Stored
 from ..options import CompileOptions, CpuOptions, Numpy
 
-FORMAT = 1
+FORMAT = 2
 PROGRAM = "program.mlirbc"
 MANIFEST = "manifest.json"
 PARAMETERS = "parameters.safetensors"
@@ -41,32 +39,22 @@ class Manifest:
 
     Attributes:
         writer: the release of hlograph that wrote it.
-        program: the part that holds the program.
-        parameters: the part that holds its parameters, which has digests of its own; None where it has none.
-        digests: SHA-256 of each other part, by name.
         options: of the function.
         executables: they.
     """
 
     writer: str
-    program: str
-    parameters: str | None
-    digests: Mapping[str, str]
     options: CompileOptions
     executables: Sequence[Stored]
 
 
-def dumped(
-    options: CompileOptions, digests: Mapping[str, str], parts: Mapping[str, Stored], parameters: str | None
-) -> bytes:
-    """The manifest of what has these options, digests and executables, the latter by their parts."""
+def dumped(options: CompileOptions, parts: Mapping[str, Stored]) -> bytes:
+    """The manifest of what has these options and executables, the latter by their parts."""
     machines = list(dict.fromkeys(stored.machine for stored in parts.values()))
     numpy = options.numpy
     fields = {
         "format": FORMAT,
         "hlograph": version("hlograph"),
-        "program": PROGRAM,
-        "parameters": parameters,
         "options": {
             "cache_size": options.cache_size,
             "policy": _policy(options.policy),
@@ -74,7 +62,6 @@ def dumped(
             "cpu": asdict(options.cpu),
             "numpy": None if numpy is None else [sorted(numpy.arguments), sorted(numpy.results)],
         },
-        "digests": dict(digests),
         "machines": [asdict(machine) for machine in machines],
         "executables": [
             {
@@ -99,13 +86,13 @@ def _policy(policy: PolicyArgument) -> Any:
     return policy
 
 
-def read(data: bytes, filename: str, part: Callable[[str, str], bytes], *, refusal: str = "") -> Manifest:
+def read(data: bytes, filename: str, part: Callable[[str], bytes], *, refusal: str = "") -> Manifest:
     """A manifest.
 
     Args:
         data: its bytes.
         filename: of the bundle, for messages.
-        part: gives a part by its name and digest.
+        part: gives a part by its name.
         refusal: why no executable is loaded, of a file that is not trusted: its options then switch nothing on.
 
     Raises:
@@ -115,7 +102,6 @@ def read(data: bytes, filename: str, part: Callable[[str, str], bytes], *, refus
         fields = json.loads(data)
         if fields["format"] != FORMAT:
             raise ValueError(f"its format is {fields['format']}, and this hlograph reads {FORMAT}")
-        digests = dict(fields["digests"])
         machines = [Machine(**one) for one in fields["machines"]]
         stored = [
             Stored(
@@ -124,13 +110,13 @@ def read(data: bytes, filename: str, part: Callable[[str, str], bytes], *, refus
                 one["synchronous"],
                 one["numpy"],
                 one["compile_seconds"],
-                partial(part, one["part"], digests[one["part"]]),
+                partial(part, one["part"]),
                 refusal,
             )
             for one in fields["executables"]
         ]
         options = _options(fields["options"], trusted=not refusal)
-        return Manifest(fields["hlograph"], fields["program"], fields.get("parameters"), digests, options, stored)
+        return Manifest(fields["hlograph"], options, stored)
     except _MALFORMED as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ArtifactError(f"{filename} cannot be read as a bundle: its manifest is malformed: {what[:300]}") from None

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
 from typing import Any
 
-from ...codegen.artifact.container import Container
+from ...codegen.artifact import tensors
 from ...codegen.artifact.parameters import bind_part
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.program import Program
 from ..executables.stored import Shelf, Stored
 from ..function import Function
-from .manifest import FORMAT, MANIFEST, Manifest, read
+from .manifest import FORMAT, MANIFEST, PARAMETERS, PROGRAM, Manifest, read
 
 NOT_TRUSTED = "its executables are machine code, and the bundle was not said to be trusted"
 
@@ -26,9 +27,17 @@ class UntrustedBundleWarning(UserWarning):
     """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
 
 
-def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[Container, Manifest]:
-    file = Container(path)
-    return file, read(file.read(MANIFEST), str(file.path), file.read, refusal=refusal)
+def is_bundle(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one; of a pipe nothing is read."""
+    try:
+        return MANIFEST in tensors.read(Path(path)).places
+    except ArtifactError:
+        return False
+
+
+def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[tensors.Tensors, Manifest]:
+    file = tensors.read(Path(path))
+    return file, read(file.part(MANIFEST), str(path), file.part, refusal=refusal)
 
 
 def described(path: str | os.PathLike[str]) -> list[Stored]:
@@ -47,7 +56,7 @@ def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
     """
     file, manifest = _opened(path, NOT_TRUSTED)
-    program = _program(file, manifest)
+    program = _program(file)
     executables = [
         {
             "sizes": str(stored.sizes),
@@ -59,13 +68,15 @@ def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         for stored in manifest.executables
     ]
     return {
+        "file": str(path),
+        "bytes": Path(path).stat().st_size,
         "kind": "bundle",
         "format": FORMAT,
         "written by": f"hlograph {manifest.writer}",
         "program": f"{program.name}{program.signature}",
         "policy": str(manifest.options.policy),
         "executables": executables,
-        "parts": {name: f"{file.place(name)[1]:,} bytes" for name in file.names},
+        "parts": {name: f"{size:,} bytes" for name, (_, size) in file.places.items() if name in file.arrays},
     }
 
 
@@ -88,13 +99,10 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         ArtifactError: it is no bundle, is damaged, or is from a later hlograph.
     """
     file, manifest = _opened(path, "" if trusted else NOT_TRUSTED)
-    program = _program(file, manifest, trusted=bool(trusted))
-    unknown = set(file.names) - manifest.digests.keys() - {MANIFEST, manifest.parameters}
-    if unknown:
-        raise ArtifactError(f"{file.path} cannot be read as a bundle: nobody knows its part {min(unknown)!r}")
+    program = _program(file, trusted=bool(trusted))
     if manifest.executables and trusted is None:
         warnings.warn(
-            f"{file.path}: its executables are machine code and are not loaded; load_bundle(..., trusted=True) loads "
+            f"{path}: its executables are machine code and are not loaded; load_bundle(..., trusted=True) loads "
             "them, trusted=False compiles the program without this warning",
             UntrustedBundleWarning,
             stacklevel=2,
@@ -102,12 +110,11 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
     try:
         return Function(program, manifest.options, Shelf(manifest.executables))
     except HlographError as error:
-        raise ArtifactError(f"{file.path} cannot be read as a bundle: {error}") from None
+        raise ArtifactError(f"{path} cannot be read as a bundle: {error}") from None
 
 
-def _program(file: Container, manifest: Manifest, *, trusted: bool = False) -> Program:
-    data = file.read(manifest.program, manifest.digests.get(manifest.program) or "none")
-    program = Program.parse(data, filename=str(file.path), trusted=trusted)
-    place = None if manifest.parameters is None else file.place(manifest.parameters)
-    bind_part(program, file.path, place)
+def _program(file: tensors.Tensors, *, trusted: bool = False) -> Program:
+    path = file.file.path
+    program = Program.parse(file.part(PROGRAM), filename=str(path), trusted=trusted)
+    bind_part(program, path, file.places.get(PARAMETERS))
     return program

@@ -86,13 +86,6 @@ def test_custom_calls_and_platforms_of_foreign_text(tmp_path):
     assert facts["platforms"] == ["cpu", "unknown"]
 
 
-def test_other_kinds_of_files_have_functions_of_their_own(tmp_path, monkeypatch):
-    path = tmp_path / "x.zip"
-    path.write_bytes(b"QQ34567")
-    monkeypatch.setitem(inspection.KINDS, b"QQ", lambda file: {"kind": "bundle", "parts": [{"name": file.name}]})
-    assert inspection.inspect(path) == {"file": str(path), "bytes": 7, "kind": "bundle", "parts": [{"name": "x.zip"}]}
-
-
 def test_the_command_prints_the_same_as_text_and_as_json(program, tmp_path):
     path = program.save(tmp_path / "m.mlir", derivatives=1)
     text = CliRunner().invoke(app, ["inspect", str(path)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
@@ -22,7 +21,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.artifact import container, foreign
+from hlograph.codegen.artifact import foreign, tensors
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
 from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
@@ -161,8 +160,7 @@ def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, t
     path = tmp_path / "a.bundle"
     hlograph.bundle(program, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
     assert path.read_bytes().count(weights.tobytes()) == 1
-    file = container.Container(path)
-    assert path.stat().st_size <= 1.2 * sum(file.place(name)[1] for name in file.names)
+    assert path.stat().st_size <= 1.2 * sum(size for _, size in tensors.read(path).places.values())
     fn = hlograph.load_bundle(path, trusted=True)
     (parameter,) = fn.program.bindings.values()
     assert not parameter.get_value().flags.owndata
@@ -192,7 +190,7 @@ def test_damaged_parameters_of_a_bundle_are_refused(tmp_path: Path) -> None:
             hlograph.load_bundle(path, trusted=trusted)
 
     def without(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
-        del manifest["parameters"], parts["parameters.safetensors"]
+        del parts["parameters.safetensors"]
 
     with pytest.raises(ArtifactError, match="does not hold the parameters"):
         hlograph.load_bundle(rewritten(path, tmp_path / "b.bundle", without), trusted=True)
@@ -232,7 +230,7 @@ def test_load_says_what_reads_a_bundle(small: Path) -> None:
 def test_a_bundle_is_described(small: Path) -> None:
     found = opening.facts(small)
     assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
-    assert found["parts"].keys() == set(container.Container(small).names)
+    assert found["parts"].keys() == set(tensors.read(small).arrays)
     assert "float64[n, 3]" in found["program"]
 
 
@@ -263,15 +261,17 @@ def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path)
 
 def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> Path:
     """A bundle with a changed manifest or parts, and digests that fit."""
-    file = container.Container(source)
-    parts = {name: file.read(name) for name in file.names}
+    file = tensors.read(source)
+    parts = {name: array.tobytes() for name, array in file.arrays.items()}
     manifest = json.loads(parts["manifest.json"])
     change(manifest, parts)
-    for name in manifest["digests"] if isinstance(manifest.get("digests"), dict) else ():
-        if name in parts:
-            manifest["digests"][name] = hashlib.sha256(parts[name]).hexdigest()
-    parts["manifest.json"] = json.dumps(manifest).encode()
-    return container.write(target, parts)
+    return of_parts(target, {**parts, "manifest.json": json.dumps(manifest).encode()})
+
+
+def of_parts(target: Path, parts: dict[str, bytes]) -> Path:
+    with target.open("wb") as stream:
+        tensors.contents({name: np.frombuffer(data, np.uint8) for name, data in parts.items()}).write(stream)
+    return target
 
 
 def compiles_instead(path: Path, reason: str) -> None:
@@ -346,10 +346,10 @@ def test_without_jaxs_private_parts_all_is_compiled(name: str, small: Path, monk
 
 @loads
 def test_a_damaged_executable_is_compiled_anew_and_a_damaged_program_an_error(small: Path, tmp_path: Path) -> None:
-    whole, file = small.read_bytes(), container.Container(small)
+    whole, places = small.read_bytes(), tensors.read(small).places
 
     def flipped(part: str) -> Path:
-        at = file.place(part)[0] + 100
+        at = places[part][0] + 100
         path = tmp_path / "a.bundle"
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         return path
@@ -380,17 +380,12 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
 
 first = ("executables", 0)
 HOSTILE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
-    *[(without(x), f"lacks '{x}'") for x in ("format", "program", "options", "digests", "machines", "executables")],
-    (at("format")(2), "this hlograph reads 1"),
-    (at("program")(7), "no part 7"),
-    (at("program")("other"), "no part 'other'"),
-    (at("program")("../../etc/passwd"), "no part"),
-    (at("digests")(3), "malformed"),
+    *[(without(x), f"lacks '{x}'") for x in ("format", "options", "machines", "executables")],
+    (at("format")(3), "this hlograph reads 2"),
     (at("machines")([1]), "malformed"),
     (at("machines")([{}]), "platform"),
     (at("executables")([[]]), "malformed"),
     (at("executables")([{}]), "lacks"),
-    (at(*first, "part")("executables/9"), "lacks 'executables/9'"),
     (at(*first, "machine")(1), "malformed"),
     (at(*first, "sizes")([]), "malformed"),
     (at("options", "cache_size")(0), "cache_size"),
@@ -448,37 +443,40 @@ def test_what_is_no_regular_file_is_no_bundle(trusted: bool, tmp_path: Path) -> 
     (tmp_path / "zero.bundle").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.bundle")
     for path in ("zero.bundle", "pipe.bundle", ".", "/proc/self/maps", "/proc/self/mem", "a\0b"):
-        with pytest.raises(ArtifactError, match=r"cannot (be )?read"):
+        with pytest.raises(ArtifactError, match=r"cannot read|no such|is not a"):
             hlograph.load_bundle(tmp_path / path, trusted=trusted)
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"format": 1e999}'])
 def test_manifests_that_are_none(text: bytes, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="manifest"):
-        hlograph.load_bundle(container.write(tmp_path / "a.bundle", {"manifest.json": text}), trusted=True)
+        hlograph.load_bundle(of_parts(tmp_path / "a.bundle", {"manifest.json": text}), trusted=True)
 
 
-def test_parts_that_nobody_knows_or_that_are_missing(small: Path, tmp_path: Path) -> None:
-    def more(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
-        parts["more"] = b""
-
+def test_a_program_or_a_manifest_that_is_missing(small: Path, tmp_path: Path) -> None:
     def less(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
         del parts["program.mlirbc"]
 
-    with pytest.raises(ArtifactError, match="nobody knows its part 'more'"):
-        hlograph.load_bundle(rewritten(small, tmp_path / "a.bundle", more), trusted=True)
     with pytest.raises(ArtifactError, match=r"no part 'program\.mlirbc'"):
         hlograph.load_bundle(rewritten(small, tmp_path / "a.bundle", less), trusted=True)
     with pytest.raises(ArtifactError, match=r"no part 'manifest\.json'"):
-        hlograph.load_bundle(container.write(tmp_path / "a.bundle", {"a": b""}), trusted=True)
+        hlograph.load_bundle(of_parts(tmp_path / "a.bundle", {"a": b""}), trusted=True)
+
+
+def test_every_cut_of_a_bundle_is_an_error(small: Path, tmp_path: Path) -> None:
+    whole = small.read_bytes()
+    for size in [*range(0, 200, 9), *range(200, len(whole), len(whole) // 20)]:
+        (tmp_path / "a.bundle").write_bytes(whole[:size])
+        with pytest.raises(ArtifactError):
+            hlograph.load_bundle(tmp_path / "a.bundle", trusted=True)
 
 
 # ---- around it -------------------------------------------------------------------------------------------------------
 
 
 def test_a_bundle_is_not_much_larger_than_its_parts(small: Path) -> None:
-    file = container.Container(small)
-    parts = sum(file.place(name)[1] for name in file.names if name != "manifest.json")
+    places = tensors.read(small).places
+    parts = sum(size for name, (_, size) in places.items() if name != "manifest.json")
     assert small.stat().st_size <= 1.2 * parts
 
 
