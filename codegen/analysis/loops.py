@@ -102,6 +102,37 @@ class Read:
     size: int
 
 
+def slices_of(value: ir.Value) -> tuple[list[tuple[ir.Operation, ir.Operation]], list[ir.Operation]]:
+    """The slices that bodies of loops take of an array, each behind its loop; and the other users of the array.
+
+    It may go through a carry that the loop passes on as it is, for its body alone.
+    """
+    slices: list[tuple[ir.Operation, ir.Operation]] = []
+    others: list[ir.Operation] = []
+    for use in value.uses:
+        op, source, place = use.owner.operation, value, use.operand_number
+        inner, loop = [op], op.parent.operation if op.parent is not None else None
+        if op.name == "stablehlo.while":
+            condition, body = (region.blocks[0] for region in op.regions)
+            returned = returned_by(body)
+            source = body.arguments[place]
+            passed = returned[place] == source and returned.count(source) == 1
+            if passed and not users(op.results[place]) and not users(condition.arguments[place]):
+                loop, inner = op, [user for user in users(source) if user != terminator(body)]
+        for user in inner:
+            sliced = user.name == "stablehlo.dynamic_slice" and user.operands[0] == source
+            if (
+                loop is not None
+                and loop.name == "stablehlo.while"
+                and sliced
+                and user.block == loop.regions[1].blocks[0]
+            ):
+                slices.append((loop, user))
+            else:
+                others.append(user)
+    return slices, others
+
+
 @dataclass
 class Loop:
     """A `stablehlo.while` with a known number of steps.
@@ -225,28 +256,17 @@ class Loop:
         place = Affine(1, 0) if slope > 0 else Affine(-1, self.trip_count - 1)
         return Stack(carry, axis, width, place, writes, len(users(argument)) != 1)
 
-    def reads(self, value: ir.Value) -> tuple[list[Read], list[ir.Operation]]:
-        """How the body's ops use an array (a carry's block argument, or a value from outside).
-
-        Returns:
-            The slices at affine places; and the other users (ops of nested blocks and the body's return included).
-        """
-        reads, others = [], []
-        for op in users(value):
-            try:
-                require(op.name == "stablehlo.dynamic_slice" and op.operands[0] == value and op.block == self.body, "")
-                axis, start, size = self._window(op, op.results[0], op.operands[1:], shape_of(value))
-            except Refused:
-                others.append(op)
-                continue
-            low, high = start.bounds(self.trip_count)
-            extent = shape_of(value)[axis]
-            inside = extent is not None and self.sizes.at_most(0, low) and self.sizes.at_most(high + size, extent)
-            if not inside:  # it would be clamped
-                others.append(op)
-            else:
-                reads.append(Read(op, axis, start, size))
-        return reads, others
+    def read(self, op: ir.Operation) -> Read | None:
+        """What a `dynamic_slice` of the body reads; None where it is not at affine places inside of the array."""
+        value = op.operands[0]
+        try:
+            axis, start, size = self._window(op, op.results[0], op.operands[1:], shape_of(value))
+        except Refused:
+            return None
+        low, high = start.bounds(self.trip_count)
+        extent = shape_of(value)[axis]
+        inside = extent is not None and self.sizes.at_most(0, low) and self.sizes.at_most(high + size, extent)
+        return Read(op, axis, start, size) if inside else None  # it would be clamped
 
     # ---- how it is found -------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..analysis.cost import cost, store
-from ..analysis.loops import Loop
+from ..analysis.loops import Loop, slices_of
 from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO
 from ..ir.refused import Refused, require
@@ -113,9 +113,16 @@ def _plan(definer: ir.Operation) -> _Work:
     """
     source = definer.results[0]
     static_shape(source)
-    slices, loops, others = _readers(definer)
+    found, used = slices_of(source)
+    slices, loops, others = [op for _, op in found], list(dict.fromkeys(loop for loop, _ in found)), bool(used)
+    fused = STABLEHLO | {"stablehlo.reduce"}  # XLA fuses cheap work into these: they do not need it in memory
+    whole = [op for op in used if op.block != definer.block or op.name not in fused]
+    whole += [loop for loop in loops if loop.block != definer.block]
+    require(
+        not whole, f"the whole array is used by {whole[0].name if whole else ''}, so that it has to be stored anyway"
+    )
     require(not any(len(loop.attributes) for loop in loops), "the loop has attributes, which fit its carries")
-    reads = sum(Loop.of(op.parent.operation).most * elements_of(op.results[0].type) for op in slices if op.parent)
+    reads = sum(Loop.of(loop).most * elements_of(op.results[0].type) for loop, op in found)
     size = elements_of(source.type)
     require(size > 0, "it has no elements")
     often = reads / size
@@ -139,59 +146,6 @@ def _plan(definer: ir.Operation) -> _Work:
         f"what it is made from is not kept otherwise and takes as much memory ({kept} bytes)",
     )
     return _Work(moved, slices, loops)
-
-
-def _readers(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation], bool]:
-    """The slices of an op's result in loops, and those loops; and whether other elementwise work or sums use it too.
-
-    XLA fuses cheap work into these, so that they do not need the array in memory.
-
-    Raises:
-        Refused: it is used in another way.
-    """
-    others = False
-    source = definer.results[0]
-    slices: list[ir.Operation] = []
-    loops: list[ir.Operation] = []
-    whole = "the whole array is used by {}, so that it has to be stored anyway"
-    for use in source.uses:
-        op = use.owner.operation
-        if op.name == "stablehlo.while" and op.block == definer.block:
-            place = use.operand_number
-            argument = op.regions[1].blocks[0].arguments[place]
-            require(
-                returned_by(op.regions[1].blocks[0])[place] == argument
-                and not users(op.results[place])
-                and not users(op.regions[0].blocks[0].arguments[place]),
-                whole.format("a loop that changes it or returns it"),
-            )
-            for user in argument.uses:
-                inner = user.owner.operation
-                if inner.name == "stablehlo.return" and inner.block == argument.owner:
-                    require(user.operand_number == place, whole.format("a loop that changes it or returns it"))
-                    continue
-                reads = inner.name == "stablehlo.dynamic_slice" and inner.block == argument.owner
-                require(reads and user.operand_number == 0, whole.format(f"{inner.name} in a loop"))
-                slices.append(inner)
-            loops.append(op)
-            continue
-        if op.block == definer.block and (op.name in STABLEHLO or op.name == "stablehlo.reduce"):
-            others = True
-            continue
-        parent = op.parent.operation if op.parent is not None else None
-        require(
-            op.name == "stablehlo.dynamic_slice"
-            and parent is not None
-            and parent.name == "stablehlo.while"
-            and parent.block == definer.block
-            and op.block == parent.regions[1].blocks[0],
-            whole.format(op.name),
-        )
-        assert parent is not None
-        slices.append(op)
-        if parent not in loops:
-            loops.append(parent)
-    return slices, loops, others
 
 
 def _take_apart(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ...analysis.loops import Affine, Loop, Read, Stack
+from ...analysis.loops import Affine, Loop, Read, Stack, slices_of
 from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import STABLEHLO
@@ -104,7 +104,7 @@ def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
     Raises:
         Refused: it does, but not in a way that is understood.
     """
-    if not any(_read_by_loop(result) for result in op.results):
+    if not any(slices_of(result)[0] for result in op.results):
         return None
     forward = Loop.of(op)
     require(forward.most > 0, "it does not run")
@@ -135,18 +135,6 @@ def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
     return Pair(forward, reader, steps, chosen, stacks, shared, reduced - shared)
 
 
-def _read_by_loop(result: ir.Value) -> bool:
-    if len(shape_of(result)) == 0:
-        return False
-    for user in users(result):
-        if user.name == "stablehlo.while":
-            return True
-        parent = user.parent.operation.name if user.parent is not None else ""
-        if user.name == "stablehlo.dynamic_slice" and parent == "stablehlo.while":
-            return True
-    return False
-
-
 def _stacks(
     forward: Loop, reductions_sink: bool
 ) -> tuple[dict[int, Stack], set[int], set[int], list[tuple[Loop, int, Read]]]:
@@ -155,7 +143,7 @@ def _stacks(
     shared: set[int] = set()
     reduced: set[int] = set()
     slices: list[tuple[Loop, int, Read]] = []
-    readers: list[Loop] = []
+    readers: dict[ir.Operation, Loop | None] = {}
     for carry, result in enumerate(forward.op.results):
         if carry in forward.invariants or not users(result):
             continue
@@ -165,27 +153,27 @@ def _stacks(
             continue
         if stacks[carry].read:
             shared.add(carry)
-        seen: list[Loop] = []
-        for use in result.uses:
-            op = use.owner.operation
-            reader = _reader(op, use.operand_number, readers)
-            if reader is None:
-                sinks = reductions_sink and _only_reduced(op, stacks[carry].axis, forward.op.block)
-                (reduced if sinks else shared).add(carry)
-                continue
-            if op == reader.op:
-                value = reader.body.arguments[use.operand_number]
-            elif any(other is reader for other in seen):
-                continue  # its slices of the value from outside have been found
-            else:
-                value = result
-                seen.append(reader)
-            reads, others = reader.reads(value)
-            inside = [other for other in others if other.block == reader.body and other.name != "stablehlo.return"]
-            if inside or (op == reader.op and any(other.block != reader.body for other in others)):
+        found, others = slices_of(result)
+        for op in others:
+            sinks = reductions_sink and _only_reduced(op, stacks[carry].axis, forward.op.block)
+            (reduced if sinks else shared).add(carry)
+        for loop, op in found:
+            if loop not in readers:
+                readers[loop] = _known(loop)
+            reader = readers[loop]
+            read = reader.read(op) if reader is not None else None
+            if reader is None or read is None:
                 shared.add(carry)
-            slices += [(reader, carry, read) for read in reads]
+            else:
+                slices.append((reader, carry, read))
     return stacks, shared, reduced, slices
+
+
+def _known(op: ir.Operation) -> Loop | None:
+    try:
+        return Loop.of(op)
+    except Refused:
+        return None
 
 
 def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
@@ -203,26 +191,6 @@ def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
             seen.add(op.results[0])
             pending += users(op.results[0])
     return True
-
-
-def _reader(op: ir.Operation, operand: int, known: list[Loop]) -> Loop | None:
-    """The loop that reads an array: as an invariant carry, or in a slice in its body; None for any other use."""
-    loop = op if op.name == "stablehlo.while" else op.parent.operation if op.parent is not None else None
-    if loop is None or loop.name != "stablehlo.while":
-        return None
-    reader = next((other for other in known if other.op == loop), None)
-    if reader is None:
-        try:
-            reader = Loop.of(loop)
-        except Refused:
-            return None
-        known.append(reader)
-    if op == loop:
-        passed = operand in reader.invariants and not users(loop.results[operand])
-        argument = reader.body.arguments[operand]
-        passed = passed and sum(user.name == "stablehlo.return" for user in users(argument)) == 1
-        return reader if passed and not users(reader.condition.arguments[operand]) else None
-    return reader if op.name == "stablehlo.dynamic_slice" and operand == 0 and op.block == reader.body else None
 
 
 def _match(stack: Stack, read: Read) -> tuple[Affine, ir.Value] | None:
