@@ -15,48 +15,21 @@ from typing import Any
 from ..dims import Dim, substitute
 from ..dims_text import DimSyntaxError, parse
 from ..errors import UnsupportedGraphError
-from ..ir.adopt import adopt, adopt_text, flat
+from ..ir.adopt import adopt, flat
 from ..ir.bindings import new_context
 from ..ir.jax_compat import enable_x64
 from ..ir.modules import parse_module, to_bytecode
 from .core import Tensor
 from .elementwise import unify
-from .types import Dims, DType
+from .types import DType
 
 # Calls in JAX's modules that are dropped, or that specialization and padding know.
 _KNOWN = {"shape_assertion", "stablehlo.dynamic_reduce_window"}
 
 
-def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor], dtype: DType) -> Tensor:
-    """Applies a JAX elementwise function.
-
-    Args:
-        name: base of the private function's symbol.
-        function: takes and returns JAX arrays of one shape; hashable, and exported once per module.
-        operands: floating-point tensors of one shape.
-        dtype: the result's dtype.
-    """
-    tensors = unify(*operands)
-    builder = tensors[0].builder
-    dims = tensors[0].dims
-    key = ("jax", name, function, dims, tuple(x.dtype for x in tensors))
-    symbol = builder.functions.get(key)
-    if symbol is None:
-        text = _export(function, dims, [x.dtype for x in tensors])
-        symbol = builder.functions[key] = adopt_text(builder.module, text, name)
-    attributes = (("callee", f"@{symbol}"),)
-    return builder.op("func.call", tensors, dims, dtype, attributes)
-
-
-def _export(function: Callable[..., Any], dims: Dims, dtypes: Sequence[DType]) -> str:
-    import jax
-    from jax import export
-
-    text = ", ".join(str(dim) if type(dim) is int else f"d{axis}" for axis, dim in enumerate(dims))
-    shape: Any = dims if all(type(dim) is int for dim in dims) else export.symbolic_shape(text)
-    with enable_x64(True):
-        specs = [jax.ShapeDtypeStruct(shape, dtype) for dtype in dtypes]
-        return export.export(jax.jit(function), platforms=("cpu",))(*specs).mlir_module()
+def import_elementwise(name: str, function: Callable[..., Any], operands: Sequence[Tensor]) -> Tensor:
+    """Applies a JAX elementwise function to floating-point tensors of one shape; see `import_functions`."""
+    return import_function(name, function, unify(*operands))
 
 
 def import_function(

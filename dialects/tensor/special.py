@@ -28,7 +28,7 @@ def _jax(name: str, *operands: Tensor) -> Tensor:
     function = getattr(special, name, None)
     if function is None:
         raise UnsupportedGraphError(f"jax.scipy.special has no {name} in this release of JAX; upgrade jax")
-    return hlo.import_elementwise(name, function, operands, operands[0].dtype)
+    return hlo.import_elementwise(name, function, operands)
 
 
 def _jax_module(name: str) -> Any:
@@ -54,7 +54,7 @@ def _polygamma(dtype: DType, n: Tensor, x: Tensor) -> Tensor:
     left = hlo.and_(hlo.compare("LE", x, zero), hlo.compare("GT", n, number(n, 0)))
     right = hlo.select(left, hlo.add(x, hlo.ceil(hlo.negate(x))), x)
     function = _jax_module("polygamma").left_of_zero
-    rest = _in_float64(dtype, (n, x), lambda *xs: hlo.import_elementwise("polygamma_left", function, xs, xs[0].dtype))
+    rest = _in_float64(dtype, (n, x), lambda *xs: hlo.import_elementwise("polygamma_left", function, xs))
     at_pole = hlo.and_(left, hlo.compare("EQ", right, zero))
     one = hlo.polygamma(hlo.convert(n, dtype), hlo.select(at_pole, number(x, 1), right))
     return hlo.select(left, hlo.add(one, rest), one)
@@ -236,7 +236,7 @@ def _written(op: str, module: str, name: str) -> None:
 
     def rule(dtype: DType, *operands: Tensor) -> Tensor:
         function = getattr(_jax_module(module), name)
-        return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs, xs[0].dtype))
+        return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs))
 
     to_output(op)(rule)
 
@@ -269,7 +269,7 @@ def _iv(dtype: DType, v: Tensor, x: Tensor) -> Tensor:
     """`scipy.special.iv`, from the function that is scaled by `exp(-|x|)`."""
 
     def grown(v: Tensor, x: Tensor) -> Tensor:
-        scaled = hlo.import_elementwise("ive", _jax_module("bessel").ive, [v, x], x.dtype)
+        scaled = hlo.import_elementwise("ive", _jax_module("bessel").ive, [v, x])
         return hlo.multiply(scaled, hlo.exponential(hlo.abs(x)))
 
     return _in_float64(dtype, (v, x), grown)
