@@ -36,7 +36,6 @@ WHEEL_HAS = (
     "hlograph/py.typed",
     "hlograph/codegen/emit.py",
     "hlograph/runtime/jit.py",
-    "hlograph/tools/explanation/page.html.jinja",
 )
 LEFTOVERS = ("__pycache__", ".pyc", ".pytest_cache", ".mypy_cache", ".hypothesis", "/build/", ".venv")
 

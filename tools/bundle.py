@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
 import click
 
 from .console import format_seconds, progress
-from .dims import Dims, dims_option
+from .dims import Dims, dims_option, sizes_option
 from .files import check_output, load_program, trusted_option
 from .settings import traceback_option
 
 __all__ = ["bundle"]
 
 SUFFIXES = (".bundle", ".safetensors")
-
-_SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*(\d{1,18})\s*")
-
-
-def _sizes(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> list[dict[str, int]]:
-    """`n=100,m=3` as sizes by name, for each use of the option."""
-    found = []
-    for value in values:
-        matches = [_SIZE.fullmatch(part) for part in value.split(",")] if value.strip() else []
-        names = [match[1] for match in matches if match is not None]
-        if None in matches or len(set(names)) != len(names):
-            raise click.BadParameter(f"{value!r}: expected sizes such as n=100,m=3, each once", context, parameter)
-        found.append({match[1]: int(match[2]) for match in matches if match is not None})
-    return found
 
 
 @click.command()
@@ -42,13 +27,10 @@ def _sizes(context: click.Context, parameter: click.Parameter, values: Sequence[
     callback=lambda context, parameter, value: check_output(value, SUFFIXES),
     help="The file to write.",
 )
-@click.option(
+@sizes_option(
     "--sizes",
-    metavar="n=100,m=3",
-    multiple=True,
-    callback=_sizes,
-    help="Compile for these sizes; may be given again, for one executable each. Without it for the only ones there "
-    "are.",
+    "sizes",
+    "Compile for 'n=100,m=3'; may be given again. Without it for the only sizes there are.",
 )
 @click.option(
     "--policy",
@@ -71,7 +53,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, values: Sequence[
 def bundle(
     module: str,
     output: str,
-    sizes: list[dict[str, int]],
+    sizes: Sequence[dict[str, int]],
     policy: str,
     outputs: str,
     platforms: Sequence[str],
@@ -88,7 +70,7 @@ def bundle(
     program = load_program(module, trusted, dims=dims)
     with progress("compiling"):
         path = hlograph.bundle(
-            program, output, sizes=sizes or None, platforms=platforms or None, policy=policy, outputs=outputs
+            program, output, sizes=list(sizes) or None, platforms=platforms or None, policy=policy, outputs=outputs
         )
     click.echo(_summary(path))
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PROGRAM = "hlograph"
-# What the extras in pyproject.toml install.
-EXTRA_PACKAGES = {"click": "cli", "rich": "cli", "jinja2": "explain", "grandalf": "explain"}
+# What the extra `cli` in pyproject.toml installs.
+EXTRA_PACKAGES = ("click", "rich")
 COMPLETION = "_HLOGRAPH_COMPLETE"  # set by the shell that wants to complete a command line, as click has it
 
 
@@ -95,7 +95,7 @@ def _message(error: Exception, *, traceback_shown: bool) -> str:
         return f"{message}{stop} See '{error.ctx.command_path} --help'."
     if isinstance(error, click.ClickException):
         return error.format_message()
-    from .. import HlographError
+    from ..errors import HlographError
 
     if isinstance(error, HlographError):
         return str(error) or type(error).__name__
@@ -109,8 +109,7 @@ def _message(error: Exception, *, traceback_shown: bool) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    what = "the command line" if EXTRA_PACKAGES[error.name or ""] == "cli" else "the page"
-    return f'{what} needs the package {error.name}: pip install "hlograph[{EXTRA_PACKAGES[error.name or ""]}]"'
+    return f'the command line needs the package {error.name}: pip install "hlograph[cli]"'
 
 
 def _print_error(message: str) -> None:

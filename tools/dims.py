@@ -20,13 +20,14 @@ import click
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["DIMS", "Dims", "dims_option", "entries_of", "names_in", "parted", "split", "with_dims"]
+__all__ = ["DIMS", "Dims", "dims_option", "entries_of", "names_in", "parted", "sizes_option", "split", "with_dims"]
 
 Entry = tuple[str, tuple[str | int, ...]]
 Dims = tuple[Entry, ...]
 Axes = dict[str, tuple[str | int, ...]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*(\d{1,18})\s*")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -55,6 +56,20 @@ class DimsType(click.ParamType):
         return tuple((name, tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)) for name, dims in found)
 
 
+class SizesType(click.ParamType):
+    """`n=100,m=3`: sizes by name."""
+
+    name = "NAME=SIZE,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, int]:
+        """The sizes in `value`."""
+        matches = [_SIZE.fullmatch(part) for part in str(value).split(",")] if str(value).strip() else []
+        found = {match[1]: int(match[2]) for match in matches if match is not None}
+        if len(found) != len(matches):
+            self.fail(f"{value!r}: expected sizes such as n=100,m=3, each once", param, ctx)
+        return found
+
+
 DIMS = DimsType()
 
 
@@ -67,6 +82,11 @@ def dims_option(command: Command) -> Command:
         help="The axes of an argument, 'x=n,8' (of a module: where it has no names for them), and what sizes are, "
         "'n=100,m=3'. The same name means the same size.",
     )(command)
+
+
+def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Command]:
+    """An option that takes sizes, and may be given again."""
+    return click.option(option, name, type=SizesType(), multiple=True, help=text)
 
 
 def entries_of(dims: Sequence[Dims]) -> list[Entry]:

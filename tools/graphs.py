@@ -13,11 +13,11 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -27,9 +27,10 @@ from .dims import Dims, entries_of, names_in, parted, split
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["SPEC", "GraphPath", "Spec", "emit_program"]
+__all__ = ["SPEC", "GraphPath", "Spec", "emit_program", "load_option", "run_file"]
 
 Spec = tuple[str, str, tuple[str | int, ...]]
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,25 @@ def run_file(file: Path) -> ModuleType:
     sys.modules.setdefault(file.stem, module)
     _call_user_code(lambda: exec(compile(file.read_bytes(), str(file), "exec"), vars(module)), file)
     return module
+
+
+def load_option(command: Command) -> Command:
+    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is looked at."""
+
+    def load(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
+        for file in files:
+            if not context.resilient_parsing:
+                run_file(Path(file))
+
+    return click.option(
+        "--load",
+        metavar="FILE.py",
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        callback=load,
+        help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
+    )(command)
 
 
 def _call_user_code(function: Any, file: Path) -> Any:

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,7 @@ from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
 from .dims import Dims, dims_option, with_dims
 from .files import display_name, for_target, module_output_option, read_module, target_option, trusted_option
-from .graphs import run_file
+from .graphs import load_option
 from .settings import traceback_option
 
 if TYPE_CHECKING:
@@ -49,13 +48,6 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
     context.exit()
 
 
-def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
-    """Runs files that register rewrites; before --list, so that it has them."""
-    for file in files:
-        if not context.resilient_parsing:
-            run_file(Path(file))
-
-
 @click.command()
 @click.argument("module", metavar="MODULE")
 @click.option(
@@ -73,16 +65,7 @@ def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: S
     help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; with a text, of the "
     "ops alone whose line has it ('pad:%3', 'pad:line 7'). It is run last if --pass does not name it.",
 )
-@click.option(
-    "--load",
-    "files",
-    metavar="FILE.py",
-    multiple=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_load_rewrites,
-    help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
-)
+@load_option
 @module_output_option
 @target_option
 @click.option(
@@ -202,7 +185,8 @@ def _run_passes(
     alone: bool,
 ) -> tuple[list[Program], list[Exception], list[Report]]:
     """Each section by itself: one that fails does not keep the others from being printed."""
-    from .. import HlographError, Program
+    from .. import Program
+    from ..errors import HlographError
 
     programs: list[Program] = []
     failures: list[Exception] = []

@@ -7,51 +7,30 @@ gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from .console import columns, format_dims, progress
-from .graphs import run_file
 
 if TYPE_CHECKING:
     from .. import Program
     from ..runtime.lowered.stages import Lowered
 
-__all__ = ["HLO", "SETS", "Measure", "View", "load_option", "lower", "measure", "stage_text", "table_text", "unified"]
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+__all__ = ["HLO", "SETS", "Measure", "View", "lower", "measure", "stage_text", "table_text", "unified"]
 
 Measure = Literal["all", "ends", "last", "none"]
 HLO = "hlo"
-SETS = ("default", "none")
+SETS = ("default", "exact", "none")
 _CONTEXT = 3  # lines around a difference
+_LINES = 2000  # of a difference on a page
 _NOTE = """\
 ops: operations of the module, those in loops once. flops, bytes: what the executable that XLA makes of the stage
 computes, reads and writes, by XLA's own count, loops as often as they run; temporary: its memory besides arguments and
 results; compile: how long XLA took, and pass: the pass. What XLA gets is the stage "lowered"."""
-
-
-def load_option(command: Command) -> Command:
-    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is looked at."""
-
-    def load(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
-        for file in files:
-            if not context.resilient_parsing:
-                run_file(Path(file))
-
-    return click.option(
-        "--load",
-        metavar="FILE.py",
-        multiple=True,
-        is_eager=True,
-        expose_value=False,
-        callback=load,
-        help="For --stages: a file with rewrites of your own (see hlograph.passes).",
-    )(command)
 
 
 @dataclass(frozen=True)
@@ -61,7 +40,6 @@ class View:
     Attributes:
         sizes: by name.
         passes: those to run; none for the default ones.
-        reassociate: whether they may change rounding.
         measure: which stages are compiled for their costs.
         stage: the only stage to print.
         diff: whether to print how it differs from the one before.
@@ -69,7 +47,6 @@ class View:
 
     sizes: Mapping[str, int]
     passes: Sequence[str] = ()
-    reassociate: bool = True
     measure: Measure = "all"
     stage: str | None = None
     diff: bool = False
@@ -93,7 +70,7 @@ def lower(program: Program, view: View, policy: Any) -> Lowered:
             raise click.UsageError("--pass none stands alone")
         optimize = "none"
     with progress("lowering"):
-        function = program.compile(policy=policy, optimize=optimize, reassociate=view.reassociate)
+        function = program.compile(policy=policy, optimize=optimize)
         lowered = function.lower(sizes=view.sizes)
     with progress("running passes"):
         _ = lowered.stages
@@ -128,6 +105,18 @@ def measure(lowered: Lowered, which: Measure) -> list[str]:
         with progress(f"compiling {name} ({number} of {len(names)})"):
             lowered.cost(name)
     return names
+
+
+def sections(lowered: Lowered, which: Measure) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+    """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
+    yield "stages", lowered.table(measure(lowered, which))
+    yield "", [(line,) for line in lowered.stages.remarks()]
+    stages = list(lowered.stages)
+    yield stages[0].name, [(stages[0].short_text(),)]
+    for before, after in pairwise(stages):
+        lines = list(unified(before, after))[2:]
+        more = [f"... {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        yield f"{before.name} to {after.name}", [("\n".join(lines[:_LINES] + more),)]
 
 
 def table_text(lowered: Lowered, which: Measure) -> str:

@@ -1,8 +1,7 @@
 """`hlograph.explain`: what it says of each kind of size, of padding and of refusals; and its page."""
 
 import re
-import sys
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.tools.explanation import Explanation, explain, page
-
-VOID = {"meta", "br", "input"}
+from hlograph.tools.explanation import Explanation, explain
 
 TWO_REFUSALS = """
 func.func @main(
@@ -64,14 +61,12 @@ def test_a_static_program_has_no_sizes() -> None:
     found = explain(([x], [x.sum()]), dims={"x": (3,)})
     assert "dimensions: every size is static\n" in found.text
     assert (found.sizes, found.axes, found.actions, found.refusals) == ((), (), (), ())
-    assert "Every size is static" in found.html
 
 
 def test_an_empty_function_is_explained() -> None:
     found = explain(hlograph.Program.parse("func.func @main() { return }"))
     assert found.operations == 0
     assert found.text.startswith("program main\ninputs\noutputs\ndimensions: every size is static\n")
-    assert "<svg" in found.html
 
 
 def test_one_root() -> None:
@@ -122,7 +117,6 @@ def test_demands_and_checks() -> None:
     x = pt.dvector("x")
     found = explain(([x], [x[5]]), dims={"x": ("n",)})
     assert re.search(r"constraints\n  n >= 6 +index", found.text)
-    assert "n &gt;= 6" in found.html
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -138,7 +132,6 @@ def test_a_refusal_says_why_and_what_follows() -> None:
         r"refused\n  n:  fft \(line 5\) +the transformed axis is padded +-> compiled exactly\n", found.text
     )
     assert found.sizes[0].policy.endswith("as padding is refused")
-    assert 'class="mark refuses"' in found.html
 
 
 def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
@@ -162,7 +155,6 @@ def test_a_function_has_its_own_policy_and_statistics() -> None:
     assert found.sizes[0].policy == "one compile for each of the bounds 8, 16, 24, 30"
     assert found.sizes[0].bound == 30
     assert re.search(r"so far: 3 calls, 1 compile\n  padded  n<=8  3 calls, 75% padding\n", found.text)
-    assert "n&lt;=8" in found.html
     with pytest.raises(TypeError, match="dims and specs are for graphs"):
         explain(function, dims={"x": (3,)})
 
@@ -182,9 +174,9 @@ def test_a_jitted_function() -> None:
 def test_bounds_and_policies_are_checked() -> None:
     program = hlograph.emit_stablehlo(lambda x: x.sum(), spec("n"))
     assert explain(program, bounds={"n": 5}).sizes[0].bound == 5
-    with pytest.raises(hlograph.HlographError, match="no size 'q'"):
+    with pytest.raises(hlograph.errors.HlographError, match="no size 'q'"):
         explain(program, bounds={"q": 5})
-    with pytest.raises(hlograph.HlographError, match="no size 'q'"):
+    with pytest.raises(hlograph.errors.HlographError, match="no size 'q'"):
         explain(program, policy={"q": "exact"})
 
 
@@ -196,133 +188,18 @@ def test_a_huge_program_stays_readable() -> None:
     assert found.operations == 10_000
     assert len(found.text.splitlines()) < 40
     assert max(map(len, found.text.splitlines())) < 200
-    html = found.html
-    assert html.count('class="node') == page.LIMIT
-    assert f"The first {page.LIMIT} nodes; {10_002 - page.LIMIT} more are not drawn" in html
 
 
-# ---- the page -------------------------------------------------------------------------------------------------------
-
-
-class Checker(HTMLParser):
-    """Checks nesting, and collects the text and what a browser would load."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.scripts = 0
-        self.content = ""
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.loads += [value or "" for name, value in attributes if name in ("src", "href", "xlink:href", "srcset")]
-        assert not [name for name, _ in attributes if name.startswith("on")]
-        self.scripts += tag == "script"
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
-        self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.content += data
-
-
-def check(html: str) -> Checker:
-    """The page, checked."""
-    checker = Checker()
-    checker.feed(html)
-    checker.close()
-    assert checker.open == []
-    assert checker.loads == []
-    assert checker.scripts == 1
-    assert not re.search(r"https?:|@import|url\(", html)
-    return checker
-
-
-def loop(x: Any) -> Any:
-    """A loop with a body over a symbolic axis."""
-    return jax.lax.scan(lambda carry, row: (carry + jnp.tanh(row).sum(), row * carry), 0.0, x)
-
-
-def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
-    found = regression()
-    path = found.save_html(tmp_path / "page.html")
-    content = check(path.read_text(encoding="utf-8")).content
-    assert all(re.search(rf"\b{size.name}\b", content) for size in found.sizes)
-    assert "[n, m]" in content
-    for node in found.blocks[0].nodes:
-        assert node.sizes_only or f"{node}" in content
-
-
-def test_every_program_has_a_page() -> None:
-    x = pt.dvector("x")
-    branch = hlograph.emit_stablehlo(([x], [pt.switch(x.sum() > 0, x, -x)]))
-    for source in (
-        branch,
-        hlograph.Program.parse(TWO_REFUSALS, allow=["*"]),
-        hlograph.emit_stablehlo(loop, spec("n", 3)),
-    ):
-        found = explain(source)
-        content = check(found.html).content
-        for axis in found.axes:
-            assert axis.dim in content
-
-
-def test_loops_have_drawings_of_their_own() -> None:
-    found = explain(loop, spec("n", 3))
-    assert len(found.blocks) > 2
-    html = found.html
-    assert html.count("<details>") >= 2
-    assert "body</summary>" in html
-
-
-def test_names_are_escaped() -> None:
-    hostile = "<script>alert(1)</script>\"'&"
-    x = pt.dvector(hostile)
+def test_the_page_has_what_the_text_has_escaped_and_loads_nothing(tmp_path: Path) -> None:
+    x = pt.dvector("<script>alert(1)</script>\"'&")
     y = pt.exp(x)
-    y.name = '"></svg><img src=x onerror=alert(1)>'
-    html = explain(([x], [y.sum(), y])).html
-    check(html)
-    assert "<img" not in html
-    assert "alert(1)</script>" not in html
-    assert "&lt;script&gt;" in html
-
-
-def test_edges_go_down() -> None:
-    x = pt.dvector("x")
-    values = [x]
-    for number in range(60):
-        values.append(pt.exp(values[number // 2]) + values[-1])
-    block = explain(([x], [values[-1]])).blocks[0]
-    drawing = page.draw(block, {"x_0": 0}, 300)
-    assert len(drawing.boxes) > 60
-    for line in drawing.lines:
-        numbers = [float(number) for number in re.findall(r"[\d.]+", line.path)]
-        assert numbers[-1] > numbers[1]
-    for number, one in enumerate(drawing.boxes):
-        for other in drawing.boxes[:number]:
-            assert abs(one.x - other.x) >= 168 or abs(one.y - other.y) >= 40
-
-
-def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    shown = regression()._repr_html_()
-    assert shown is not None
-    assert re.fullmatch(r'<iframe srcdoc="[^"<>]*" style="[^"]*" sandbox="allow-scripts"></iframe>', shown)
-
-
-def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = regression()
-    page.template.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "hlograph\[explain\]"'):
-        _ = found.html
-    assert found._repr_html_() is None
-    assert found.text.startswith("program main\n")
+    y.name = '"></td><img src=x onerror=alert(1)>'
+    found = explain(([x], [y.sum(), y]))
+    html = found.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert html == found.html == found._repr_html_()
+    assert not re.search(r"<img|<script|https?:|@import|url\(|src=\"|href=", html)
+    shown = unescape(re.sub(r"<[^>]*>", " ", html.partition("<h1>")[2]))
+    assert shown.split() == found.text.split()
 
 
 def test_derivatives_and_loops_over_a_batch_are_listed() -> None:
@@ -335,4 +212,3 @@ def test_derivatives_and_loops_over_a_batch_are_listed() -> None:
     section = found.text.partition("made for JAX's transformations\n")[2]
     assert re.search(r"squares_batched +a loop over the batch of x: a size depends on data", section)
     assert re.search(r"squares_vjp +1 call, 1 compile", section)
-    assert "a loop over the batch of x" in found.html

@@ -7,16 +7,13 @@ import io
 import re
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import hlograph
 from hlograph.codegen.passes.rewriting import REWRITES
-from hlograph.runtime.lowered.recorder import run_stages
 from hlograph.tools.cli import main
-from hlograph.tools.explanation.stages_page import compare
 
 TWICE = """
 module @twice {
@@ -141,50 +138,16 @@ def test_the_difference_to_the_stage_before(folder: Path) -> None:
     ]
 
 
-class _Parser(HTMLParser):
-    """Whether elements are closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_the_page(folder: Path) -> None:
     assert succeed("twice.mlir", "--stages", "--size", "n=4", "--html", "page.html") == ""
     text = (folder / "page.html").read_text()
-    parser = _Parser()
-    parser.feed(text)
-    assert parser.open == []
     assert "<h1>twice (n = 4)</h1>" in text
-    assert "emitted → specialize" in text
-    assert "specialize → cpu_regions" in text
-    assert "cpu_regions → lowered" in text
+    assert re.findall("<h2>(.* to .*)</h2>", text) == [
+        *("emitted to specialize", "specialize to cpu_regions", "cpu_regions to lowered"),
+    ]
     assert "<td>12</td>" in text
     assert "tensor&lt;4xf32&gt;" in text
     assert "<4xf32>" not in text
-
-
-def test_lines_that_are_the_same_are_folded() -> None:
-    lines = "\n".join(f"%{number + 1} = stablehlo.sine %{number} : tensor<4xf32>" for number in range(30))
-    head = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n%0 = OP %x : tensor<4xf32>"
-    text = f"{head}\n{lines}\nreturn %30 : tensor<4xf32> }}"
-    stages = [
-        run_stages(hlograph.Program.parse(text.replace("OP", name)), "none")[0]
-        for name in ("stablehlo.cosine", "stablehlo.negate")
-    ]
-    comparison = compare(*stages)
-    kinds = [row.kind for row in comparison.rows]
-    assert kinds.count("changed") == 1
-    assert [row.old for row in comparison.rows if row.kind == "folded"] == [str(30 + 3 - 4)]
-    assert len(kinds) < 10
-    assert comparison.summary == "-1 cosine, +1 negate"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +155,7 @@ def test_lines_that_are_the_same_are_folded() -> None:
     [
         (["--stages"], 2, "passes run where sizes are known; give --size n=..."),
         (["--stages", "--size", "m=4"], 1, "the program has no size 'm'"),
-        (["--stages", "--size", "n"], 2, "write the name of a size and its value, as in 'n=128'"),
+        (["--stages", "--size", "n"], 2, "expected sizes such as n=100,m=3"),
         (["--size", "n=4"], 2, "are for --stages"),
         (["--stages", "--bound", "n=4"], 2, "--bound is not for --stages"),
         (["--stages", "--size", "n=4", "--diff"], 2, "--diff needs --stage NAME"),

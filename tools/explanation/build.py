@@ -26,7 +26,7 @@ from ..console import count
 from .explanation import Explanation
 from .record import DerivedFunction, PythonCall
 from .sizes import axes_of, bounds_of, sizes_of
-from .walk import PYTHON, Block, Value, walk
+from .walk import PYTHON, Node, Value, walk
 
 
 def explain(
@@ -51,7 +51,7 @@ def explain(
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
-        The explanation; printed it is text, `.html` is a page with the graph drawn.
+        The explanation; printed it is text, `.html` is the same as a page.
 
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
@@ -63,7 +63,7 @@ def explain(
     limits = bounds_of(signature, choices, bounds or {})
     facts = walk(program.copy_module(), limits)
     sizes = sizes_of(signature, choices, limits, facts.refusals)
-    nodes = [node for block in facts.blocks for node in block.nodes if node.is_op]
+    nodes = [node for node in facts.nodes if not node.sizes_only]
     return Explanation(
         name=program.name,
         signature=signature,
@@ -76,29 +76,23 @@ def explain(
         stats=function.stats if function is not None else None,
         plan=_plan(program) if function is None and signature.is_static else (),
         derived=tuple(_derived(function)) if function is not None else (),
-        blocks=tuple(facts.blocks),
         decided=_decided(source, program),
-        python=tuple(_python(program, facts.blocks)),
+        python=tuple(_python(program, facts.nodes)),
     )
 
 
-def _python(program: Program, blocks: Sequence[Block]) -> Iterator[PythonCall]:
+def _python(program: Program, found: Sequence[Node]) -> Iterator[PythonCall]:
     """The calls of Python, without what says sizes and order; those that are one call together."""
     if not program.host_calls:
         return
-    nodes = {
-        node.name.removeprefix(PYTHON): (node, block.title if number else "")
-        for number, block in enumerate(blocks)
-        for node in block.nodes
-        if node.name.startswith(PYTHON)
-    }
+    nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
     module = program.copy_module()  # it lives as long as its ops are looked at
     for group in host_groups(module):
         names = [part.name for call in group for part in parts_of(call)]
         values: dict[Any, Value] = {}
         for call in group:
-            node, where = nodes[name_of(call)]
-            values.update(zip(call.operands, (value for _, value in node.operands), strict=False))
+            node = nodes[name_of(call)]
+            values.update(zip(call.operands, node.operands, strict=True))
             values.update(zip(call.results, node.results, strict=True))
         taken, given = ([values[x] for x in side] for side in (taken_by(group), given_by(group)))
         calls = [program.host_calls.get(name) for name in names]
@@ -108,7 +102,7 @@ def _python(program: Program, blocks: Sequence[Block]) -> Iterator[PythonCall]:
             tuple(f"{value.dtype}{value}" for value in taken),
             tuple(f"{value.dtype}{value}" for value in given),
             _bytes_of([*taken, *given]),
-            where,
+            node.block,
         )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..console import columns
-from .page import frame, render
+from ..console import columns, page
 from .record import Record
 from .text import sections
 
@@ -34,12 +33,8 @@ class Explanation(Record):
 
     @property
     def html(self) -> str:
-        """The explanation as one HTML page, which needs no other file and no network.
-
-        Raises:
-            ModuleNotFoundError: the extra `explain` is not installed.
-        """
-        return render(self)
+        """The explanation as one HTML page, which needs no other file and no network."""
+        return page(f"program {self.name}", sections(self))
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Writes the HTML page to a file; returns its path."""
@@ -47,9 +42,6 @@ class Explanation(Record):
         target.write_text(self.html, encoding="utf-8")
         return target
 
-    def _repr_html_(self) -> str | None:
-        """The page in a frame of its own, for notebooks; None, and so the text, where it cannot be made."""
-        try:
-            return frame(self)
-        except ModuleNotFoundError:
-            return None
+    def _repr_html_(self) -> str:
+        """The page, for notebooks."""
+        return self.html

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...codegen.constraints import Constraint
 from ...codegen.signature import Signature
 from ...runtime.executables.stats import Stats
-from .walk import Action, Block, Refusal
+from .walk import Action, Refusal
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,6 @@ class Record:
         stats: what the compiled function has done so far, if it was one.
         plan: how a static program is compiled for CPU, a line for each decision; none on other devices.
         derived: the derivatives and batched versions that JAX's transformations have asked it for.
-        blocks: the program's functions, loops and branches as graphs, `main` first.
         python: where the program calls Python.
         decided: of a traced function: what its Python code decided by the sizes of a call and the shapes say; what else
             it decided is among the constraints.
@@ -138,7 +137,6 @@ class Record:
     stats: Stats | None = None
     plan: tuple[str, ...] = ()
     derived: tuple[DerivedFunction, ...] = ()
-    blocks: tuple[Block, ...] = field(default=(), repr=False)
     decided: tuple[Constraint, ...] = ()
     python: tuple[PythonCall, ...] = ()
 

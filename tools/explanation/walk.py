@@ -1,6 +1,6 @@
 """The walk of the padding pass through a program, watched op by op.
 
-In: a `?` module, and a bound for each size. Out: `Facts`: the program's blocks with the live sizes of every value, what
+In: a `?` module, and a bound for each size. Out: `Facts`: the program's ops with the live sizes of every value, what
 was done at which op, and every refusal. A walk ends where an op refuses; the sizes concerned are then pinned to one
 value, as a call compiles them exactly, and the walk is made anew, until it comes to the end. What is said of a value is
 from the first walk that reached it, so that its sizes are expressions as long as they can be.
@@ -77,55 +77,34 @@ class Action:
     op: str
     why: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.dim} {self.detail}".rstrip()
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Node:
-    """An op, or an input or the outputs of a block.
+    """An op.
 
     Attributes:
-        name: the op's name without its dialect; "input", "outer value" or "outputs".
+        name: its name without its dialect.
         where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
+        block: the loop, branch or function that it is in; "" for the program itself.
         results: what it gives.
-        operands: what it takes: the number of the node in the same block that gives it, and the value.
-        actions: what the padding pass does here.
-        refusals: why it cannot be padded.
-        inner: numbers of the blocks that it runs.
+        operands: what it takes.
         sizes_only: it is a constant, or computes sizes and no data.
     """
 
     name: str
-    where: str = ""
-    results: list[Value] = field(default_factory=list)
-    operands: list[tuple[int, Value]] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
-    inner: list[int] = field(default_factory=list)
+    where: str
+    block: str = ""
+    results: tuple[Value, ...] = ()
+    operands: tuple[Value, ...] = ()
     sizes_only: bool = False
-
-    @property
-    def is_op(self) -> bool:
-        """Whether it is an op that computes data."""
-        return self.name not in ("input", "outer value", "outputs") and not self.sizes_only
 
     @property
     def names(self) -> frozenset[str]:
         """The sizes that its operands and results depend on."""
-        values = [*self.results, *[value for _, value in self.operands]]
-        return frozenset().union(*(value.names for value in values))
+        return frozenset().union(*(value.names for value in (*self.results, *self.operands)))
 
     def __str__(self) -> str:
         return f"{self.name} ({self.where})" if self.where else self.name
-
-
-@dataclass(slots=True)
-class Block:
-    """The body of a function, of a loop, or of a branch: nodes in the order of the program."""
-
-    title: str
-    nodes: list[Node] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +129,9 @@ class Refusal:
 
 @dataclass(slots=True)
 class Facts:
-    """Results of the walks; the first block is the program's main function."""
+    """Results of the walks; the nodes are in the order of the program."""
 
-    blocks: list[Block]
+    nodes: list[Node]
     actions: list[Action]
     refusals: list[Refusal]
 
@@ -170,12 +149,12 @@ class _Watched(Padder):
             self.sites.append((self.actions[-1], self._operation))
 
     @property
-    def kept(self) -> Iterator[tuple[Action, ir.Operation]]:
-        """The actions that were not taken back, and their ops."""
+    def kept(self) -> Iterator[Action]:
+        """The actions that were not taken back."""
         identities = {id(action) for action in self.actions}
         for action, operation in self.sites:
             if id(action) in identities:
-                yield Action(action.kind, action.dim, action.detail, describe(operation), action.why), operation
+                yield Action(action.kind, action.dim, action.detail, describe(operation), action.why)
 
     @property
     def operation(self) -> ir.Operation | None:
@@ -197,8 +176,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     env: _Environment = {}
     pins: dict[str, int] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
-    refused: dict[ir.Operation, list[str]] = {}
-    kept: list[tuple[Action, ir.Operation]] = []
+    kept: list[Action] = []
     while True:
         padder, error = _walk_once(module, signature, bounds, pins)
         _take(env, padder, pins)
@@ -208,8 +186,6 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
         operation = padder.operation
         where = padder.where if operation is None else describe(operation)
         reason = str(error).removeprefix("pad: ").removeprefix(f"{padder.where} cannot be padded: ")
-        if operation is not None:
-            refused.setdefault(operation, []).append(reason)
         names = _to_pin(signature, padder, error, pins)
         reasons.setdefault((where, reason), []).extend(names)
         if not names:
@@ -220,19 +196,8 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
             with suppress(Exception):
                 _take(env, _walk_once(module, signature, bounds, pins)[0], pins)
             break
-    reader = _Reader(module, signature, env)
-    actions = []
-    for action, operation in kept:
-        node = reader.node_of(operation)
-        if node is not None:
-            node.actions.append(action)
-            actions.append(action)
-    for operation, texts in refused.items():
-        node = reader.node_of(operation)
-        if node is not None:
-            node.refusals.extend(dict.fromkeys(texts))
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
-    return Facts(reader.blocks, actions, refusals)
+    return Facts(_Reader(module, env).nodes, kept, refusals)
 
 
 def _take(env: _Environment, padder: Padder, pins: Mapping[str, int]) -> None:
@@ -268,80 +233,27 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
 
 
 class _Reader:
-    """Reads a module's blocks, with what is known of its values."""
+    """Reads a module's ops, with what is known of its values."""
 
-    def __init__(self, module: ir.Module, signature: Signature, env: _Environment) -> None:
-        self.blocks: list[Block] = []
+    def __init__(self, module: ir.Module, env: _Environment) -> None:
+        self.nodes: list[Node] = []
         self._env = env
-        self._nodes: dict[ir.Operation, Node] = {}
-        self._functions: dict[str, int] = {}
-        self._calls: list[tuple[Node, str]] = []
         main = main_function(module)
-        functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-        names = [argument.name for argument in signature.arguments]
-        self._block(main.regions[0].blocks[0], "main", names)
-        for function in functions:
-            if function != main:
-                symbol = symbol_of(function)
-                self._functions[symbol] = len(self.blocks)
-                self._block(function.regions[0].blocks[0], f"function {symbol}", [])
-        for node, symbol in self._calls:
-            if symbol in self._functions:
-                node.inner.append(self._functions[symbol])
+        self._block(main.regions[0].blocks[0], "")
+        for function in (op.operation for op in module.body.operations):
+            if function.name == "func.func" and function != main:
+                self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
 
-    def node_of(self, operation: ir.Operation) -> Node | None:
-        """The node of an op, or of the innermost op with a node around it."""
-        found = self._nodes.get(operation)
-        while found is None:
-            parent = operation.parent
-            if parent is None:
-                return None
-            operation = parent.operation
-            found = self._nodes.get(operation)
-        return found
-
-    def _block(self, block: ir.Block, title: str, names: list[str]) -> int:
-        number = len(self.blocks)
-        found = Block(title)
-        self.blocks.append(found)
-        nodes = found.nodes
-        makers: dict[ir.Value, int] = {}
-        for place, value in enumerate(block.arguments):
-            makers[value] = len(nodes)
-            nodes.append(Node("input", names[place] if place < len(names) else f"#{place}", [self._value(value)]))
-        for view in block.operations:
-            operation = view.operation
-            operands = list(operation.operands)
-            if operation.name in _CONTROL:
-                operands += _captured(operation)
-            sources = [(self._maker(value, makers, nodes), self._value(value)) for value in operands]
+    def _block(self, block: ir.Block, title: str) -> None:
+        for operation in (view.operation for view in block.operations):
             if operation.name in _TERMINATORS:
-                nodes.append(Node("outputs", "", [], sources))
                 break
-            node = Node(_short(operation), location(operation), list(map(self._value, operation.results)), sources)
-            node.sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
-            makers.update(dict.fromkeys(operation.results, len(nodes)))
-            nodes.append(node)
-            self._nodes[operation] = node
-            if operation.name == "func.call":
-                self._calls.append((node, ir.FlatSymbolRefAttr(operation.attributes["callee"]).value))
+            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
+            sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
+            self.nodes.append(Node(_short(operation), location(operation), title, results, operands, sizes_only))
             if operation.name in _CONTROL:
                 for part, region in enumerate(operation.regions):
-                    node.inner.append(self._block(region.blocks[0], f"{node}: {_part(operation, part)}", []))
-        return number
-
-    def _maker(self, value: ir.Value, makers: dict[ir.Value, int], nodes: list[Node]) -> int:
-        """The number of the node that gives a value; one from outside gets a node when it is first used."""
-        found = makers.get(value)
-        if found is None:
-            found = makers[value] = len(nodes)
-            owner = value.owner
-            outer = Node("outer value", "", [self._value(value)])
-            if not isinstance(owner, ir.Block):
-                outer.where = location(owner.operation)
-                outer.sizes_only = owner.operation in self._nodes and self._nodes[owner.operation].sizes_only
-            nodes.append(outer)
-        return found
+                    self._block(region.blocks[0], f"{describe(operation)}: {_part(operation, part)}")
 
     def _is_size(self, operation: ir.Operation) -> bool:
         known = [self._env.get(result) for result in operation.results]
@@ -373,21 +285,6 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
 
 def _roots(dim: Dim | str) -> frozenset[str]:
     return frozenset() if isinstance(dim, int | str) else frozenset(dimension.roots(dim))
-
-
-def _captured(operation: ir.Operation) -> list[ir.Value]:
-    """The values from outside that the regions of an op use, once each; those that its operands are not counted for."""
-    inside: set[ir.Value] = set()
-    used: dict[ir.Value, None] = {}
-    stack = [block for region in operation.regions for block in region.blocks]
-    while stack:
-        block = stack.pop()
-        inside.update(block.arguments)
-        for view in block.operations:
-            inside.update(view.operation.results)
-            used.update(dict.fromkeys(view.operation.operands))
-            stack += [block for region in view.operation.regions for block in region.blocks]
-    return [value for value in used if value not in inside and value not in set(operation.operands)]
 
 
 def _part(operation: ir.Operation, number: int) -> str:
