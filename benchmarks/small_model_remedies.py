@@ -42,10 +42,6 @@ def variants() -> dict[str, dict[str, Any]]:
         "no math": {"math": False},
         "no forms": {"forms": False},
         "no packing": {"pack": False},
-        "vectors of 256 bits": {"vector_width": 256},
-        "LLVM at level 1": {"backend_level": 1},
-        "level 2": {"backend_level": 2},
-        "level 3": {"backend_level": 3},
     }
     found = {name: {"cpu": CpuOptions(**change)} for name, change in changes.items()}
     return found | {"plain": {"cpu": "plain"}}

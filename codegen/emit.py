@@ -48,10 +48,8 @@ def emit(
     name: str,
     find: Callable[[Any], Lowering | None],
     *,
-    own_branch_sizes: bool = False,
-    open_sizes: bool = False,
-    stretched_indices: bool = False,
     platforms: tuple[str, ...] = (),
+    **loose: bool,
 ) -> Program:
     """The program of a graph.
 
@@ -60,10 +58,8 @@ def emit(
         dims: names or sizes for the axes of inputs.
         name: the module's.
         find: from an op to its lowering.
-        own_branch_sizes: whether results of branches may be of different sizes, where nothing says that they are equal.
-        open_sizes: whether the value of an argument that is a size of a new shape may be -1.
-        stretched_indices: whether an axis of an index tensor stretches where its size is 1 in a call.
         platforms: those that it is for; any where there are none.
+        loose: what the builder need not demand of sizes, by its attributes' names.
 
     Raises:
         UnsupportedOpError: ops without a rule, all of them.
@@ -72,9 +68,7 @@ def emit(
     """
     with collector.paused():
         emitter = _Emitter(graph, name, find, platforms)
-        emitter.builder.own_branch_sizes = own_branch_sizes
-        emitter.builder.open_sizes = open_sizes
-        emitter.builder.stretched_indices = stretched_indices
+        vars(emitter.builder).update(loose)
         return emitter.emit(dims)
 
 

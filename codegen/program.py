@@ -25,6 +25,7 @@ from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
 from .ir.walk import main_function, module_name
 from .parameters import Parameter
+from .renamed import missing, renamed_options
 from .signature import Signature
 from .verbs import Verb
 
@@ -105,6 +106,11 @@ class Program:
     compile = Verb()
     interpret = Verb()
     with_pullback = Verb()
+
+    if not TYPE_CHECKING:  # for whom nothing is missing then
+
+        def __getattr__(self, name):
+            raise missing("Program", name)
 
     def __reduce__(self) -> tuple[Callable[..., Program], tuple[Any, ...]]:
         """For pickles: the module, the values that it is bound to, and its pullback, but not what it was made from.
@@ -224,16 +230,15 @@ class Program:
             reports.extend(found)
         return self._with(module, pullback, derived=keeps_function(names))
 
-    def optimize(
-        self, passes: Optimize = "default", *, reassociate: bool = True, reports: list[Report] | None = None
-    ) -> Program:
+    @renamed_options
+    def optimize(self, passes: Optimize = "default", *, reports: list[Report] | None = None) -> Program:
         """The program with the passes that make it faster or smaller; compiled functions do this for each executable.
 
         Most of them need static shapes: `specialize` first. What does not match stays as it is.
 
         Args:
-            passes: "default", "none", or a list of passes as for `run_passes`; see docs/passes.md.
-            reassociate: False keeps every bit of the results, and turns off what cannot.
+            passes: "default"; "exact", which keeps every bit of the results and leaves out what cannot; "none"; or a
+                list of passes as for `run_passes`; see docs/passes.md.
             reports: as for `run_passes`.
 
         Raises:
@@ -241,7 +246,7 @@ class Program:
         """
         from .passes.optimize import resolve
 
-        return self.run_passes(resolve(passes, reassociate), reports=reports)
+        return self.run_passes(resolve(passes), reports=reports)
 
     def optimize_own(self, passes: Sequence[str], watch: Watch | None = None) -> bool:
         """`run_passes`, in place, of those that may find something: for whoever made the program and alone has it.

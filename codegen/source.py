@@ -26,10 +26,13 @@ class GraphSource:
     Attributes:
         graph: as it was read.
         emit: makes a program of a graph, as `emit_stablehlo` does.
+        loosened: makes the program of this graph that does not demand what an `ArgumentShapeError.option` names; None
+            where such calls are refused.
     """
 
     graph: Graph
     emit: Callable[..., Program]
+    loosened: Callable[[str], Program] | None = None
     inline = None
     shares = False
     repeats = True

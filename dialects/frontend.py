@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,6 +12,7 @@ from ..codegen.emit import emit
 from ..codegen.errors import GraphError, OptionError
 from ..codegen.inputs import DimsArgument
 from ..codegen.program import Program
+from ..codegen.renamed import renamed_options
 from ..codegen.source import GraphSource
 from . import registry
 from .tensor import host
@@ -18,6 +20,7 @@ from .tensor import host
 OnUnsupported: TypeAlias = Literal["refuse", "host"]
 
 
+@renamed_options
 def emit_stablehlo(
     graph: Any,
     *specs: Any,
@@ -25,11 +28,7 @@ def emit_stablehlo(
     name: str | None = None,
     rewrite: bool | Literal["full"] = False,
     constraints: Sequence[str] = (),
-    rng_inputs: bool = False,
     on_unsupported: OnUnsupported = "refuse",
-    own_branch_sizes: bool = False,
-    open_sizes: bool = False,
-    stretched_indices: bool = False,
     parameter_limit: int | None = None,
     platforms: Sequence[str] | None = None,
 ) -> Program:
@@ -51,17 +50,8 @@ def emit_stablehlo(
             the library's own compiled modes.
         constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
             `"n % 8 == 0"`.
-        rng_inputs: for a PyTensor graph, generators are arguments and results of their own, as keys. Otherwise one
-            key, the first argument, serves all random variables (docs/random.md).
         on_unsupported: for a graph, what becomes of ops without a rule: they are refused, or with "host" run by the
             graph library itself, in Python, which the program calls (docs/host.md).
-        own_branch_sizes: for a graph, the branches of an `IfElse` may give results of different sizes, which are sizes
-            from data then. Otherwise sizes must agree, but where it is known that they do not.
-        open_sizes: for a graph, integer arguments that are sizes of a new shape (`x.reshape((k, 2))`) may be -1, which
-            is inferred. Otherwise they are demanded not to be negative, and programs are simpler. A -1 that is
-            computed from data, or in a vector of unknown length, is always inferred.
-        stretched_indices: for a graph, an axis of an index tensor (`x[i, j]`) stretches where its size is 1 in a call.
-            Otherwise only one whose type says 1 does, sizes must agree, and programs are simpler.
         parameter_limit: constants of so many bytes are parameters: arguments that callers do not give, so that no
             module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
             function what it closes over. By default all constants are in the module.
@@ -82,28 +72,55 @@ def emit_stablehlo(
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes; or one of the platforms does not have
             what the program calls, which is named.
     """
-    wanted = () if platforms is None else known_platforms(platforms)
+    options: dict[str, Any] = {"dims": dims, "name": name, "parameter_limit": parameter_limit, "platforms": platforms}
     if registry.is_function(graph):
         if rewrite:
             raise GraphError("rewrite is for graphs: a function is lowered as JAX traces it")
-        traced = {"constraints": constraints, "parameter_limit": parameter_limit, "platforms": wanted}
-        return registry.trace(graph, specs, dims=dims, name=name, **traced)
+        wanted = () if platforms is None else known_platforms(platforms)
+        return registry.trace(graph, specs, **{**options, "constraints": constraints, "platforms": wanted})
     if specs or constraints:
         raise GraphError("specs and constraints are for functions that JAX traces; for a graph, give dims")
-    options: dict[str, Any] = {"rng_inputs": True} if rng_inputs else {}
-    if parameter_limit is not None:
-        options["parameter_limit"] = parameter_limit
-    read = registry.read_graph(graph, rewrite=rewrite, **options)
+    emitted: Callable[..., Program] = emit_graph
+    return _loosening(partial(emitted, graph, rewrite=rewrite, on_unsupported=on_unsupported, **options))
+
+
+def _loosening(emitted: Callable[..., Program]) -> Program:
+    """The program, whose source can make the one that demands less."""
+    program = emitted()
+    if isinstance(program.source, GraphSource):
+        program.source = replace(program.source, loosened=lambda demand: _loosening(partial(emitted, **{demand: True})))
+    return program
+
+
+def emit_graph(
+    graph: Any,
+    *,
+    dims: DimsArgument | None = None,
+    name: str | None = None,
+    rewrite: bool | Literal["full"] = False,
+    on_unsupported: OnUnsupported = "refuse",
+    parameter_limit: int | None = None,
+    platforms: Sequence[str] | None = None,
+    rng_inputs: bool = False,
+    **loose: bool,
+) -> Program:
+    """`emit_stablehlo` of a graph, with what is for hlograph to ask for.
+
+    Args:
+        graph, dims, name, rewrite, on_unsupported, parameter_limit, platforms: as for `emit_stablehlo`.
+        rng_inputs: generators are arguments and results of their own, as keys.
+        loose: demands on sizes that are not made, at the price of a larger program: `own_branch_sizes` of the branches
+            of an `IfElse` to agree, `open_sizes` of the sizes of a new shape not to be -1, `stretched_indices` of index
+            tensors to have one shape. The errors of calls that break one have its name (`ArgumentShapeError.option`).
+    """
+    wanted = () if platforms is None else known_platforms(platforms)
+    read = registry.read_graph(graph, rewrite=rewrite, rng_inputs=rng_inputs, parameter_limit=parameter_limit)
     if on_unsupported not in get_args(OnUnsupported):
         raise OptionError(f'on_unsupported must be "refuse" or "host", got {on_unsupported!r}')
     find = host.find if on_unsupported == "host" else registry.find
-    sizes: dict[str, Any] = {
-        "own_branch_sizes": own_branch_sizes,
-        "open_sizes": open_sizes,
-        "stretched_indices": stretched_indices,
-    }
-    program = emit(read, dims or {}, name or "main", find, platforms=wanted, **sizes)
+    program = emit(read, dims or {}, name or "main", find, platforms=wanted, **loose)
     if read.transforms is not None:
-        sizes |= {"on_unsupported": on_unsupported, "platforms": platforms}
-        program.source = GraphSource(read, partial(emit_stablehlo, **sizes))
+        again: Callable[..., Program] = emit_graph
+        more = partial(again, on_unsupported=on_unsupported, platforms=platforms, **loose)
+        program.source = GraphSource(read, more)
     return program

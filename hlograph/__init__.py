@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from .codegen import verbs
 from .codegen.interrupts import deferred
+from .codegen.renamed import missing
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "emit_stablehlo": ".dialects.frontend",
     "explain": ".tools.explanation",
-    "Context": ".codegen.emit",
     "Program": ".codegen.program",
     "load": ".codegen.artifact.reading",
     "bundle": ".runtime.bundles.making",
     "load_bundle": ".runtime.bundles.opening",
-    "deserialize_and_load": ".runtime.lowered.ahead",
     "Function": ".runtime.function",
     "SparseParts": ".codegen.sparse_parts",
-    "Stats": ".runtime.executables.stats",
     "Bucket": ".runtime.executables.policy",
     "CpuOptions": ".runtime.options",
     "function": ".runtime.graphs",
@@ -37,8 +35,6 @@ _WHERE = {
     "Ragged": ".runtime.ragged.values",
     "Mode": ".runtime.mode.classes",
     "lowers": ".dialects.registry",
-    "lowers_with_jax": ".dialects.tensor.jax_ops",
-    "HlographError": ".codegen.errors",
     "errors": ".errors",
     "builder": ".builder",
     "passes": ".passes",
@@ -61,19 +57,15 @@ verbs.WHERE.update(
 
 __all__ = [
     "Bucket",
-    "Context",
     "CpuOptions",
     "Function",
-    "HlographError",
     "Mode",
     "Program",
     "Ragged",
     "SparseParts",
-    "Stats",
     "__version__",
     "builder",
     "bundle",
-    "deserialize_and_load",
     "emit_stablehlo",
     "errors",
     "explain",
@@ -82,28 +74,22 @@ __all__ = [
     "load",
     "load_bundle",
     "lowers",
-    "lowers_with_jax",
     "passes",
 ]
 
 if TYPE_CHECKING:
     from . import builder, errors, passes
     from .codegen.artifact.reading import load
-    from .codegen.emit import Context
-    from .codegen.errors import HlographError
     from .codegen.program import Program
     from .codegen.sparse_parts import SparseParts
     from .dialects.frontend import emit_stablehlo
     from .dialects.registry import lowers
-    from .dialects.tensor.jax_ops import lowers_with_jax
     from .runtime.bundles.making import bundle
     from .runtime.bundles.opening import load_bundle
     from .runtime.executables.policy import Bucket
-    from .runtime.executables.stats import Stats
     from .runtime.function import Function
     from .runtime.graphs import function
     from .runtime.jit import jit
-    from .runtime.lowered.ahead import deserialize_and_load
     from .runtime.mode.classes import Mode
     from .runtime.ragged.values import Ragged
     from .tools.explanation import explain
@@ -111,7 +97,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module 'hlograph' has no attribute {name!r}")
+        raise missing("module hlograph", name)
     with deferred():
         module = import_module(_WHERE[name], __name__)
     value = module if name in ("errors", "builder", "passes") else getattr(module, name)

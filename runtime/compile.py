@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
+from ..codegen.renamed import renamed_options
 from .executables.policy import PolicyArgument
 from .function import Function
 from .lowered.ahead import AheadFunction, Topology
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
 
 
+@renamed_options
 def compile(
     program: Program,
     device: Any = None,
@@ -23,7 +25,6 @@ def compile(
     cache_size: int = DEFAULT_CACHE_SIZE,
     policy: PolicyArgument = "auto",
     optimize: Optimize = "default",
-    reassociate: bool = True,
     cpu: CpuArgument = "auto",
     outputs: Literal["jax", "numpy"] = "jax",
 ) -> Function | AheadFunction:
@@ -37,9 +38,8 @@ def compile(
         cache_size: how many executables are kept.
         policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
             by size name; see `hlograph.function`.
-        optimize: passes over each executable's module before it is compiled: "default", "none", or a list; see
+        optimize: passes over each executable's module before it is compiled: "default", "exact", "none", or a list; see
             `Program.optimize` and docs/passes.md.
-        reassociate: False keeps every bit of the results of what `optimize` does.
         cpu: how executables for CPU are made: "auto", "jax", "sync", "direct", "plain" or a `hlograph.CpuOptions`;
             see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return.
@@ -48,7 +48,7 @@ def compile(
         ValueError: both `device` and `topology`.
         PassError: `optimize` names an unknown pass.
     """
-    given: dict[str, Any] = {"policy": policy, "optimize": optimize, "reassociate": reassociate}
+    given: dict[str, Any] = {"policy": policy, "optimize": optimize}
     if topology is None:
         options = CompileOptions.of(device=device, cache_size=cache_size, cpu=cpu, outputs=outputs, **given)
         return Function(program, options)

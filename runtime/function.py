@@ -29,15 +29,7 @@ from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .calls.arguments import (
-    check_call,
-    converted,
-    find_sizes,
-    key_data,
-    key_of,
-    narrowed,
-    values_of,
-)
+from .calls.arguments import check_call, converted, find_sizes, key_data, key_of, narrowed, values_of
 from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
@@ -204,7 +196,12 @@ class Function:
             checks, outputs = self._first_call(key, args, number)
         except FloatingPointError as error:
             return self._failed_call(None, args, error)
+        except ArgumentShapeError as error:
+            return self._loosened(error)._run(args)
         return self._checked(checks, outputs) if checks else outputs
+
+    def _loosened(self, error: ArgumentShapeError) -> Function:
+        return self.derived.loosened(error, lambda program: Function(program, self.options))
 
     def _traced_call(self, args: Sequence[Any]) -> Any:
         """A call under a JAX transformation: one equation, for exactly these sizes."""
@@ -220,7 +217,10 @@ class Function:
         shapes, arrays = converted(self._signature.arguments, args, narrow)
         places = tuple(((root.argument, root.element), sizes[root.name]) for root in self._signature.value_roots)
         callee = FunctionCall(self._in_jax(), places, narrow)
-        callee.sizes(shapes)
+        try:
+            callee.sizes(shapes)
+        except ArgumentShapeError as error:
+            return self._loosened(error)._traced_call(args)
         results = report(callee, arrays, call(callee, arrays))
         return results[0] if self._single else tuple(results)
 

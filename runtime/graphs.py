@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..codegen.passes.optimize import Optimize
+from ..codegen.renamed import renamed_options
 from ..dialects.frontend import OnUnsupported, emit_stablehlo
 from .executables.policy import PolicyArgument
 from .function import Function
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .ragged.graphs import RaggedFunction
 
 
+@renamed_options
 def function(
     inputs: Any,
     results: Any,
@@ -32,7 +34,6 @@ def function(
     cache_size: int = DEFAULT_CACHE_SIZE,
     policy: PolicyArgument = "auto",
     optimize: Optimize = "default",
-    reassociate: bool = True,
     cpu: CpuArgument = "auto",
     outputs: Literal["jax", "numpy"] = "jax",
     on_unsupported: OnUnsupported = "refuse",
@@ -52,9 +53,8 @@ def function(
         policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
             name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
-        optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
-            `["sink_reductions"]`; see docs/passes.md.
-        reassociate: False keeps every bit of the results of what `optimize` does.
+        optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
+            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/passes.md.
         cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
             of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
             "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/cpu.md.
@@ -69,7 +69,6 @@ def function(
         cache_size=cache_size,
         policy=policy,
         optimize=optimize,
-        reassociate=reassociate,
         cpu=cpu,
         outputs=outputs,
     )

@@ -33,6 +33,7 @@ from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state,
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
+from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.merging import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
@@ -445,6 +446,7 @@ def _watched(jitted: Jit) -> Callable[..., Any]:
     return traced
 
 
+@renamed_options
 def jit(
     function: Any = None,
     /,
@@ -457,7 +459,6 @@ def jit(
     constraints: Sequence[str] = (),
     cache_size: int = DEFAULT_CACHE_SIZE,
     optimize: Optimize = "default",
-    reassociate: bool = True,
     cpu: CpuArgument = "auto",
     outputs: Outputs = "jax",
     backend: Any = None,
@@ -481,10 +482,9 @@ def jit(
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
         cache_size: how many executables each program keeps.
-        optimize: passes over each executable's module before it is compiled: "default", "none", or a list such as
-            `["sink_reductions"]`; see docs/passes.md. Where no size has a name and they find nothing to do, `jax.jit`
-            runs the function.
-        reassociate: False keeps every bit of the results of what `optimize` does.
+        optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
+            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/passes.md. Where no size has a
+            name and they find nothing to do, `jax.jit` runs the function.
         cpu: how executables for CPU are made, see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
         backend: another name of `device`.
@@ -511,7 +511,6 @@ def jit(
         cache_size=cache_size,
         policy=policy,
         optimize=optimize,
-        reassociate=reassociate,
         cpu=cpu,
         outputs=outputs,
     )

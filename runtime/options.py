@@ -1,6 +1,6 @@
 """What users say of how a program is compiled: `CompileOptions`, made of the keyword arguments of `hlograph.function`.
 
-In: `device=`, `cache_size=`, `policy=`, `optimize=`, `reassociate=`, `cpu=`, `outputs=`. Out: one object, checked,
+In: `device=`, `cache_size=`, `policy=`, `optimize=`, `cpu=`, `outputs=`. Out: one object, checked,
 which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..codegen.passes.optimize import Optimize, resolve
 from ..codegen.program import Program
+from ..codegen.renamed import renamed_options
 from .executables.policy import PolicyArgument
 
 DEFAULT_CACHE_SIZE = 128
@@ -36,8 +37,6 @@ class CpuOptions:
         blas: functions of ours in place of XLA's calls of libraries, where a self-test has passed on this machine; off
             in executables for other machines.
         pack: one flat array for small results, where NumPy arrays come back.
-        vector_width: bits of a vector in kernels of many ops.
-        backend_level: LLVM's optimization level for them; None for the plan's choice.
         direct: calls of the compiled kernels without PJRT, on the synchronous client: None for where that is faster
             and a self-test has passed on this machine; True insists, also where it is not faster, and waits for the
             self-test; see docs/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
@@ -51,8 +50,6 @@ class CpuOptions:
     regions: bool = True
     blas: bool = True
     pack: bool = True
-    vector_width: int = 512
-    backend_level: int | None = None
     direct: bool | None = None
     direct_checks: DirectChecks = "few"
 
@@ -76,11 +73,6 @@ class CpuOptions:
     def __post_init__(self) -> None:
         if self.client not in get_args(Client):
             raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
-        if self.vector_width not in (128, 256, 512):
-            raise ValueError(f"CpuOptions: vector_width must be 128, 256 or 512, got {self.vector_width!r}")
-        if self.backend_level not in (None, 0, 1, 2, 3):
-            raise ValueError(f"CpuOptions: backend_level must be None, 0, 1, 2 or 3, got {self.backend_level!r}")
-
         if self.direct not in (None, False, True):
             raise ValueError(f"CpuOptions: direct must be None, False or True, got {self.direct!r}")
         if self.direct_checks not in get_args(DirectChecks):
@@ -97,6 +89,8 @@ class CpuOptions:
         """The same where JAX arrays come back."""
         return replace(self, client="jax") if self.client == "sync" else self
 
+
+CpuOptions.__init__ = renamed_options(CpuOptions.__init__)  # type: ignore[method-assign]
 
 _NAMED = {
     "auto": CpuOptions(),
@@ -141,13 +135,13 @@ class CompileOptions:
     numpy: Numpy | None = None
 
     @staticmethod
+    @renamed_options
     def of(
         *,
         device: Any = None,
         cache_size: int = DEFAULT_CACHE_SIZE,
         policy: PolicyArgument = "auto",
         optimize: Optimize = "default",
-        reassociate: bool = True,
         cpu: CpuArgument = "auto",
         outputs: Outputs = "jax",
     ) -> CompileOptions:
@@ -157,7 +151,7 @@ class CompileOptions:
             ValueError: a value that an option does not take, or two that do not go together.
             PassError: `optimize` names an unknown pass.
         """
-        passes, plans, numpy = resolve(optimize, reassociate), CpuOptions.of(cpu), _numpy_of(outputs)
+        passes, plans, numpy = resolve(optimize), CpuOptions.of(cpu), _numpy_of(outputs)
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         if plans.client == "sync" and numpy is None:

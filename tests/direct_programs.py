@@ -165,7 +165,6 @@ def _options(seed: int) -> Any:
         regions=on[1] or on[2],
         math=on[2],
         pack=on[3],
-        backend_level=seed % 3,
         direct=True,
         direct_checks="always",
     )

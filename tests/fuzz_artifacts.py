@@ -241,7 +241,7 @@ def _one(files: list[Path], mutation: int, forge: bool) -> str:
         arguments = _arguments(program)
         stage = "call"
         jax.block_until_ready(function(*arguments))
-    except hlograph.HlographError:
+    except hlograph.errors.HlographError:
         return f"refused by {stage}"
     except AssertionError as error:
         return (

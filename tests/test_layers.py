@@ -28,6 +28,7 @@ FLOORS = (
         "codegen.derivations",
         "codegen.dtypes",
         "codegen.versions",
+        "codegen.renamed",
     ),
     ("codegen.ir", "codegen.forks"),
     ("codegen.dims", "codegen.constraints"),

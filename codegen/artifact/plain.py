@@ -26,6 +26,7 @@ from ..passes.driver import run_all
 from ..passes.optimize import Optimize, resolve
 from ..passes.pad import pad
 from ..program import Program
+from ..renamed import renamed_options
 from . import conditions
 from .parameters import self_contained
 
@@ -46,6 +47,7 @@ _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
 _REFUSED = EFFECTS - {"stablehlo.rng"}
 
 
+@renamed_options
 def plain(
     program: Program,
     *,
@@ -53,7 +55,6 @@ def plain(
     bounds: Mapping[str, int] | None = None,
     padding: Padding = "any",
     optimize: Optimize = "default",
-    reassociate: bool = True,
 ) -> Program:
     """The program in StableHLO's own ops, static, for any PJRT plugin: see docs/without_jax.md.
 
@@ -68,7 +69,6 @@ def plain(
         padding: what callers put behind the live sizes of arguments: "any", or "zero", which they must then, and
             which saves masks.
         optimize: as for `compile`.
-        reassociate: as for `optimize`.
 
     Raises:
         OptionError: an option has no such value, or a root has a size and a bound.
@@ -89,7 +89,7 @@ def plain(
         _refuse_open(static)
     else:
         static = exact
-    static.optimize_own(resolve(optimize, reassociate))
+    static.optimize_own(resolve(optimize))
     module = static.copy_module()
     demanded = conditions.conditions(program.signature, static.signature, given, limits)
     conditions.report(module, program.signature, demanded)

@@ -7,18 +7,18 @@ In: a program and a path. Out: the file, with a digest (see `digest`); a program
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ArtifactError, OptionError, PassError
+from ..errors import ArtifactError, OptionError
 from ..ir.bindings import ir
 from ..ir.modules import with_attributes
 from ..ir.portable import current_version, first_version, serialize_portable
 from ..ir.reading import readable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program
+from ..renamed import renamed_options
 from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, share, split
@@ -53,21 +53,18 @@ def to_text(
     return program.find(printed) if program.pullback is None else printed(whole_module(program))
 
 
-def to_portable(program: Program, target_version: str | None = None, later: Sequence[str] = ()) -> bytes:
+def to_portable(program: Program, version: str | None = None, later: Sequence[str] = ()) -> bytes:
     """StableHLO portable bytecode (VHLO); CHLO ops are legalized to StableHLO first.
 
     Args:
         program: it.
-        target_version: StableHLO version such as "1.9.0" that the reader must support; this jaxlib's by default.
+        version: StableHLO version such as "1.9.0" that the reader must support; this jaxlib's by default.
         later: versions, of which the first one that can express it is taken where that one cannot.
 
     Raises:
         PassError: when the version is unknown or cannot express the program.
     """
     program.refuse_host_calls("a file has none of them")
-    version = target_version or current_version()
-    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        raise PassError(f"target_version {version!r} is not a StableHLO version such as {current_version()!r}")
     made = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])
 
     def write(version: str) -> bytes:
@@ -75,15 +72,15 @@ def to_portable(program: Program, target_version: str | None = None, later: Sequ
         with with_attributes(module, digest.marks()):
             return digest.seal(serialize_portable(module, version))
 
-    return first_version((version, *later), write)[1]
+    return first_version((version or current_version(), *later), write)[1]
 
 
+@renamed_options
 def save(
     program: Program,
     path: str | os.PathLike[str],
     *,
     target: str | None = None,
-    target_version: str | None = None,
     locations: bool = False,
     derivatives: int | None = None,
     parameters: str | bool | None = None,
@@ -95,7 +92,6 @@ def save(
         path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
         target: whom the file is for: a StableHLO version ("1.9.0"), a date ("2025-01-01"), "jax 0.7", "iree" or
             "pjrt", see docs/files.md.
-        target_version: for `.mlirbc`, see `to_portable`.
         locations: for `.mlir`, print each op's graph variable.
         derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
             loaded; the file is then for hlograph alone. 0 to write none. By default the file has what the program
@@ -113,8 +109,6 @@ def save(
         PassError, UnsupportedGraphError, DerivativeError: it cannot be had so; what is in the way is named.
     """
     program.refuse_host_calls("a file has none of them")
-    if target is not None and target_version is not None:
-        raise OptionError("save takes target or target_version, not both: target_version is a target too")
     if derivatives not in (None, 0, 1):
         raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
     file = Path(path)
@@ -133,6 +127,7 @@ def save(
         whole, contents = split(whole, beside.name, parameter_limit)
         beside = None if share(whole, contents, beside) else beside
     as_text = file.suffix == TEXT_SUFFIX
+    version: str | None = None
     later: Sequence[str] = ()
     if target is not None:
         from .targets import find_target
@@ -141,11 +136,11 @@ def save(
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
             whole = Program(whole_module(whole), filename=program.filename)
         whole, found = _for_target(whole, target, as_text)
-        target_version, later = found.version, found.later
+        version, later = found.version, found.later
     if as_text:
         data = digest.seal(to_text(whole, locations=locations, marks=digest.marks()).encode())
     else:
-        data = to_portable(whole, target_version, later)
+        data = to_portable(whole, version, later)
     if beside is None:
         _write(file, data)
     else:

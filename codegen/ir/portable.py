@@ -76,7 +76,7 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
             reason = "; ".join(messages) or error
             raise ArtifactError(
                 f"{filename} cannot be read as portable StableHLO bytecode{hint}: {reason}. It is truncated, damaged "
-                "or written by a newer StableHLO; save it again with an older target_version, or upgrade jaxlib."
+                "or written by a newer StableHLO; save it again with target=, for an older version, or upgrade jaxlib."
             ) from None
     _read_kept(module, filename)
     return module

@@ -1,8 +1,8 @@
 """Which passes a program goes through before it is compiled.
 
-In: what `optimize=` says: "default", "none", or a list of passes, in which "default" may stand too. Out: the passes as
-`--pass` writes them. Decision to know: passes run where sizes are known, on the static module of each executable; one
-that cannot apply to any op that the module holds is not even started.
+In: what `optimize=` says: "default", "exact", "none", or a list of passes, in which the first two may stand too. Out:
+the passes as `--pass` writes them. Decision to know: passes run where sizes are known, on the static module of each
+executable; one that cannot apply to any op that the module holds is not even started.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import PassError
 from .registry import available, find, parse_spec, write_spec
 from .rewriting import REWRITES
 
-Optimize: TypeAlias = 'Literal["default", "none"] | Sequence[str]'
+Optimize: TypeAlias = 'Literal["default", "exact", "none"] | Sequence[str]'
 
 # What loops save is decided before reductions of it sink, and once more where some have sunk.
 ON_LOOPS = (
@@ -29,39 +29,43 @@ ON_LOOPS = (
 DEFAULT = ("roll_loops", "simplify", *ON_LOOPS, "reduce_in_blocks")
 
 
-def resolve(optimize: Optimize, reassociate: bool = True) -> tuple[str, ...]:
+def resolve(optimize: Optimize) -> tuple[str, ...]:
     """The passes that `optimize=` means, in order, with options.
 
     Args:
-        optimize: "default", "none", or passes as `Program.run_passes` takes them; "default" among these stands for all
-            of its own.
-        reassociate: False keeps results bit for bit: what cannot is left out, or told to leave it.
+        optimize: "default"; "exact", the same, told to keep results bit for bit; "none"; or passes as
+            `Program.run_passes` takes them, among which "default" and "exact" stand for all of their own.
 
     Raises:
         PassError: an unknown pass, or malformed or wrong options.
     """
     if isinstance(optimize, str):
-        if optimize not in ("default", "none"):
+        if optimize not in ("default", "exact", "none"):
             hint = f"; did you mean [{optimize!r}]?" if parse_spec(optimize)[0] in available() else ""
-            raise PassError(f'optimize must be "default", "none", or a list of passes, got {optimize!r}{hint}')
-        optimize = [optimize] if optimize == "default" else []
+            raise PassError(f'optimize must be "default", "exact", "none", or a list of passes, got {optimize!r}{hint}')
+        optimize = [] if optimize == "none" else [optimize]
     if "none" in optimize:
         raise PassError('"none" stands alone: optimize="none" runs no pass, and in a list it means nothing')
     specs = []
-    for spec in [each for entry in optimize for each in (_default() if entry == "default" else [entry])]:
-        name, options = parse_spec(spec)
-        found = find(name)
-        if not reassociate and found.reassociates:
-            options.setdefault("reassociate", "false")
-        if options and spec not in DEFAULT:
-            found.parse(options)
+    for entry in optimize:
+        if entry in ("default", "exact"):
+            mine = [*DEFAULT, *(name for name, rewrite in REWRITES.items() if rewrite.default)]
+            specs += mine if entry == "default" else exact(mine)
+            continue
+        name, options = parse_spec(entry)
+        find(name).parse(options)
         specs.append(write_spec(name, options))
     return tuple(specs)
 
 
-def _default() -> list[str]:
-    """The passes of `optimize="default"`, and users' rewrites that ask to be among them."""
-    return [*DEFAULT, *(name for name, rewrite in REWRITES.items() if rewrite.default)]
+def exact(specs: Sequence[str]) -> list[str]:
+    """The passes, told to keep results bit for bit where they know how; a rewrite that cannot is left out then."""
+    found = []
+    for name, options in map(parse_spec, specs):
+        if find(name).reassociates:
+            options.setdefault("reassociate", "false")
+        found.append(write_spec(name, options))
+    return found
 
 
 def is_default(specs: Sequence[str]) -> bool:

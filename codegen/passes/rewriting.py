@@ -44,7 +44,7 @@ class Rewrite(Pass):
     Attributes:
         roots: full names of the ops that it is called for, e.g. `stablehlo.reduce`.
         function: see this file's head.
-        exact: whether results keep every bit; one that does not is left out under `reassociate=False`.
+        exact: whether results keep every bit; one that does not is left out under `reassociate=false`.
     """
 
     roots: tuple[str, ...]

@@ -69,7 +69,7 @@ def rewrite(
     Args:
         roots: full names of the ops that it is called for.
         name: the function's name by default. Only the same function, defined once more, replaces one of that name.
-        exact: whether it keeps every bit of the results; if not, `reassociate=False` leaves it out.
+        exact: whether it keeps every bit of the results; if not, `optimize="exact"` leaves it out.
         default: whether `optimize="default"` runs it from now on.
 
     Raises:

@@ -22,7 +22,7 @@ from ..registry import lowers
 def lowers_with_jax(op: type | str, function: Callable[..., Any] | None = None) -> Any:
     """Registers a JAX function as the lowering of an op.
 
-        @hlograph.lowers_with_jax(Rotate)
+        @hlograph.builder.lowers_with_jax(Rotate)
         def rotate(x, *, op):
             return jnp.roll(x, op.by)
 

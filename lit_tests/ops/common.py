@@ -22,6 +22,7 @@ from hlograph.codegen.ir.attributes import attributes_of
 from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.walk import main_function, symbol_of, walk
 from hlograph.dialects import registry
+from hlograph.dialects.frontend import emit_graph
 from hlograph.dialects.sparse import expansions
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")
@@ -30,7 +31,7 @@ DYNAMIC_OP = re.compile(r"dynamic_(?!slice|update_slice)\w+|real_dynamic_slice|g
 
 
 def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **options: Any) -> None:
-    """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`; options are `emit_stablehlo`'s."""
+    """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`; options are `emit_graph`'s."""
     outputs = outputs if isinstance(outputs, list) else [outputs]
     rule, kind = name.split(".")[:2]
     ops = list(ops_of(inputs, outputs))
@@ -38,7 +39,7 @@ def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **
     used |= {f"Sparse{base.__name__}" for op in ops for base in type(op).__mro__ if expansions.find_class(type(op))}
     if rule not in used:
         raise SystemExit(f"{name}: the graph has no op that the rule {rule} lowers; it has {', '.join(sorted(used))}")
-    program = hlograph.emit_stablehlo((list(inputs), outputs), dims=dims, name=name, **options)
+    program = emit_graph((list(inputs), outputs), dims=dims, name=name, **options)
     check_kind(name, kind, program.text)
     check_tidy(name, program, imported=rule == "RandomVariable")
     print(f"module @{name}", *lines_of(program), sep="\n")

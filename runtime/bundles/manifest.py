@@ -19,7 +19,7 @@ from typing import Any
 
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.optimize import resolve
-from ...codegen.passes.registry import parse_spec, write_spec
+from ...codegen.renamed import OPTIONS
 from ..executables.policy import Bucket, Plan, PolicyArgument
 from ..executables.stored import Machine, Stored
 from ..options import CompileOptions, CpuOptions, Numpy
@@ -124,13 +124,12 @@ def read(data: bytes, filename: str, part: Callable[[str], bytes], *, refusal: s
 
 def _options(fields: Fields, *, trusted: bool) -> CompileOptions:
     """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
-    given = {name: x for name, x in fields["cpu"].items() if name != "trial"}  # an option that there was once
+    given = {name: x for name, x in fields["cpu"].items() if name not in OPTIONS}  # which there were once
     cpu, passes, numpy = CpuOptions(**given), resolve(fields["passes"]), fields["numpy"]
     if not trusted:
         cpu = CpuOptions(**{name: x for name, x in asdict(cpu).items() if x is False or name == "client"})
         default = resolve("default")
-        exact = [write_spec(name, {**options, "reassociate": "false"}) for name, options in map(parse_spec, default)]
-        strange = [spec for spec in passes if spec not in (*default, *exact)]
+        strange = [spec for spec in passes if spec not in (*default, *resolve("exact"))]
         if strange:
             raise ValueError(
                 f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "

@@ -126,7 +126,7 @@ def check_constraints(signature: Signature, constraints: Sequence[Constraint], s
     told = _told(broken)
     error = demand_error(told.kind)(_constraint_message(signature, told, sizes))
     if error.option:
-        error.add_note(f"a program emitted with {error.option}=True may take it")
+        error.add_note("a function of the graph itself (hlograph.function, the PyTensor mode) may take it")
     raise error
 
 

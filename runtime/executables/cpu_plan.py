@@ -47,6 +47,7 @@ LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and
 # is as fast; in loops it keeps what is carried in memory, and copies it in every step: a scan with 60 scalar carries
 # and its gradient takes 6 to 7 times as long as at level 2 (jaxlib 0.12), which compiles it no slower.
 LEVEL = 1
+_VECTOR_WIDTH = 512  # bits
 LEVEL_LOOPS = 2
 MATH_JAX = 4096  # elements from which cpu_math pays on JAX's own client
 
@@ -200,7 +201,7 @@ class CpuPlanner:
                 sums()
             outputs, places = self._pack(steps, notes)
             if options.regions:
-                notes.append(_regions(steps, work, options, compile_with))
+                notes.append(_regions(steps, work, compile_with))
             if by_blas:
                 _by_blas(steps, notes, "cpu_products", cpu_products.OPS)
                 if forms_one_kernel(_ONE_KERNEL):
@@ -255,7 +256,7 @@ def _note(notes: list[str], report: Any) -> None:
     notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
 
 
-def _regions(steps: Steps, work: cpu_regions.Work, options: CpuOptions, compile_with: dict[str, Any]) -> str:
+def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any]) -> str:
     """Forms regions where they pay; a line on what was done."""
     too_long = _too_long(work)
     if too_long:
@@ -265,12 +266,9 @@ def _regions(steps: Steps, work: cpu_regions.Work, options: CpuOptions, compile_
     count = sum(steps.run("cpu_regions").rewritten.values())
     if not count:
         return "no regions: nothing that one kernel would gain"
-    level = options.backend_level
-    if level is None:
-        level = LEVEL_LOOPS if steps.has({"stablehlo.while"}) else LEVEL
     compile_with |= _ONE_KERNEL | {
-        "xla_cpu_prefer_vector_width": options.vector_width,
-        "xla_backend_optimization_level": level,
+        "xla_cpu_prefer_vector_width": _VECTOR_WIDTH,
+        "xla_backend_optimization_level": LEVEL_LOOPS if steps.has({"stablehlo.while"}) else LEVEL,
     }
     return f"{count} region{'s' * (count > 1)} of one kernel each"
 

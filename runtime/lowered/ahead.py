@@ -94,10 +94,10 @@ class AheadFunction:
 
         What comes back is JAX's, and has the module before and after each pass besides: see docs/stages.md.
         Its `.compile()` gives a `jax.stages.Compiled`: `as_text()`, `cost_analysis()`, `memory_analysis()`, and
-        `jax.experimental.serialize_executable` for a file, which `hlograph.deserialize_and_load` loads. That takes and
-        returns what the module does, as it stands:
-        under a padded policy arrays of the bounds' shapes, with the live sizes (int32 scalars) behind them, and where
-        the program has checks, a vector of their flags as its last result. 64-bit arguments need JAX's x64 mode.
+        `jax.experimental.serialize_executable` for a file, which `deserialize_and_load` of this module loads. That
+        takes and returns what the module does, as it stands: under a padded policy arrays of the bounds' shapes, with
+        the live sizes (int32 scalars) behind them, and where the program has checks, a vector of their flags as its
+        last result. 64-bit arguments need JAX's x64 mode.
 
         Args:
             args: none, or one per argument: arrays or `jax.ShapeDtypeStruct`. A `jax.ShapeDtypeStruct`'s sharding (and

@@ -214,7 +214,6 @@ def run_stages(
     program: Program,
     passes: Optimize,
     *,
-    reassociate: bool = True,
     detailed: bool = False,
     start: str = START,
 ) -> Stages:
@@ -222,8 +221,7 @@ def run_stages(
 
     Args:
         program: it is left as it is.
-        passes: "default", "none", or names with options in braces, as for `Program.optimize`.
-        reassociate: False keeps every bit of the results.
+        passes: "default", "exact", "none", or names with options in braces, as for `Program.optimize`.
         detailed: whether stages have notes.
         start: name of the first stage.
 
@@ -234,7 +232,7 @@ def run_stages(
         PassError: for an unknown pass, wrong options, or a pass that fails.
     """
     recorder = Recorder(program, detailed=detailed, start=start)
-    Recipe(passes=resolve(passes, reassociate)).apply(program, recorder)
+    Recipe(passes=resolve(passes)).apply(program, recorder)
     return recorder.stages
 
 

@@ -24,7 +24,7 @@ from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError, Unsuppo
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
-from ...dialects.frontend import emit_stablehlo
+from ...dialects.frontend import emit_graph
 from ...dialects.host_ops import UnsaidError, is_generator, with_found_shapes
 from ...dialects.library import Library
 from ...dialects.readers import xtensors
@@ -169,7 +169,7 @@ class Binding:
         # Names of xtensors' dimensions say nothing of sizes here: a mode takes what the library takes.
         options["dims"] = xtensors.own_dims(inputs)
         try:
-            program = emit_stablehlo((inputs, outputs), name=name, **options)
+            program = emit_graph((inputs, outputs), name=name, **options)
         except ArgumentShapeError as error:
             return Refusal(error)
         except (UnsupportedOpError, UnsupportedGraphError) as error:

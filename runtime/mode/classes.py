@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...codegen.errors import OptionError
 from ...codegen.passes.optimize import Optimize
+from ...codegen.renamed import renamed_options
 from ...dialects.frontend import OnUnsupported
 from ...dialects.library import library as graph_library
 from ...dialects.registry import LIBRARIES
@@ -144,7 +145,7 @@ class Mode(Extended):
         linker: a `StableHLOLinker`; by default one with the options below.
         optimizer: which of the library's rewrites to apply; by default those that `rewrite` says.
         db: the library's rewrite database.
-        policy, device, cache_size, optimize, reassociate, cpu, on_unsupported: see `hlograph.function`. The device is
+        policy, device, cache_size, optimize, cpu, on_unsupported: see `hlograph.function`. The device is
             JAX's default one at the time of the compile; functions that are pickled take one by name.
         rewrite: True for hlograph's selection of the library's rewrites ("stablehlo" in its database), "full" for all
             that its own compiled modes apply, False for none.
@@ -162,6 +163,7 @@ class Mode(Extended):
             cls = import_module(f"...{library or chosen_library()}.linker", __name__).Mode
         return super().__new__(cls)
 
+    @renamed_options
     def __init__(
         self,
         linker: Any = None,
@@ -173,7 +175,6 @@ class Mode(Extended):
         cache_size: int = DEFAULT_CACHE_SIZE,
         rewrite: Rewrite = True,
         optimize: Optimize = "default",
-        reassociate: bool = True,
         cpu: CpuArgument = "auto",
         outputs: Literal["numpy", "jax"] = "numpy",
         on_unsupported: OnUnsupported = "refuse",
@@ -185,7 +186,6 @@ class Mode(Extended):
                 device=device,
                 cache_size=cache_size,
                 optimize=optimize,
-                reassociate=reassociate,
                 cpu=cpu,
                 outputs=outputs,
                 on_unsupported=on_unsupported,

@@ -13,7 +13,15 @@ from typing import Any, Protocol
 
 from ...codegen import forks
 from ...codegen.dtypes import kind_of
-from ...codegen.errors import BatchingError, DerivativeError, GraphError, UnsupportedGraphError, UnsupportedOpError
+from ...codegen.errors import (
+    ArgumentShapeError,
+    BatchingError,
+    DerivativeError,
+    GraphError,
+    HlographError,
+    UnsupportedGraphError,
+    UnsupportedOpError,
+)
 from ...codegen.program import Made, Program, Pullback, Source
 from ..executables.prepared import PreparedProgram
 from ..executables.stats import Stats
@@ -97,6 +105,24 @@ class Derived:
         """The function as JAX traced it, for JAX to transform where there is no program; see `Source.inline`."""
         source = self._program.source
         return None if source is None else source.inline
+
+    def loosened(self, error: ArgumentShapeError, make: Callable[[Program], Any]) -> Any:
+        """The function of the program that does not demand of sizes what a call has broken.
+
+        Raises:
+            ArgumentShapeError: the error: there is no such program.
+        """
+        loosen = getattr(self._program.source, "loosened", None)
+        if not error.option or loosen is None:
+            raise error
+        with self._lock:
+            found = self._found.get(error.option)
+            if found is None:
+                try:
+                    found = self._found[error.option] = Derivation(make(loosen(error.option)), ())
+                except HlographError:
+                    raise error from None
+        return found.function
 
     def pushforward(self, active: tuple[int, ...]) -> Derivation:
         """From the arguments and tangents of the active ones to the tangents of the results that are no integers.

@@ -78,7 +78,7 @@ def clean() -> Iterator[None]:
     registry._FOUND.clear()
 
 
-def rule_for_halves(ctx: hlograph.Context, node: Apply, x: hlo.Tensor) -> tuple[hlo.Tensor, hlo.Tensor]:
+def rule_for_halves(ctx: hlograph.builder.Context, node: Apply, x: hlo.Tensor) -> tuple[hlo.Tensor, hlo.Tensor]:
     half = x.dims[0] // 2
     parts = [hlo.slice_axis(x, 0, 0, half), hlo.slice_axis(x, 0, half, x.dims[0] - half)]
     first, second = reversed(parts) if node.op.swap else parts

@@ -36,7 +36,7 @@ PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", str(DEFAULT)))
 CHUNK = 6  # programs in a test
 
 PLANS = [
-    (hlograph.CpuOptions(client, forms, math, regions, pack, backend_level=0), outputs)
+    (hlograph.CpuOptions(client, forms, math, regions, pack), outputs)
     for client, (regions, forms, math), pack, outputs in itertools.product(
         ("sync", "jax"),
         ((True, True, True), (True, False, False), (False, True, True), (True, False, True), (True, True, False)),

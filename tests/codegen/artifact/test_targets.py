@@ -119,8 +119,6 @@ def test_text_has_no_version(tmp_path):
     program = hlograph.Program.parse(TAN)
     with pytest.raises(OptionError, match="save to"):
         program.save(tmp_path / "x.mlir", target="1.9.0")
-    with pytest.raises(OptionError, match="not both"):
-        program.save(tmp_path / "x.mlirbc", target="1.9.0", target_version="1.9.0")
     with pytest.raises(ArtifactError, match="format"):
         program.save(tmp_path / "x.txt", target="iree")
 

@@ -32,7 +32,7 @@ class Built(Op):
 
 
 @hlograph.lowers(Built)
-def built(ctx: hlograph.Context, node: Any, *operands: Tensor) -> Tensor:
+def built(ctx: hlograph.builder.Context, node: Any, *operands: Tensor) -> Tensor:
     return node.op.build(*operands)
 
 

@@ -9,7 +9,7 @@ import hlograph
 from hlograph import errors
 from hlograph.codegen.passes import available
 from hlograph.codegen.passes.driver import steps
-from hlograph.codegen.passes.optimize import DEFAULT, resolve
+from hlograph.codegen.passes.optimize import DEFAULT, exact, resolve
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import ir, is_constant, require, rewrite
 
@@ -51,7 +51,7 @@ def test_default_and_none():
 
 
 def test_without_reassociation_every_pass_that_can_is_told():
-    assert resolve("default", reassociate=False) == (
+    assert resolve("exact") == (
         "roll_loops{reassociate=false}",
         "simplify{reassociate=false}",
         "loop_writes",
@@ -61,7 +61,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
         "recompute_saved{after=sink_reductions,reassociate=false}",
         "reduce_in_blocks{reassociate=false}",
     )
-    assert resolve(["cse", "sink_reductions{reassociate=true}"], reassociate=False) == (
+    assert tuple(exact(["cse", "sink_reductions{reassociate=true}"])) == (
         "cse",
         "sink_reductions{reassociate=true}",
     )
@@ -70,7 +70,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
 @pytest.mark.parametrize(
     ("optimize", "message"),
     [
-        ("fast", 'must be "default", "none", or a list'),
+        ("fast", 'must be "default", "exact", "none", or a list'),
         ("cse", r"did you mean \['cse'\]"),
         (["sink_reduction"], "did you mean 'sink_reductions'"),
         (["cse{x}"], "malformed option"),
@@ -105,7 +105,7 @@ def test_default_stands_for_its_passes_in_a_list():
         return None
 
     assert resolve(["inline", "default", "cse"]) == ("inline", *DEFAULT, "mine", "cse")
-    assert resolve(["default"], reassociate=False) == resolve("default", reassociate=False)
+    assert resolve(["exact", "cse"]) == (*resolve("exact"), "cse")
 
 
 def test_older_names_of_passes_are_taken():
@@ -159,7 +159,7 @@ def test_a_rewrite_by_name(add_zero):
 def test_a_rewrite_that_is_not_exact_stays_out_without_reassociation(add_zero):
     program = hlograph.Program.parse(ADDS)
     reports = []
-    assert program.optimize(["add_zero"], reassociate=False, reports=reports).text == program.text
+    assert program.optimize(exact(["add_zero"]), reports=reports).text == program.text
     assert "reassociate=false" in reports[0].text
 
 

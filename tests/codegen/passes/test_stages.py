@@ -109,7 +109,7 @@ def test_what_a_rewrite_did_is_kept(twice: hlograph.Program, add_to_subtract: ob
 
 
 def test_without_reassociation_a_rewrite_is_left_out(twice: hlograph.Program, add_to_subtract: object) -> None:
-    assert run_stages(twice, ["add_to_subtract"], reassociate=False).names == ("emitted",)
+    assert run_stages(twice, ["add_to_subtract{reassociate=false}"]).names == ("emitted",)
 
 
 def test_a_table(twice: hlograph.Program) -> None:

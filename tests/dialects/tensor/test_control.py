@@ -22,6 +22,7 @@ from support import PYTENSORS_MODE, check_lowering
 
 import hlograph
 from hlograph import errors
+from hlograph.dialects.frontend import emit_graph
 
 C = pt.bscalar("c")
 X, Y = pt.dvector("x"), pt.dvector("y")
@@ -121,19 +122,18 @@ def test_an_inner_graph_in_a_branch() -> None:
 
 
 def test_branches_of_two_sizes_are_refused_at_the_call() -> None:
-    function = emit([C, X, Y], [ifelse(C, pt.exp(X), pt.tanh(Y))]).compile()
-    np.testing.assert_allclose(function(np.int8(0), THREE, THREE), np.tanh(THREE), rtol=1e-14)
+    program = emit([C, X, Y], [ifelse(C, pt.exp(X), pt.tanh(Y))])
+    np.testing.assert_allclose(program.compile()(np.int8(0), THREE, THREE), np.tanh(THREE), rtol=1e-14)
     message = r"x_0 == y_0.*x_0 = 3, y_0 = 2.*result 0 of the branches.*IfElse"
     with pytest.raises(errors.ArgumentShapeError, match=message):
-        function(np.int8(0), THREE, THREE[:2])
+        program.interpret(np.int8(0), THREE, THREE[:2])
 
 
 def test_branches_of_a_fixed_and_an_open_size() -> None:
     graph = ifelse(C, pt.zeros(3), X)
     check_lowering([C, X], graph, 0, THREE)
-    function = emit([C, X], [graph]).compile()
     with pytest.raises(errors.ArgumentShapeError, match=r"x_0 == 3|3 == x_0"):
-        function(np.int8(0), THREE[:2])
+        emit([C, X], [graph]).interpret(np.int8(0), THREE[:2])
 
 
 @pytest.mark.parametrize("taken", [0, 1])
@@ -151,12 +151,12 @@ def test_branches_of_different_sizes(taken: int) -> None:
 def test_branches_that_may_have_different_sizes() -> None:
     x, y = pt.dvector("x"), pt.dvector("y")
     graph = [C, x, y], [ifelse(C, x[1:], y) * 2.0]
-    program = hlograph.emit_stablehlo(graph, own_branch_sizes=True)
-    for run in (program.compile(), lambda *values: program.interpret(*values)[0]):
+    program = emit_graph(graph, own_branch_sizes=True)
+    for run in (hlograph.function(*graph), lambda *values: program.interpret(*values)[0]):
         np.testing.assert_array_equal(run(np.int8(1), THREE, THREE), THREE[1:] * 2)
         np.testing.assert_array_equal(run(np.int8(0), THREE, THREE), THREE * 2)
     with pytest.raises(errors.BranchSizeError, match="result 0 of the branches"):
-        hlograph.emit_stablehlo(graph).compile()(np.int8(0), THREE, THREE)
+        hlograph.emit_stablehlo(graph).interpret(np.int8(0), THREE, THREE)
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

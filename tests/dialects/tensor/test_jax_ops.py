@@ -60,12 +60,12 @@ class Outer(Op):
         output_storage[0][0], output_storage[1][0] = np.outer(a, b), np.concatenate([a, b, [0.0]])
 
 
-@hlograph.lowers_with_jax(Rotate)
+@hlograph.builder.lowers_with_jax(Rotate)
 def rotate(vector, *, op):
     return jnp.roll(vector, op.by)
 
 
-hlograph.lowers_with_jax(Outer, lambda a, b: (jnp.outer(a, b), jnp.concatenate([a, b, jnp.zeros(1)])))
+hlograph.builder.lowers_with_jax(Outer, lambda a, b: (jnp.outer(a, b), jnp.concatenate([a, b, jnp.zeros(1)])))
 
 
 def test_an_op_with_parameters():
@@ -109,7 +109,7 @@ def test_a_wrong_number_of_results():
     class Pair(Outer):
         pass
 
-    hlograph.lowers_with_jax(Pair, lambda a, b: a)
+    hlograph.builder.lowers_with_jax(Pair, lambda a, b: a)
     with pytest.raises(LoweringError, match="the JAX function of Pair returned 1 arrays, expected 2"):
         hlograph.emit_stablehlo(([x, y], Pair()(x, y)))
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_traced_is_said():
     class Branching(Rotate):
         pass
 
-    hlograph.lowers_with_jax(Branching, lambda vector: vector if vector[0] > 0 else -vector)
+    hlograph.builder.lowers_with_jax(Branching, lambda vector: vector if vector[0] > 0 else -vector)
     with pytest.raises(UnsupportedGraphError, match="JAX cannot trace Branching"):
         hlograph.emit_stablehlo(([x], Branching(1)(x)))
 

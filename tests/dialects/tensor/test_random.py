@@ -24,6 +24,7 @@ from support import NIGHTLY, assert_same
 
 import hlograph
 from hlograph.codegen.errors import UnsupportedOpError
+from hlograph.dialects.frontend import emit_graph
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys, rejection
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
@@ -574,7 +575,7 @@ def test_generators_as_keys():
     generator = pytensor.shared(np.random.default_rng(0), name="generator")
     first = rv("normal", size=(3,), rng=generator)
     second = rv("uniform", size=(2,), rng=first.owner.outputs[0])
-    program = hlograph.emit_stablehlo(([generator], [second.owner.outputs[0], first, second]), rng_inputs=True)
+    program = emit_graph(([generator], [second.owner.outputs[0], first, second]), rng_inputs=True)
     [argument] = program.signature.arguments
     assert (argument.name, argument.dims, argument.key) == ("generator", (2,), "threefry2x32")
     found = program.compile()(KEY)

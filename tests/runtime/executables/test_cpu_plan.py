@@ -291,11 +291,9 @@ def test_a_pass_that_fails_leaves_a_plain_compile(monkeypatch):
     assert "the pass is broken" in fn.stats.by_executable[0].plan[-1]
 
 
-@pytest.mark.parametrize("option", [{"vector_width": 100}, {"backend_level": 9}, {"client": "gpu"}])
-def test_options_that_cannot_be(option):
-    ((name, number),) = option.items()
-    with pytest.raises(ValueError, match=f"{name} must be .*{number}"):
-        hlograph.CpuOptions(**option)
+def test_options_that_cannot_be():
+    with pytest.raises(ValueError, match=r"client must be .*gpu"):
+        hlograph.CpuOptions(client="gpu")
 
 
 @pytest.mark.parametrize(
@@ -312,8 +310,6 @@ def test_loops_are_compiled_at_a_higher_level(monkeypatch, function, level):
     (plan,) = made
     assert plan.options is not None
     assert plan.options["xla_backend_optimization_level"] == level
-    hlograph.jit(function, outputs="numpy", cpu=hlograph.CpuOptions(backend_level=3))(X)
-    assert made[-1].options["xla_backend_optimization_level"] == 3
 
 
 def chain(x, length: int):

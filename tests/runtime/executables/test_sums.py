@@ -187,7 +187,7 @@ ROUTES: dict[str, dict[str, Any] | None] = {
     "plain": {"policy": "exact", "cpu": "plain"},
     "no forms": {"policy": "exact", "outputs": "numpy", "cpu": hlograph.CpuOptions(forms=False)},
     "no regions": {"policy": "exact", "outputs": "numpy", "cpu": hlograph.CpuOptions(regions=False)},
-    "reassociate=False": {"policy": "exact", "reassociate": False},
+    "optimize=exact": {"policy": "exact", "optimize": "exact"},
     "in blocks": {"policy": "exact", "optimize": ["reduce_in_blocks{elements=1000,block=512}"]},
     "direct": {"policy": "exact", "outputs": "numpy", "cpu": "direct"},
     "no dims": None,

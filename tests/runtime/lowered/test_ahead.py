@@ -288,7 +288,7 @@ def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):
 import pickle
 import numpy as np
 import hlograph
-fn = hlograph.deserialize_and_load(*pickle.loads(open({str(file)!r}, "rb").read()))
+fn = ahead.deserialize_and_load(*pickle.loads(open({str(file)!r}, "rb").read()))
 np.testing.assert_array_equal(fn(np.array([[4, 0], [0, 9]], np.float32)), [[2, 0], [0, 3]])
 """
     subprocess.run([sys.executable, "-c", text], check=True)

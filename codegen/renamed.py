@@ -1,0 +1,64 @@
+"""What there was once under another name: names, members and options, and what to write in their place.
+
+In: a name that is not there. Out: an `AttributeError`, or a `TypeError` of an option, that says the new one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+Taken = ParamSpec("Taken")
+Given = TypeVar("Given")
+
+NAMES = {
+    "hlograph.Context": "hlograph.builder.Context",
+    "hlograph.HlographError": "hlograph.errors.HlographError",
+    "hlograph.Stats": "Function.stats, which is one",
+    "hlograph.deserialize_and_load": "hlograph.runtime.lowered.ahead.deserialize_and_load",
+    "hlograph.lowers_with_jax": "hlograph.builder.lowers_with_jax",
+    "Program.constants": "hlograph explain FILE, or inspect",
+    "Program.target_costs": "hlograph emit --target, which says it",
+    "Program.to_portable": 'save("file.mlirbc")',
+}
+
+_BY_ITSELF = "a call that needs it has it now, without being asked"
+_CHOSEN = "hlograph chooses it"
+OPTIONS = {
+    "backend_level": _CHOSEN,
+    "open_sizes": _BY_ITSELF,
+    "own_branch_sizes": _BY_ITSELF,
+    "reassociate": 'reassociate=False is optimize="exact" now',
+    "rng_inputs": "one key is the first argument, for all random variables",
+    "stretched_indices": _BY_ITSELF,
+    "target_version": 'it is target="1.9.0" now',
+    "trial": "nothing is timed in calls any more",
+    "vector_width": _CHOSEN,
+}
+
+
+def missing(owner: str, name: str) -> AttributeError:
+    """The error for an attribute that is not there."""
+    new = NAMES.get(f"{owner.rpartition(' ')[2]}.{name}")
+    return AttributeError(f"{owner} has no attribute {name!r}" + (f"; it is {new} now" if new else ""))
+
+
+def renamed_options(function: Callable[Taken, Given]) -> Callable[Taken, Given]:
+    """Has a function say of an option that it had once what to write now.
+
+    Raises:
+        TypeError: such an option is given.
+    """
+    old = OPTIONS.keys() - inspect.signature(function).parameters.keys()
+
+    @wraps(function)
+    def checked(*args: Taken.args, **kwargs: Taken.kwargs) -> Given:
+        given: Any = kwargs.keys() & old
+        if given:
+            name = min(given)
+            raise TypeError(f"{function.__qualname__} has no option {name!r} any more: {OPTIONS[name]}")
+        return function(*args, **kwargs)
+
+    return checked

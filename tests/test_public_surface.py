@@ -1,0 +1,63 @@
+"""What is public, and what there was once under another name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytensor.tensor as pt
+import pytest
+
+import hlograph
+from hlograph.codegen import renamed
+from hlograph.codegen.program import Program
+
+X = pt.dvector("x")
+PROGRAM = hlograph.emit_stablehlo(([X], X * 2.0))
+
+
+def test_the_public_names() -> None:
+    assert hlograph.__all__ == [
+        *("Bucket", "CpuOptions", "Function", "Mode", "Program", "Ragged", "SparseParts", "__version__"),
+        *("builder", "bundle", "emit_stablehlo", "errors", "explain", "function", "jit", "load", "load_bundle"),
+        *("lowers", "passes"),
+    ]
+    assert all(getattr(hlograph, name) is not None for name in hlograph.__all__)
+    assert {"Context", "Tensor", "lowers_with_jax"} <= vars(importlib.import_module("hlograph.builder")).keys()
+
+
+@pytest.mark.parametrize("name", renamed.NAMES)
+def test_an_old_name_says_the_new_one(name: str) -> None:
+    owner, _, member = name.rpartition(".")
+    with pytest.raises(AttributeError) as raised:
+        getattr({"hlograph": hlograph, "Program": PROGRAM}[owner], member)
+    assert f"it is {renamed.NAMES[name]} now" in str(raised.value)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = PROGRAM.nothing  # type: ignore[attr-defined]
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "emit_stablehlo": lambda **options: hlograph.emit_stablehlo(([X], X), **options),
+    "function": lambda **options: hlograph.function([X], X, **options),
+    "jit": lambda **options: hlograph.jit(lambda x: x, **options),
+    "Mode": hlograph.Mode,
+    "CpuOptions": hlograph.CpuOptions,
+    "compile": PROGRAM.compile,
+    "optimize": PROGRAM.optimize,
+    "plain": PROGRAM.plain,
+    "save": lambda **options: PROGRAM.save("nothing.mlir", **options),
+}
+
+
+@pytest.mark.parametrize("option", renamed.OPTIONS)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_old_option_says_the_new_one(call: str, option: str) -> None:
+    with pytest.raises(TypeError, match="any more") as raised:
+        CALLS[call](**{option: True})
+    assert renamed.OPTIONS[option] in str(raised.value)
+
+
+def test_methods_from_above_are_found_on_the_class() -> None:
+    assert Program.parse("module { func.func @main() { return } }").signature.arguments == ()
+    assert Program.save.__doc__.startswith("Writes the program to a file")
