@@ -9,15 +9,17 @@ constants again.
     -->
     func.func @main(..., %W: tensor<1000x500xf32> {hlograph.parameter = "W", ...})
 
-Loops and branches use the argument as they use whatever is computed before them; what is in other regions stays.
+Functions with such constants are inlined first. Loops and branches use the argument as they use whatever is computed
+before them; what is in other regions stays.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -26,12 +28,13 @@ import numpy as np
 from . import signature as signatures
 from .errors import GraphError
 from .inputs import fresh
-from .ir.attributes import attributes_of, constant_attribute, large_value
-from .ir.bindings import ir
+from .ir.attributes import constant_attribute, large_value
+from .ir.bindings import ir, run_pipeline
+from .ir.inline import inline_calls
 from .ir.ops import constant, tensor_type
 from .ir.types import static_bytes
 from .ir.values import ancestors
-from .ir.walk import main_function, symbol_of, walk
+from .ir.walk import main_function, walk
 from .signature import Argument
 
 Array = np.ndarray[Any, Any]
@@ -150,143 +153,53 @@ def take_out(
     taken = {argument.name for module in modules for argument in signatures.read(module).arguments}
     found = []
     for module in modules:
-        constants: dict[str, list[tuple[ir.Operation, str]]] = {}
-        for symbol, operation in _large_constants(module, limit):
+        inline_calls(module, only=cache(lambda function: any(True for _ in _large_constants(function, limit))))
+        run_pipeline(module, "symbol-dce")
+        constants = []
+        for operation in list(_large_constants(main_function(module), limit)):
             array = large_value(operation)
             if array is not None and fits(array.dtype):
                 key = _key(array)
                 if key not in table:
                     table[key] = (fresh(_name(operation, len(table)), taken), array)
-                constants.setdefault(symbol, []).append((operation, key))
+                constants.append((operation, key))
         found.append((module, constants))
     for module, constants in found if table else ():
-        _Threading(module, constants, table).run(position)
+        _replace(module, constants, table, position)
     return dict(table.values())
 
 
-class _Threading:
-    """Arguments in place of constants, through all functions that need them.
-
-    Args:
-        module: it is changed.
-        constants: by function, and the key of each.
-        table: name and value of each key; `@main` takes all of them.
-    """
-
-    def __init__(
-        self,
-        module: ir.Module,
-        constants: Mapping[str, list[tuple[ir.Operation, str]]],
-        table: Mapping[str, tuple[str, Array]],
-    ) -> None:
-        self.module, self.constants, self.table = module, constants, table
-        self.main = main_function(module)
-        self.calls = {symbol: _calls(function) for symbol, function in _functions(module).items()}
-        self.needed = {symbol: dict.fromkeys(key for _, key in constants.get(symbol, ())) for symbol in self.calls}
-
-    def run(self, position: int) -> None:
-        """Changes all functions; `@main`'s new arguments come at a position."""
-        changed = True
-        while changed:
-            changed = False
-            for symbol, calls in self.calls.items():
-                before = len(self.needed[symbol])
-                for call in calls:
-                    self.needed[symbol].update(self.needed[_callee(call)])
-                changed |= len(self.needed[symbol]) > before
-        self.needed[symbol_of(self.main)] = dict.fromkeys(self.table)
-        signature = signatures.read(self.module)
-        for symbol, function in _functions(self.module).items():
-            if self.needed[symbol]:
-                self._change(symbol, function)
-        count = len(signature.arguments)
-        order = [*range(position), *range(count, count + len(self.table)), *range(position, count)]
-        _reorder(self.main, order)
-        added = [Argument(name, array.dtype, array.shape, parameter=name) for name, array in self.table.values()]
-        arguments = (*signature.arguments[:position], *added, *signature.arguments[position:])
-        signatures.write(self.main, replace(signature, arguments=arguments))
-
-    def _change(self, symbol: str, function: ir.Operation) -> None:
-        """Adds the arguments that a function needs at the end, and uses them."""
-        block = function.regions[0].blocks[0]
-        values: dict[str, ir.Value] = {}
-        with self.module.context, ir.Location.unknown():
-            for key in self.needed[symbol]:
-                array = self.table[key][1]
-                values[key] = block.add_argument(tensor_type(array.dtype, array.shape), ir.Location.unknown())
-            for operation, key in self.constants.get(symbol, ()):
-                operation.results[0].replace_all_uses_with(values[key])
-                operation.erase()
-            for call in self.calls[symbol]:
-                further = [values[key] for key in self.needed[_callee(call)]]
-                if further:
-                    _call_with(call, further)
-            _retype(function)
+def _replace(
+    module: ir.Module,
+    constants: Sequence[tuple[ir.Operation, str]],
+    table: Mapping[str, tuple[str, Array]],
+    position: int,
+) -> None:
+    """Gives `@main` an argument at a position for each entry of the table, in place of constants with its key."""
+    signature, main = signatures.read(module), main_function(module)
+    block = main.regions[0].blocks[0]
+    with module.context, ir.Location.unknown():
+        types = {key: tensor_type(array.dtype, array.shape) for key, (_, array) in table.items()}
+        values = {key: block.add_argument(type_, ir.Location.unknown()) for key, type_ in types.items()}
+        for operation, key in constants:
+            operation.results[0].replace_all_uses_with(values[key])
+            operation.erase()
+        _retype(main)
+    count = len(signature.arguments)
+    _reorder(main, [*range(position), *range(count, count + len(table)), *range(position, count)])
+    added = [Argument(name, array.dtype, array.shape, parameter=name) for name, array in table.values()]
+    arguments = (*signature.arguments[:position], *added, *signature.arguments[position:])
+    signatures.write(main, replace(signature, arguments=arguments))
 
 
-def _large_constants(module: ir.Module, limit: int) -> list[tuple[str, ir.Operation]]:
-    """The constants of at least so many bytes that may leave, each with its function."""
-    fixed = _called_otherwise(module)
-    found = []
-    for symbol, function in _functions(module).items():
-        for operation in [] if symbol in fixed else walk(function):
-            if operation.name == "stablehlo.constant" and (static_bytes(operation.results[0].type) or 0) >= limit:
-                attribute = constant_attribute(operation)
-                inside = takewhile(lambda op: op.name != "func.func", ancestors(operation))
-                if (attribute is None or not attribute.is_splat) and {op.name for op in inside} <= _CAPTURING:
-                    found.append((symbol, operation))
-    return found
-
-
-def _functions(module: ir.Module) -> dict[str, ir.Operation]:
-    return {symbol_of(op.operation): op.operation for op in module.body.operations if op.operation.name == "func.func"}
-
-
-def _calls(function: ir.Operation) -> list[ir.Operation]:
-    return [operation for operation in walk(function) if operation.name == "func.call"]
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
-def _called_otherwise(module: ir.Module) -> set[str]:
-    """Functions that something else than a call names, and what they call: their arguments are fixed."""
-    functions = _functions(module)
-    found = {
-        symbol
-        for operation in walk(module)
-        if operation.name not in ("func.call", "func.func", "stablehlo.constant")
-        for attribute in attributes_of(operation.attributes).values()
-        for symbol in re.findall(r"@([\w.$-]+)", str(attribute) if _may_name(attribute) else "")
-        if symbol in functions
-    }
-    todo = list(found)
-    while todo:
-        for call in _calls(functions[todo.pop()]):
-            if _callee(call) not in found:
-                found.add(_callee(call))
-                todo.append(_callee(call))
-    return found
-
-
-def _may_name(attribute: ir.Attribute) -> bool:
-    """Whether an attribute may hold symbols: printing the others may take long."""
-    return not isinstance(attribute, ir.DenseElementsAttr | ir.DenseResourceElementsAttr)
-
-
-def _call_with(call: ir.Operation, further: Sequence[ir.Value]) -> None:
-    made = ir.Operation.create(
-        "func.call",
-        results=[result.type for result in call.results],
-        operands=[*call.operands, *further],
-        attributes=attributes_of(call.attributes),
-        loc=call.location,
-        ip=ir.InsertionPoint(call),
-    )
-    for old, new in zip(call.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    call.erase()
+def _large_constants(function: ir.Operation, limit: int) -> Iterator[ir.Operation]:
+    """A function's constants of at least so many bytes that may leave it."""
+    for operation in walk(function):
+        if operation.name == "stablehlo.constant" and (static_bytes(operation.results[0].type) or 0) >= limit:
+            attribute = constant_attribute(operation)
+            inside = takewhile(lambda op: op.name != "func.func", ancestors(operation))
+            if (attribute is None or not attribute.is_splat) and {op.name for op in inside} <= _CAPTURING:
+                yield operation
 
 
 def _retype(function: ir.Operation) -> None:

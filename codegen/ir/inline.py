@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .bindings import ir
 from .clone import replace_operands
 from .walk import symbol_of, walk
@@ -11,12 +13,18 @@ IMPLEMENTS = "hlograph.implements"
 _FIXED = 'inlineable = "false"'
 
 
-def inline_calls(module: ir.Module, *, all_of_them: bool = True, implementing: bool = True) -> None:
+def inline_calls(
+    module: ir.Module,
+    *,
+    all_of_them: bool = True,
+    implementing: bool = True,
+    only: Callable[[ir.Operation], bool] = lambda function: True,
+) -> None:
     """Puts the callee's body in place of every call, those in loops included.
 
     Without `all_of_them` calls and functions that are marked as not to be inlined stay
     (`mhlo.frontend_attributes = {inlineable = "false"}`); without `implementing` calls of functions that say what they
-    implement, for which a library may come later.
+    implement, for which a library may come later. `only` says of which functions, once what they call is inlined.
 
     StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
     which a call in a loop breaks while the loop's own types are still being refined.
@@ -34,7 +42,7 @@ def inline_calls(module: ir.Module, *, all_of_them: bool = True, implementing: b
                 flatten(callee)
                 function = functions[callee]
                 stays = not all_of_them and (_is_fixed(operation) or _is_fixed(function))
-                if not stays and (implementing or IMPLEMENTS not in function.attributes):
+                if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
                     _inline(operation, function)
 
     for symbol in functions:
