@@ -7,6 +7,8 @@ gets.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +27,7 @@ __all__ = ["HLO", "SETS", "Measure", "View", "lower", "measure", "stage_text", "
 Measure = Literal["all", "ends", "last", "none"]
 HLO = "hlo"
 SETS = ("default", "exact", "none")
+_NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
 _CONTEXT = 3  # lines around a difference
 _LINES = 2000  # of a difference on a page
 _NOTE = """\
@@ -155,24 +158,18 @@ def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
 
 def unified(before: Any, after: Any) -> Iterator[str]:
     """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
-    from ..runtime.lowered.recorder import align
-
     yield f"--- {before.name}"
     yield f"+++ {after.name}"
-    blocks = align(before.short_text(), after.short_text())
-    for number, (tag, old, new) in enumerate(blocks):
-        if tag == "equal":
-            head = new[:_CONTEXT] if number else []
-            tail = new[-_CONTEXT:] if number < len(blocks) - 1 else []
-            if len(new) <= len(head) + len(tail):
-                head, tail = new, []
-            yield from (f" {line}" for line in head)
-            if len(new) > len(head) + len(tail):
-                yield "..."
-            yield from (f" {line}" for line in tail)
-        else:
-            yield from (f"-{line}" for line in old)
-            yield from (f"+{line}" for line in new)
+    old, new = (stage.short_text().splitlines() for stage in (before, after))
+    left, right = ([_NUMBERED.sub("%", line) for line in side] for side in (old, new))
+    for group in difflib.SequenceMatcher(None, left, right).get_grouped_opcodes(_CONTEXT):
+        yield "..."
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in new[c:d])
+            else:
+                yield from (f"-{line}" for line in old[a:b])
+                yield from (f"+{line}" for line in new[c:d])
 
 
 def heading(program: Program, sizes: Mapping[str, int]) -> str:

@@ -8,7 +8,6 @@ op counts and programs are made of it when they are asked for, so that looking a
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -259,43 +258,3 @@ class _Written:
         return isinstance(other, _Written) and (self.bytecode == other.bytecode or self.text == other.text)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def align(before: str, after: str) -> list[tuple[str, list[str], list[str]]]:
-    """The lines of two modules side by side: ("equal", "replace", "delete" or "insert", lines before, lines after).
-
-    Values are numbered anew by each print, so lines that differ in the numbers alone are the same line. What both have
-    at the beginning and at the end is found first: in a long module a line is like many others, and those that are
-    frequent do not lead the comparison, which would be quadratic.
-    """
-    old, new = before.splitlines(), after.splitlines()
-    keys = [[_NUMBERED.sub("%", line) for line in side] for side in (old, new)]
-    head = _equal(*keys)
-    tail = _equal(*(side[head:][::-1] for side in keys))
-    left, right = (side[head : len(side) - tail] for side in keys)
-    found = [("equal", 0, head, 0, head)] if head else []
-    found += [
-        (tag, head + a, head + b, head + c, head + d)
-        for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right).get_opcodes()
-    ]
-    found += [("equal", len(old) - tail, len(old), len(new) - tail, len(new))] if tail else []
-    return [(tag, old[a:b], new[c:d]) for tag, a, b, c, d in _joined(found)]
-
-
-def _equal(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many lines at the beginning are equal."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
-
-
-def _joined(blocks: Sequence[tuple[str, int, int, int, int]]) -> list[tuple[str, int, int, int, int]]:
-    """Blocks of the same kind that follow each other, as one."""
-    found: list[tuple[str, int, int, int, int]] = []
-    for tag, a, b, c, d in blocks:
-        if found and found[-1][0] == tag:
-            _, a, _, c, _ = found.pop()
-        found.append((tag, a, b, c, d))
-    return found
-
-
-_NUMBERED = re.compile(r"%(?:\w+)(?:#\d+)?(?::\d+)?")

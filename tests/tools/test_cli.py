@@ -146,10 +146,6 @@ def test_a_graph_of_any_kind_is_emitted_and_run(folder: Path, name: str, suffix:
     }  # fmt: skip
 
 
-def test_an_output_variable_is_a_graph(folder: Path) -> None:
-    assert "func.func" in succeed("emit", "model.py:loss")
-
-
 def test_a_module_on_stdout_is_the_module_alone(folder: Path) -> None:
     outcome = hlograph("emit", "model.py:pair")
     assert outcome.code == 0
@@ -159,8 +155,10 @@ def test_a_module_on_stdout_is_the_module_alone(folder: Path) -> None:
 
 
 def test_dims_and_name_reach_the_module(folder: Path) -> None:
-    text = succeed("emit", "model.py:pair", "--dims", "x=rows,8", "--dims", "w=8", "--name", "linear")
+    given = ("--dims", "x=rows,8", "--dims", "w=8", "--name", "linear", "--platform", "cuda", "--platform", "tpu")
+    text = succeed("emit", "model.py:pair", *given)
     assert "module @linear" in text
+    assert 'hlograph.platforms = ["cuda", "tpu"]' in text
     assert re.search(r"tensor<\?x8xf64>.*tensor<8xf64>", text)
     assert '"rows"' in text
 
@@ -224,30 +222,19 @@ def test_functions_of_jax_are_emitted(folder: Path) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("dtype", ["float8_e5m2", "float8_e4m3fn", "int4"])
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "bfloat16", "int4"])
 def test_narrow_types_go_through_npz_files_under_their_names(folder: Path, dtype: str) -> None:
-    name = {"float8_e5m2": "f8E5M2", "float8_e4m3fn": "f8E4M3FN", "int4": "i4"}[dtype]
+    name = {"float8_e5m2": "f8E5M2", "bfloat16": "bf16", "int4": "i4"}[dtype]
     same = f"func.func @main(%arg0: tensor<?x{name}>) -> tensor<?x{name}> {{ return %arg0 : tensor<?x{name}> }}"
     (folder / "same.mlir").write_text(same)
     wanted = np.array([1, 2, -3], dtype)
-    np.savez("in.npz", arg0=wanted.view(np.dtype([(dtype, "u1")])))
+    np.savez("in.npz", arg0=wanted.view(np.dtype([(dtype, f"u{wanted.itemsize}")])))
     succeed("run", "same.mlir", "--inputs", "in.npz", "--output", "out.npz")
     found = np.load("out.npz")["result0"]
     assert found.dtype.names == (dtype,)
     np.testing.assert_array_equal(found.view(dtype), wanted)
     (folder / "other.mlir").write_text(same.replace(name, "ui4"))
     assert "expected dtype uint4" in hlograph("run", "other.mlir", "--inputs", "in.npz").error
-
-
-def test_bfloat16_goes_through_npz_files(folder: Path) -> None:
-    import ml_dtypes
-
-    (folder / "half.mlir").write_text(PLAIN.replace("f32", "bf16"))
-    a = np.array([1.5, -2.0], dtype=ml_dtypes.bfloat16)
-    np.savez("half.npz", arg0=a, arg1=a)
-    succeed("run", "half.mlir", "--inputs", "half.npz", "--output", "results.npz")
-    results = np.load("results.npz")
-    np.testing.assert_array_equal(results[results.files[0]].view(ml_dtypes.bfloat16), (a + a) * (a + a))
 
 
 def test_running_a_module_needs_no_graph_library(folder: Path) -> None:
@@ -278,13 +265,6 @@ def test_opt_runs_passes_in_order(folder: Path) -> None:
     assert succeed("opt", "plain.mlir").count("stablehlo.add") == 2
     text = succeed("opt", "plain.mlir", "--pass", "canonicalize", "--pass", "cse")
     assert text.count("stablehlo.add") == 1
-
-
-def test_opt_specializes_to_sizes(folder: Path) -> None:
-    succeed("emit", "model.py:pair", "--dims", "x=n,m", "--dims", "w=m", "-o", "out.mlir")
-    text = succeed("opt", "out.mlir", "--pass", "specialize{n=5,m=7}")
-    assert "tensor<5x7xf64>" in text
-    assert "?" not in text
 
 
 def test_dims_are_those_of_every_command(folder: Path) -> None:
@@ -355,11 +335,6 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert re.search(r"x +float64 +\(n, 8\)\n +w +float64 +\(8\)\n", sections["inputs"])
     assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
     assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
-
-
-def test_explain_shows_checks(folder: Path) -> None:
-    text = succeed("explain", "model.py:checked")
-    assert re.search(r"checks\n  AssertionError +the weights must be positive\n", text)
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------

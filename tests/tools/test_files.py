@@ -13,20 +13,20 @@ from hlograph.tools.cli import main
 from hlograph.tools.files import check_output, read_module
 
 
-def test_an_output_of_another_kind_is_a_wrong_command(tmp_path: Path) -> None:
-    with pytest.raises(click.BadParameter, match=r"must end in \.mlir or \.mlirbc"):
-        check_output(str(tmp_path / "out.txt"), (".mlir", ".mlirbc"))
-
-
-def test_an_output_in_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(click.ClickException, match="there is no folder"):
-        check_output(str(tmp_path / "nowhere" / "out.mlir"), (".mlir",))
-
-
-def test_an_output_that_is_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "out.mlir").mkdir()
-    with pytest.raises(click.ClickException, match="is a folder"):
-        check_output(str(tmp_path / "out.mlir"), (".mlir",))
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("out.txt", click.BadParameter, r"must end in \.mlir or \.mlirbc"),
+        ("nowhere/out.mlir", click.ClickException, "there is no folder"),
+        ("folder.mlir", click.ClickException, "is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused(
+    tmp_path: Path, name: str, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "folder.mlir").mkdir()
+    with pytest.raises(error, match=message):
+        check_output(str(tmp_path / name), (".mlir", ".mlirbc"))
 
 
 def test_modules_are_read_as_text_or_as_bytecode(tmp_path: Path) -> None:

@@ -43,21 +43,17 @@ def test_a_path_without_file_or_name_is_a_wrong_command(text: str) -> None:
         GraphPath.parse(text)
 
 
-def test_an_object_is_found_by_its_name(tmp_path: Path) -> None:
-    assert load(tmp_path, "loss = 3", "loss") == 3
-
-
-def test_a_dotted_name_goes_into_objects(tmp_path: Path) -> None:
-    assert load(tmp_path, "class model:\n    loss = 3", "model.loss") == 3
-
-
-def test_a_function_without_arguments_is_called(tmp_path: Path) -> None:
-    assert load(tmp_path, "def make(size=3): return size", "make") == 3
-
-
-def test_a_partial_is_called(tmp_path: Path) -> None:
-    source = "import functools\ndef scaled(k): return k\nmake = functools.partial(scaled, 4)"
-    assert load(tmp_path, source, "make") == 4
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("loss = 3", "loss"),
+        ("class model:\n    loss = 3", "model.loss"),
+        ("def make(size=3): return size", "make"),
+        ("import functools\ndef scaled(k): return k\nmake = functools.partial(scaled, 3)", "make"),
+    ],
+)
+def test_objects_are_found_and_functions_without_arguments_called(tmp_path: Path, source: str, name: str) -> None:
+    assert load(tmp_path, source, name) == 3
 
 
 def test_an_object_that_happens_to_be_callable_is_not_called(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.codegen.recipe import Recipe
 from hlograph.passes import ir, rewrite, stablehlo
-from hlograph.runtime.lowered.recorder import Recorder, align, run_stages
+from hlograph.runtime.lowered.recorder import Recorder, run_stages
 
 # The same sum twice, one of them dead.
 TWICE = """
@@ -131,34 +129,3 @@ def test_constants_are_cut_in_the_short_text_alone() -> None:
     assert "__elided__" in stage.short_text()
     assert "__elided__" not in stage.text
     hlograph.Program.parse(stage.text)
-
-
-def test_values_that_are_numbered_anew_are_the_same() -> None:
-    before = "%0 = a %x\n%1 = b %0\n%2:2 = c %1\nreturn %2#0"
-    after = "%0 = z %x\n%1 = a %x\n%2 = b %1\n%3:2 = c %2\nreturn %3#0"
-    assert [tag for tag, _, _ in align(before, after)] == ["insert", "equal"]
-    assert align(before, after)[0] == ("insert", [], ["%0 = z %x"])
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a\nb\nc", "a\nb\nc"),
-        ("", "a"),
-        ("a\nb", ""),
-        ("a\na\na", "a\na"),
-        ("a\nb\nc\nd", "a\nx\nc\nd"),
-        ("x\nb\ny", "z\nb\nw"),
-        (
-            "\n".join(f"%{i} = add %{i}" for i in range(3000)),
-            "\n".join(f"%{i} = add %{i}" for i in range(2000)) + "\nx",
-        ),
-    ],
-)
-def test_both_sides_are_whole(before: str, after: str) -> None:
-    blocks = align(before, after)
-    assert [line for _, old, _ in blocks for line in old] == before.splitlines()
-    assert [line for _, _, new in blocks for line in new] == after.splitlines()
-    for tag, old, new in blocks:
-        assert (tag == "equal") == (old == new)
-    assert all(a[0] != b[0] for a, b in pairwise(blocks))
