@@ -197,7 +197,7 @@ class Function:
         except FloatingPointError as error:
             return self._failed_call(None, args, error)
         except ArgumentShapeError as error:
-            return self._loosened(error)._run(args)
+            return self._loosened(error)._written(*args)
         return self._checked(checks, outputs) if checks else outputs
 
     def _loosened(self, error: ArgumentShapeError) -> Function:

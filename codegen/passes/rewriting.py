@@ -70,14 +70,6 @@ class Rewrite(Pass):
         """None: it is one itself."""
         return ()
 
-    @property
-    def described(self) -> str:
-        """Where it is defined."""
-        inner = inspect.unwrap(self.function)
-        code = getattr(inner, "__code__", None)
-        name = getattr(inner, "__qualname__", repr(inner))
-        return name if code is None else f"{name}, {code.co_filename}:{code.co_firstlineno}"
-
 
 # Those of hlograph's own, and of users (`users.py`); each is a pass too.
 REWRITES: dict[str, Any] = {}

@@ -1,23 +1,21 @@
 """Rewrites of users: registered, grouped, and taken away again. See docs/passes.md.
 
-In: functions on ops. Out: passes by their names, beside hlograph's own. Decision to know: hlograph's own are loaded
-before a user's name is taken, so that none of them can be replaced.
+In: functions on ops. Out: passes by their names, beside hlograph's own. Decision to know: hlograph's own
+cannot be replaced; a user's can, by a later one of its name.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import PassError
 from ..ir.bindings import ir
 from ..ir.op_names import check_op
 from . import rewriting
 from .base import Pass
-from .registry import PASSES, available, canonical, find
+from .registry import PASSES, canonical, find
 from .report import Report
 from .rewriting import REWRITES, Rewrite, RewriteFunction, apply
 
@@ -52,11 +50,6 @@ class Group(Pass):
         return self.members
 
     @property
-    def described(self) -> str:
-        """What it consists of."""
-        return f"a group of {', '.join(self.members)}"
-
-    @property
     def _rewrites(self) -> list[Rewrite]:
         return [find(name) for name in self.members]  # type: ignore[misc]
 
@@ -68,12 +61,12 @@ def rewrite(
 
     Args:
         roots: full names of the ops that it is called for.
-        name: the function's name by default. Only the same function, defined once more, replaces one of that name.
+        name: the function's name by default. One of the user's of that name is replaced.
         exact: whether it keeps every bit of the results; if not, `optimize="exact"` leaves it out.
         default: whether `optimize="default"` runs it from now on.
 
     Raises:
-        PassError: no roots, one that is no op, or the name of another pass or rewrite.
+        PassError: no roots, one that is no op, or the name of a pass or rewrite of hlograph's.
     """
     if not roots or not all(isinstance(root, str) for root in roots):
         raise PassError('rewrite() needs the names of the ops to match, as in @rewrite("stablehlo.reduce")')
@@ -83,7 +76,6 @@ def rewrite(
     def register(function: RewriteFunction) -> RewriteFunction:
         wanted = name or str(getattr(function, "__name__", ""))
         _check_free(wanted)
-        _check_other(wanted, function)
         return rewriting.rewrite(*roots, name=wanted, exact=exact, default=default)(function)
 
     return register
@@ -93,17 +85,14 @@ def group(name: str, *members: str | RewriteFunction, default: bool = False) -> 
     """Registers rewrites, in this order, as one pass: they are applied together until none of them applies.
 
     Args:
-        name: the pass's; a group of the same name is replaced.
+        name: the pass's; one of the user's of the same name is replaced.
         members: the rewrites, or their names; hlograph's own too.
         default: whether `optimize="default"` runs it from now on.
 
     Raises:
-        PassError: no members, one that is no rewrite, or the name of another pass or rewrite.
+        PassError: no members, one that is no rewrite, or the name of a pass or rewrite of hlograph's.
     """
     _check_free(name)
-    available()
-    if isinstance(REWRITES.get(name), Rewrite):
-        raise _taken(name)
     names = tuple(each if isinstance(each, str) else _name_of(each) for each in members)
     if not names:
         raise PassError(f"the group {name!r} needs rewrites, as in group({name!r}, 'one', 'other')")
@@ -114,15 +103,20 @@ def group(name: str, *members: str | RewriteFunction, default: bool = False) -> 
 
 
 def _check_free(name: str) -> None:
-    """Refuses a name for a rewrite that is a pass already.
+    """Refuses a name for a rewrite that is a pass of hlograph's already; one of the user's is replaced.
 
     Raises:
         PassError: it is, or it is no name that can be written in `--pass`.
     """
-    if canonical(name) in PASSES:
+    if canonical(name) in PASSES or _is_ours(name):
         raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
     if not re.fullmatch(r"[\w.-]+", name):
         raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")
+
+
+def _is_ours(name: str) -> bool:
+    """Whether it is a rewrite that hlograph has itself."""
+    return name in PASSES["simplify"].parts
 
 
 def _name_of(function: RewriteFunction) -> str:
@@ -132,49 +126,13 @@ def _name_of(function: RewriteFunction) -> str:
     raise PassError(f"{function!r} is no rewrite: register it first, with @rewrite(...)")
 
 
-def _is_ours(found: Pass) -> bool:
-    """Whether a rewrite is hlograph's own."""
-    module = str(getattr(getattr(found, "function", None), "__module__", ""))
-    return module.startswith(f"{__package__}.")
-
-
-def _taken(name: str) -> PassError:
-    found = REWRITES[name]
-    other = "" if _is_ours(found) else f", or take the other one away: hlograph.passes.forget({name!r})"
-    return PassError(f"there is a rewrite {name!r} already ({found.described}); give this one another name{other}")
-
-
-def _check_other(name: str, function: Any) -> None:
-    """Refuses the name of a rewrite that is another function, not an older version of this one.
-
-    Raises:
-        PassError: it is.
-    """
-    available()  # hlograph's own are registered by then
-    found = REWRITES.get(name)
-    if found is None:
-        return
-    if not isinstance(found, Rewrite) or _identity(found.function).isdisjoint(_identity(function)):
-        raise _taken(name)
-
-
-def _identity(function: Any) -> set[tuple[str, str]]:
-    """How a function is known when it is defined again, in a notebook or by loading its file under another name."""
-    inner = inspect.unwrap(function)
-    name = getattr(inner, "__qualname__", repr(inner))
-    code = getattr(inner, "__code__", None)
-    file = getattr(code, "co_filename", "<>")
-    places = [getattr(inner, "__module__", None), None if file.startswith("<") else file]
-    return {(place, name) for place in places if place}
-
-
 def forget(name: str) -> None:
     """Takes a rewrite, or a group, of one's own away.
 
     Raises:
         PassError: there is none of this name.
     """
-    found = find(name)
-    if name not in REWRITES or _is_ours(found):
+    find(name)
+    if name not in REWRITES or _is_ours(name):
         raise PassError(f"{name!r} is a pass of hlograph's, which stays")
     del REWRITES[name]

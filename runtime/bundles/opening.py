@@ -92,7 +92,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         trusted: True loads the executables, which are machine code: as with a Python file, who has written them can do
             whatever you can. False compiles the program in the file instead, as None does, with a warning; the program
             is parsed in a child process then, see `hlograph.load`, and the file may switch off what the plan for CPU
-            does, but on nothing (`direct=True`, `backend_level`), nor have passes that are none of the default ones.
+            does, but on nothing (`direct=True`), nor have passes that are none of the default ones.
 
     Raises:
         ArtifactNotFoundError: no such file.

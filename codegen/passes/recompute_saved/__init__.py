@@ -24,7 +24,7 @@ kept.
 
 Rounding: none by itself, as each value comes from the same operations on the same operands; XLA may fuse these in
 another way (multiply and add in one instruction), as it may at every change of a program. It is therefore also done
-under `reassociate=False`.
+under `reassociate=false`.
 """
 
 from __future__ import annotations

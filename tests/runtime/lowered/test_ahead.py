@@ -287,7 +287,7 @@ def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):
     text = f"""
 import pickle
 import numpy as np
-import hlograph
+from hlograph.runtime.lowered import ahead
 fn = ahead.deserialize_and_load(*pickle.loads(open({str(file)!r}, "rb").read()))
 np.testing.assert_array_equal(fn(np.array([[4, 0], [0, 9]], np.float32)), [[2, 0], [0, 3]])
 """
