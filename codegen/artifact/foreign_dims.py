@@ -53,18 +53,26 @@ def name_sizes(program: Program, dims: ForeignDims) -> Program:
     """
     if not dims:
         return program
-    given = _by_place(program, dims)
-    entries = {place: _entries(program, place, value) for place, value in given.items()}
-    valued = {place: names for place, names in entries.items() if program.signature.arguments[place].possible_sizes}
+    said = {place: _entries(program, place, value) for place, value in _by_place(program, dims).items()}
+    arguments, constraints = list(program.signature.arguments), list(program.signature.constraints)
+    valued = {place: names for place, names in said.items() if arguments[place].possible_sizes}
     signed = {name for names in valued.values() for name in names if name}
-    arguments = list(program.signature.arguments)
-    for place, said in entries.items():
-        if place not in valued:
-            arguments[place] = replace(arguments[place], dims=_axes(program, place, said, signed))
-    constraints = list(program.signature.constraints)
+    for place in said.keys() - valued.keys():
+        argument = arguments[place]
+        axes = [_axis(program, argument, axis, entry, signed) for axis, entry in enumerate(said[place])]
+        arguments[place] = replace(argument, dims=tuple(axes))
     _name_values(program, arguments, valued, constraints)
     signature = replace(program.signature, arguments=tuple(arguments), roots=find_roots(arguments))
-    _refuse_rootless(program, signature)
+    known = {root.name for root in signature.roots}
+    for argument in arguments:
+        for dim in argument.dims:
+            if lost := dimension.roots(dim) - known:
+                raise _misfit(
+                    program,
+                    argument,
+                    f"{', '.join(sorted(lost))} is nowhere the size of an axis or a value by itself, so a call cannot "
+                    f"find it from {dim}",
+                )
     signature = replace(signature, constraints=tuple(constraints))
     module = program.copy_module()
     signatures.write(main_function(module), replace(signature, results=_results(program, signature)))
@@ -83,16 +91,15 @@ def _results(program: Program, signature: Signature) -> tuple[Result, ...]:
         if any(argument.values)
     }
     known = known_constraints(signature)
-    found = result_sizes(main_function(module), dims, values)
-    return tuple(
-        replace(
-            result,
-            dims=tuple(
-                own if dim is None else known.canonical(dim) for own, dim in zip(result.dims, dims, strict=True)
-            ),
-        )
-        for result, dims in zip(signature.results, found, strict=True)
-    )
+    found = []
+    for result, sizes in zip(signature.results, result_sizes(main_function(module), dims, values), strict=True):
+        pairs = zip(result.dims, sizes, strict=True)
+        found.append(replace(result, dims=tuple(own if dim is None else known.canonical(dim) for own, dim in pairs)))
+    return tuple(found)
+
+
+def _misfit(program: Program, argument: Argument, why: str) -> ArtifactError:
+    return ArtifactError(f"{program.filename}: dims of {argument}: {why}")
 
 
 def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
@@ -107,27 +114,15 @@ def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
         if place in found:
             raise ArtifactError(f"{program.filename}: dims names the argument {names[place]!r} twice")
         found[place] = value
-    _refuse_named(program, found)
-    return found
-
-
-def _refuse_named(program: Program, places: Mapping[int, Any]) -> None:
-    for place in places:
         argument = program.signature.arguments[place]
-        own = [
-            str(dim) for axis, dim in enumerate(argument.dims) if type(dim) is not int and not _is_free(argument, axis)
-        ]
-        own += [name for name in (*argument.values, argument.size) if name]
+        own = [str(dim) for axis, dim in enumerate(argument.dims) if str(dim) != f"{argument.name}_{axis}"]
+        own = [*(text for text in own if not text.isdigit()), *filter(None, (*argument.values, argument.size))]
         if own:
             raise ArtifactError(
                 f"{program.filename}: the sizes of {argument.name!r} have names in the file ({', '.join(own)}); dims "
                 "is for modules that say nothing of theirs"
             )
-
-
-def _is_free(argument: Argument, axis: int) -> bool:
-    """Whether an axis has the name that it gets where the module has none for it."""
-    return str(argument.dims[axis]) == f"{argument.name}_{axis}"
+    return found
 
 
 def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
@@ -136,43 +131,37 @@ def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str | int | np.integer):
         value = (value, ...) if argument.dims and not argument.possible_sizes else (value,)
     count = argument.possible_sizes or len(argument.dims)
-    what = f"{program.filename}: dims of {argument}"
     try:
         said = unfolded(tuple(value), count)
     except (TypeError, ValueError) as error:
-        raise ArtifactError(f"{what}: {error}") from None
+        raise _misfit(program, argument, str(error)) from None
     if len(said) != count:
         parts = "values" if argument.possible_sizes else "axes"
-        raise ArtifactError(f"{what}: {len(said)} entries for {count} {parts}")
+        raise _misfit(program, argument, f"{len(said)} entries for {count} {parts}")
     for entry in said:
         if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer | None):
-            raise ArtifactError(f"{what}: expected a name, an expression, a size or None, got {entry!r}")
+            raise _misfit(program, argument, f"expected a name, an expression, a size or None, got {entry!r}")
     return said
 
 
-def _axes(program: Program, place: int, said: Sequence[Any], signed: set[str]) -> tuple[Dim, ...]:
-    argument = program.signature.arguments[place]
-    return tuple(
-        dim if entry is None else _axis(f"{program.filename}: dims of {argument}, axis {axis}", dim, entry, signed)
-        for axis, (dim, entry) in enumerate(zip(argument.dims, said, strict=True))
-    )
-
-
-def _axis(what: str, dim: Dim, entry: Any, signed: set[str]) -> Dim:
+def _axis(program: Program, argument: Argument, axis: int, entry: Any, signed: set[str]) -> Dim:
+    dim = argument.dims[axis]
+    if entry is None:
+        return dim
     if not isinstance(entry, str):
         if entry < 0 or (type(dim) is int and dim != entry):
-            raise ArtifactError(f"{what}: it cannot be {entry}")
+            raise _misfit(program, argument, f"axis {axis} cannot be {entry}")
         return int(entry)
     if type(dim) is int:
-        raise ArtifactError(f"{what}: it is always {dim} and takes no name, got {entry!r}")
-    return _parsed(what, entry, signed)
+        raise _misfit(program, argument, f"axis {axis} is always {dim} and takes no name, got {entry!r}")
+    return _parsed(program, argument, entry, signed)
 
 
-def _parsed(what: str, text: str, signed: set[str]) -> Dim:
+def _parsed(program: Program, argument: Argument, text: str, signed: set[str]) -> Dim:
     try:
         return parse(text, signed=signed)
     except (ValueError, ArithmeticError) as error:
-        raise ArtifactError(f"{what}: {error}") from None
+        raise _misfit(program, argument, str(error)) from None
 
 
 def _name_values(
@@ -186,37 +175,19 @@ def _name_values(
     bare = {str(dim) for argument in arguments for dim in argument.dims if dimension.roots(dim) == {str(dim)}}
     seen: Counter[str] = Counter(bare)
     for place, names in valued.items():
-        own = []
+        argument, own = arguments[place], []
+        if any(name is None for name in names):
+            if any(name is not None for name in names):
+                raise _misfit(program, argument, "name all of the values that it gives, or none")
+            continue
         for name in names:
-            if name is None:
-                own.append("")
-                continue
-            what = f"{program.filename}: dims of {arguments[place]}"
-            if not isinstance(name, str) or not dimension.roots(_parsed(what, name, {name})) == {name}:
-                raise ArtifactError(f"{what}: a value has a name, not {name!r}")
+            if not isinstance(name, str) or dimension.roots(_parsed(program, argument, name, {name})) != {name}:
+                raise _misfit(program, argument, f"a value has a name, not {name!r}")
             seen[name] += 1
-            value = fresh(f"{name}_value", taken) if seen[name] > 1 else name
-            own.append(value)
-            symbol = dimension.symbol(value, signed=True)
-            constraints.append(Constraint(symbol, ">=", 0, f"the size {name}, a value of {arguments[place].name}"))
-            if value != name:
+            own.append(fresh(f"{name}_value", taken) if seen[name] > 1 else name)
+            symbol = dimension.symbol(own[-1], signed=True)
+            constraints.append(Constraint(symbol, ">=", 0, f"the size {name}, a value of {argument.name}"))
+            if own[-1] != name:
                 same = dimension.symbol(name, signed=name not in bare)
                 constraints.append(Constraint(same, "==", symbol, f"dims call both {name}"))
-        if any(own) and not all(own):
-            raise ArtifactError(
-                f"{program.filename}: dims of {arguments[place]}: name all of the values that it gives, or none"
-            )
-        arguments[place] = replace(arguments[place], values=tuple(own) if any(own) else ())
-
-
-def _refuse_rootless(program: Program, signature: Signature) -> None:
-    """Refuses names that no call could find: those in expressions alone."""
-    known = {root.name for root in signature.roots}
-    for argument in signature.arguments:
-        for dim in argument.dims:
-            lost = dimension.roots(dim) - known
-            if lost:
-                raise ArtifactError(
-                    f"{program.filename}: dims of {argument}: {', '.join(sorted(lost))} is nowhere the size of an axis "
-                    f"or a value by itself, so a call cannot find it from {dim}"
-                )
+        arguments[place] = replace(argument, values=tuple(own))
