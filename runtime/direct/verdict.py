@@ -1,7 +1,7 @@
 """Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
 
 In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test that
-another process runs meanwhile, see `supervisor`. Decisions to know: nobody's call waits for it, and only who asks for
+another process runs meanwhile, see `__main__`. Decisions to know: nobody's call waits for it, and only who asks for
 a C function, or insists on the direct call, waits. A verdict is read only where nobody but this user and root can have
 written it, and no self-test begins where none can be kept.
 
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -93,24 +93,22 @@ def unsupported() -> str:
 
 
 @cache
-def identity() -> Mapping[str, str]:
-    """What the direct call depends on, by name."""
+def identity() -> str:
+    """A digest of what the direct call depends on: packages, with the installer's digests of their files, Python, the C
+    library, the processor, and the code here.
+    """
     code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
-    return {
-        **{package: _version(package) for package in _PACKAGES},
-        "files": _digest(*map(_files, _PACKAGES)),
-        "python": sys.version,
-        "system": " ".join(platform.libc_ver()),
-        "processor": _processor(),
-        "code": _digest(*(path.name.encode() + path.read_bytes() for path in code)),
-    }
+    told = [text for package in _PACKAGES for text in (_version(package), _files(package))]
+    parts = ["\n".join([*told, sys.version, *platform.libc_ver(), _processor()]).encode()]
+    parts += [path.name.encode() + path.read_bytes() for path in code]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
 def _processor() -> str:
     """What Linux tells of the first processor's model and features."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
-        return _digest(*(line for line in lines if line.startswith(("model name", "flags"))))
+        return "\n".join(line for line in lines if line.startswith(("model name", "flags")))
     return platform.processor()
 
 
@@ -124,13 +122,6 @@ def _version(package: str) -> str:
 def _files(package: str) -> str:
     """The installer's list of a package's files, with their digests."""
     return (metadata.distribution(package).read_text("RECORD") or "") if _version(package) else ""
-
-
-def _digest(*parts: str | bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.encode() if isinstance(part, str) else part)
-    return digest.hexdigest()[:16]
 
 
 # ---- on disk ---------------------------------------------------------------------------------------------------------
@@ -152,7 +143,7 @@ def place() -> Path | None:
             if _is_safe(folder):
                 with tempfile.TemporaryFile(dir=folder) as file:
                     file.write(bytes(_LARGEST))  # a full disk tells now, not after the self-test
-                return folder / _name()
+                return folder / f"{identity()}.json"
     return None
 
 
@@ -160,11 +151,11 @@ def read() -> Verdict | None:
     """The first verdict on disk that still counts, and that this user or root has written."""
     for folder in _folders():
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(_content(folder / _name()))
+            found = json.loads(_content(folder / f"{identity()}.json"))
             verdict = Verdict(
                 found["good"] is True, str(found["reason"]), found["lasting"] is True, found["made"] + 0.0
             )
-            if found["identity"] == identity() and verdict.counts:
+            if verdict.counts:
                 return dataclasses.replace(verdict, tried=tuple(map(str, found["tried"])))
     return None
 
@@ -181,15 +172,11 @@ def store(verdict: Verdict) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".new")
     try:
         with open(handle, "w") as file:
-            json.dump({"identity": identity(), **dataclasses.asdict(verdict)}, file)
+            json.dump(dataclasses.asdict(verdict), file)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
-
-
-def _name() -> str:
-    return _digest(json.dumps(identity(), sort_keys=True)) + ".json"
 
 
 def _content(path: Path) -> str:

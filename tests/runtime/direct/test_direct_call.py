@@ -1,4 +1,4 @@
-"""Kernels called without PJRT: the values, the bits, and what is refused.
+"""Kernels called without PJRT, and what XLA's CPU runtime does besides them: the values, the bits, what is refused.
 
 Values are compared with NumPy's, bits with those of the same executable run by PJRT.
 """
@@ -6,8 +6,8 @@ Values are compared with NumPy's, bits with those of the same executable run by 
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -25,24 +25,31 @@ import numpy as np
 import pytest
 from jax.experimental.xla_metadata import set_xla_metadata
 
+import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.calls import from_numpy, memory
-from hlograph.runtime.direct import call, object_code
+from hlograph.runtime.direct import call, object_code, step_table, verdict
 from hlograph.runtime.direct.c_program import FORMS, CProgram, table
 from hlograph.runtime.direct.call import DirectCall, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
-from hlograph.runtime.direct.steps import DirectCallRefused, Kernel
+from hlograph.runtime.direct.image import Image
+from hlograph.runtime.direct.native_code import FOLDER
+from hlograph.runtime.direct.steps import Case, CustomCall, DirectCallRefused, Kernel, Sort, While, walk
 
 pytestmark = [
     pytest.mark.optimized,
-    pytest.mark.skipif(
-        sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-    ),
+    pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here"),
 ]
 
 ONE_KERNEL = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
+SEVERAL = {"xla_disable_hlo_passes": "dot-library-rewriter"}  # without XLA's libraries
 Y, SIGMA = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+RANDOM = np.random.default_rng(11)
+SQUARE = RANDOM.normal(size=(6, 6))
+POSITIVE = SQUARE @ SQUARE.T + np.eye(6)
+SPECIAL = np.array([2.0, np.nan, -0.0, 0.0, np.inf, -np.inf, -np.nan, -1.0] * 5)
+INTEGERS = RANDOM.integers(0, 40, (3, 100, 2))
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +73,21 @@ def small_call(function: Any) -> Any:
 
 
 def compiled(function: Any, arguments: Any, *, one_kernel: bool = True, **options: Any) -> Any:
-    called = small_call(function) if one_kernel else function
-    jitted = jax.jit(called, keep_unused=True, compiler_options=ONE_KERNEL if one_kernel else None, **options)
+    """As a function of its own, because what sorts cannot be serialized once it ran."""
+    called = small_call(function) if one_kernel else lambda *arguments: function(*arguments)
+    jitted = jax.jit(called, keep_unused=True, compiler_options=ONE_KERNEL if one_kernel else SEVERAL, **options)
     return jitted.lower(*arguments).compile()
+
+
+def read(executable: Any) -> CpuExecutable:
+    return CpuExecutable.read(serialized(executable))
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two results have the same bits."""
+    both = [[np.asarray(x) for x in jax.tree.leaves(results)] for results in (found, expected)]
+    ours, theirs = ([(x.dtype, x.shape, x.tobytes()) for x in results] for results in both)
+    return ours == theirs
 
 
 def schools(mu: Any, log_tau: Any, theta: Any) -> Any:
@@ -96,24 +115,7 @@ def schools_in_numpy(mu: Any, log_tau: Any, theta: Any) -> list[Any]:
 SCHOOLS = [np.array(0.3), np.array(0.1), np.linspace(-1, 1, 8)]
 
 
-def test_values_are_numpys_for_new_arguments() -> None:
-    direct = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS)
-    random = np.random.default_rng(3)
-    for _ in range(5):
-        arguments = [random.normal(size=array.shape) for array in SCHOOLS]
-        arguments = [np.asarray(argument) for argument in arguments]
-        for found, expected in zip(direct(*arguments), schools_in_numpy(*arguments), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_without_64_bit_types_in_jax() -> None:
-    executable = compiled(schools_and_gradient, SCHOOLS)
-    with enable_x64(False):
-        results = DirectCall.of(executable, SCHOOLS)(*SCHOOLS)
-    assert [result.dtype for result in results] == [np.float64] * 4
-
-
-def walk(scale: Any, start: Any) -> Any:
+def steps_of(scale: Any, start: Any) -> Any:
     return jax.lax.scan(lambda x, step: (x * scale + step, x), start, np.arange(40.0))
 
 
@@ -121,33 +123,125 @@ def mixed(values: Any, positions: Any, mask: Any) -> Any:
     return jnp.where(mask, values[positions], 0.5), positions.max(), mask.sum(dtype=jnp.int32), jnp.exp(1j * values)
 
 
-@pytest.mark.parametrize("one_kernel", [True, False], ids=["one kernel", "several"])
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        (schools_and_gradient, SCHOOLS),
-        (walk, [np.array(0.9), np.array(1.0)]),
-        (mixed, [np.linspace(0, 1, 9), np.array([3, 1, 8, 8]), np.array([True, False, True, False])]),
-        (lambda x: (x.sum(0), jnp.tanh(x) @ x.T[:, :3]), [np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7)]),
-        (lambda x: (x, x, x[:0], jnp.arange(4.0)), [np.arange(3.0)]),
-    ],
-    ids=["densities", "loop", "dtypes", "matrices", "copies and constants"],
-)
-def test_bits_are_pjrts(function: Any, arguments: Any, one_kernel: bool) -> None:
-    executable = compiled(function, arguments, one_kernel=one_kernel)
-    try:
-        direct = DirectCall.of(executable, arguments)
-    except DirectCallRefused as refusal:
-        if one_kernel or "is no kernel" not in str(refusal):  # matrices: a library's functions
-            raise
-        pytest.skip(str(refusal))
-    random = np.random.default_rng(7)
-    for _ in range(4):
-        varied = [random.permutation(array.reshape(-1)).reshape(array.shape) for array in arguments]
-        for one, other in zip(direct(*varied), jax.tree.leaves(executable(*varied)), strict=True):
-            assert one.dtype == other.dtype
-            assert one.shape == other.shape
-            assert one.tobytes() == np.asarray(other).tobytes()
+def factor(x: Any) -> Any:
+    return jnp.linalg.cholesky(x * 0.5 + jnp.eye(6, dtype=x.dtype)) + x.T
+
+
+def until(x: Any, limit: Any) -> Any:
+    """A loop of as many turns as data says."""
+    return jax.lax.while_loop(lambda s: (s[1][0, 0] < limit) & (s[0] < 7), lambda s: (s[0] + 1, factor(s[1])), (0, x))
+
+
+def branches(x: Any, index: Any) -> Any:
+    """A loop in a branch, and a branch that changes nothing."""
+    many = [lambda x: until(x, 3.0)[1], lambda x: x, lambda x: jnp.linalg.cholesky(x) * 2]
+    return jax.lax.switch(index, many, x), jax.lax.cond(index > 1, factor, lambda x: x, x)
+
+
+def branch_in_loop(x: Any, turns: Any) -> Any:
+    def turn(i: Any, x: Any) -> Any:
+        return jax.lax.cond(i % 2 == 0, factor, lambda x: jnp.sort(x, 1), x)
+
+    return jax.lax.fori_loop(0, turns, turn, x), jax.lax.fori_loop(0, 3, turn, x)
+
+
+def sorts(x: Any, integers: Any) -> Any:
+    first = jnp.tile(x[:, None] * jnp.array([1.0, -1.0, 0.0]), (4, 1))
+    return (
+        jnp.sort(x),
+        jnp.argsort(x, descending=True),
+        jnp.sort(first, 0),
+        jnp.argsort(x.astype(jnp.float32)),
+        jnp.sort(integers, 1),
+        jax.lax.sort((integers, integers * 3.0, -integers), dimension=1, num_keys=2),
+    )
+
+
+def factors(x: Any) -> Any:
+    lower = jnp.linalg.cholesky(x)
+    single = x.astype(jnp.float32)
+    return (
+        jnp.linalg.cholesky(jnp.stack([x, x + 1, -x])),
+        jax.scipy.linalg.solve_triangular(lower, x, lower=True),
+        jax.scipy.linalg.solve_triangular(single, single[:, 0], trans=1),
+        jnp.linalg.slogdet(x),
+        jnp.linalg.inv(single),
+        jnp.linalg.qr(x),
+        jnp.linalg.eigh(x),
+        jnp.linalg.svd(single),
+        jnp.linalg.eigvals(x + 1j * x),
+    )
+
+
+# Function, arguments, and the steps of what XLA splits; None where it is compiled as one kernel, and as XLA splits it.
+CASES: dict[str, tuple[Any, list[Any], set[type] | None]] = {
+    "densities": (schools_and_gradient, SCHOOLS, None),
+    "loop": (steps_of, [np.array(0.9), np.array(1.0)], None),
+    "dtypes": (mixed, [np.linspace(0, 1, 9), np.array([3, 1, 8, 8]), np.array([True, False, True, False])], None),
+    "copies and constants": (lambda x: (x, x, x[:0], jnp.arange(4.0)), [np.arange(3.0)], None),
+    "loop of several kernels": (until, [POSITIVE, np.array(5.0)], {While, CustomCall}),
+    "loop of no turns": (until, [POSITIVE, np.array(-1e9)], {While, CustomCall}),
+    "first branch": (branches, [POSITIVE, np.array(0)], {While, Case, CustomCall}),
+    "second branch": (branches, [POSITIVE, np.array(1)], {While, Case, CustomCall}),
+    "last branch": (branches, [POSITIVE, np.array(99)], {While, Case, CustomCall}),
+    "branch in a loop": (branch_in_loop, [POSITIVE, np.array(4)], {While, Case, Sort, CustomCall}),
+    "branch in a loop of no turns": (branch_in_loop, [POSITIVE, np.array(0)], {While, Case, Sort, CustomCall}),
+    "sorts": (sorts, [SPECIAL, INTEGERS], {Sort}),
+    "factors": (factors, [POSITIVE], {CustomCall}),
+    "groups": (lambda x: (jnp.exp(x).sum(1), x.T + 1), [RANDOM.normal(size=(300, 1000))], {Kernel}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bits_are_pjrts(case: str) -> None:
+    function, arguments, kinds = CASES[case]
+    for one_kernel in (True, False) if kinds is None else (False,):
+        executable = compiled(function, arguments, one_kernel=one_kernel)
+        found = {type(step) for step in walk(read(executable).steps)}
+        assert kinds is None or kinds <= found
+        direct = DirectCall.of(executable, arguments, trials=2)
+        random = np.random.default_rng(7)
+        for trial in range(3):  # a workspace is used again
+            given = [random.permutation(x.reshape(-1)).reshape(x.shape) for x in arguments] if not kinds else arguments
+            assert same(direct(*given), executable(*given)), trial
+
+
+# Function, arguments, and what NumPy has for them.
+VALUES: dict[str, tuple[Any, list[Any], Any]] = {
+    "densities": (schools_and_gradient, SCHOOLS, schools_in_numpy),
+    "matrices": (lambda x: (x.sum(0), x @ x.T[:, :3]), [SQUARE], lambda x: (x.sum(0), x @ x.T[:, :3])),
+    "factor": (jnp.linalg.cholesky, [POSITIVE], lambda x: [np.linalg.cholesky(x)]),
+    "sort": (
+        lambda x: (jnp.sort(x), jnp.argsort(x)),
+        [np.round(RANDOM.normal(size=500), 1)],  # many are equal
+        lambda x: (np.sort(x), np.argsort(x, kind="stable")),
+    ),
+    "work groups": (jnp.exp, [RANDOM.normal(size=(300, 1000))], lambda x: [np.exp(x)]),
+    "a constant that is not in row-major order": (
+        lambda x: jax.scipy.linalg.solve_triangular(x, jnp.asarray(SQUARE), lower=True),
+        [POSITIVE],
+        lambda x: [np.linalg.solve(np.tril(x), SQUARE)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_values_are_numpys(case: str) -> None:
+    function, arguments, expected = VALUES[case]
+    direct = DirectCall.of(
+        compiled(function, arguments, one_kernel=case in ("densities", "matrices")), arguments, trials=0
+    )
+    for factor in (1.0, 0.7):
+        given = [np.asarray(x * factor) for x in arguments]
+        for found, wanted in zip(direct(*given), expected(*given), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_without_64_bit_types_in_jax() -> None:
+    executable = compiled(schools_and_gradient, SCHOOLS)
+    with enable_x64(False):
+        results = DirectCall.of(executable, SCHOOLS)(*SCHOOLS)
+    assert [result.dtype for result in results] == [np.float64] * 4
 
 
 @pytest.mark.parametrize(
@@ -335,6 +429,18 @@ def test_no_memory_is_writable_and_executable() -> None:
     assert direct(*SCHOOLS)
 
 
+def test_donated_arguments() -> None:
+    x = np.arange(3.0)
+    executable = compiled(lambda x, y: (x + y, x * y), [x, x], donate_argnums=0)
+    direct = DirectCall.of(executable, [x, x])
+    with pytest.raises(DirectCallRefused, match="the caller's"):
+        Image(read(executable), referred=[0])
+    for _ in range(2):
+        sums, products = direct(x, x)
+        np.testing.assert_array_equal(sums, 2 * x)
+        np.testing.assert_array_equal(products, x * x)
+
+
 # --- Refusals
 
 
@@ -393,17 +499,34 @@ def test_differences_that_only_random_inputs_show() -> None:
         DirectCall.of(Differing(executable, clipped), arguments)
 
 
+def unstable(x: Any) -> Any:
+    return jax.lax.sort((x, x + 1), num_keys=1, is_stable=False)
+
+
+def python(x: Any) -> Any:
+    return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((3,), np.float64), x)
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
         (lambda x: jnp.fft.fft(x), [np.arange(9.0)], "is no kernel"),
         (lambda x: x * 2, [jnp.ones(3, jnp.bfloat16)], "element type 16"),
+        (unstable, [SPECIAL], "not stable"),
+        (python, [np.ones(3)], "callback"),
     ],
-    ids=["library", "dtype"],
+    ids=["library", "dtype", "unstable sort", "function that is not known"],
 )
-def test_what_is_no_kernel(function: Any, arguments: Any, message: str) -> None:
+def test_what_is_refused(function: Any, arguments: Any, message: str) -> None:
     with pytest.raises(DirectCallRefused, match=message):
         DirectCall.of(compiled(function, arguments, one_kernel=False), arguments, trials=0)
+
+
+def test_sorts_of_no_order_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(9.0)
+    monkeypatch.setattr(step_table, "_makes_an_order", lambda address, dtypes: False)
+    with pytest.raises(DirectCallRefused, match="order"):
+        DirectCall.of(compiled(jnp.sort, [x], one_kernel=False), [x])
 
 
 def test_executables_from_the_cache_on_disk(tmp_path: Path) -> None:
@@ -462,15 +585,15 @@ def test_a_large_stack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_broken_serializations_are_refused() -> None:
     """Whatever a later version changes in the form, there is a refusal, never another error, and never a run."""
-    serialized = call.serialized(compiled(schools_and_gradient, SCHOOLS))
-    kernels = CpuExecutable.read(serialized).steps
+    data = serialized(compiled(schools_and_gradient, SCHOOLS))
+    kernels = CpuExecutable.read(data).steps
     assert [type(kernel) for kernel in kernels] == [Kernel]
     with pytest.raises(DirectCallRefused, match=r"fields that are not known here: \[15\]"):
-        CpuExecutable.read(serialized + b"\x78\x01")
+        CpuExecutable.read(data + b"\x78\x01")
     random = np.random.default_rng(11)
     refused = 0
     for trial in range(300):
-        broken = bytearray(serialized)
+        broken = bytearray(data)
         if trial % 2:
             broken = broken[: random.integers(len(broken))]
         else:
@@ -481,3 +604,45 @@ def test_broken_serializations_are_refused() -> None:
         except DirectCallRefused:
             refused += 1
     assert refused >= 150  # all that are cut off, at least
+
+
+def test_a_gaussian_process_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Factorization, solves and products that are too large for a kernel, and their gradients."""
+    monkeypatch.setattr(verdict, "_known", verdict.Verdict(True, "for a test"))
+    monkeypatch.delenv(verdict.SWITCH, raising=False)
+    n = 40
+    places = np.linspace(0, 4, n)
+    distance = (places[:, None] - places) ** 2
+    observed = np.sin(places)
+
+    def density(scale: Any, noise: Any) -> Any:
+        covariance = jnp.exp(-distance / scale**2) + noise * jnp.eye(n)
+        factor = jnp.linalg.cholesky(covariance)
+        solved = jax.scipy.linalg.solve_triangular(factor, observed, lower=True)
+        return -0.5 * solved @ solved - jnp.log(jnp.diag(factor)).sum() + jnp.trace(covariance @ covariance @ factor)
+
+    def reference(scale: float, noise: float) -> float:
+        covariance = np.exp(-distance / scale**2) + noise * np.eye(n)
+        value = -0.5 * observed @ np.linalg.solve(covariance, observed) - 0.5 * np.linalg.slogdet(covariance)[1]
+        return value + np.trace(covariance @ covariance @ np.linalg.cholesky(covariance))
+
+    function = hlograph.jit(jax.value_and_grad(density, argnums=(0, 1)), cpu="direct", outputs="numpy")
+    scale, noise = np.array(1.3), np.array(0.4)
+    value, slopes = function(scale, noise)
+    (stats,) = function.stats.by_executable
+    assert stats.plan[-1] == "direct call of the kernels"
+    assert {"cpu_factors", "cpu_products"} <= {note.partition(":")[0] for note in stats.plan}
+    np.testing.assert_allclose(value, reference(1.3, 0.4), rtol=1e-10)
+    step = 1e-5
+    expected = (reference(1.3 + step, 0.4) - reference(1.3 - step, 0.4)) / (2 * step)
+    np.testing.assert_allclose(slopes[0], expected, rtol=1e-6)
+    expected = (reference(1.3, 0.4 + step) - reference(1.3, 0.4 - step)) / (2 * step)
+    np.testing.assert_allclose(slopes[1], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["", "blas"])
+def test_the_stored_machine_code_is_of_its_sources(name: str) -> None:
+    folder = FOLDER / name
+    files = [*sorted(folder.glob("*.c")), *sorted(folder.glob("*.h")), *([FOLDER / "native.h"] if name else [])]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    assert (folder / "x86_64.sources").read_text().strip() == digest, "make native"

@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.direct import object_code, supervisor, verdict
+from hlograph.runtime.direct import __main__ as command
+from hlograph.runtime.direct import object_code, self_test, verdict
 from hlograph.runtime.direct.verdict import Verdict
 
 pytestmark = [
@@ -56,7 +57,7 @@ def place() -> Path:
 
 def run(code: str, seconds: float = 60) -> Verdict:
     """What becomes of a self-test that is this program."""
-    return supervisor.run([sys.executable, "-c", code], seconds)
+    return command.judge([sys.executable, "-c", code], seconds)
 
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,17 +65,20 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
     verdict.store(GOOD)
     assert verdict.read() == verdict.known() == GOOD
     assert place().is_relative_to(cache)
-    path, found = place(), verdict.identity()
-    assert {"jaxlib", "llvmlite", "files", "python", "processor", "flags", "code"} <= set(found)
-    for name in found:
+    of: Any = verdict.identity
+    found = of()
+    assert found == of.__wrapped__()
+    changes = {"_version": lambda _: "9.9", "_files": lambda _: "", "_processor": lambda: "", "_PACKAGES": ()}
+    for name, change in changes.items():
         with monkeypatch.context() as patch:
-            patch.setattr(verdict, "identity", lambda name=name: {**found, name: "another"})
-            assert verdict.read() is None
-            patch.setattr(verdict, "_name", lambda: path.name)  # as if the digests of both were the same
+            patch.setattr(verdict, name, change)
+            other = of.__wrapped__()
+            assert other != found
+            patch.setattr(verdict, "identity", lambda other=other: other)
             assert verdict.read() is None
 
 
-BROKEN = {"good": "yes", "made": None, "tried": 3, "identity": 1}
+BROKEN = {"good": "yes", "made": None, "tried": 3}
 
 
 @pytest.mark.parametrize(
@@ -163,8 +167,8 @@ def test_another_folder_where_the_cache_cannot_be_written_to(
     cache.rmdir()
     cache.write_text("in the way")
     runs: list[Any] = []
-    monkeypatch.setattr(supervisor, "run", lambda arguments: runs.append(arguments) or GOOD)
-    assert supervisor.supervise() == supervisor.supervise() == verdict.read() == GOOD
+    monkeypatch.setattr(command, "judge", lambda arguments: runs.append(arguments) or GOOD)
+    assert command.supervise() == command.supervise() == verdict.read() == GOOD
     assert place().is_relative_to(tmp_path / "temporary" / f"hlograph-{os.geteuid()}")
     assert len(runs) == 1
     (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
@@ -193,8 +197,8 @@ def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, mon
         verdict.store(GOOD)
         assert place().is_relative_to(tmp_path / "temporary")
     monkeypatch.setattr(os, "replace", lambda *names: full(cache))
-    monkeypatch.setattr(supervisor, "run", lambda arguments: GOOD)
-    assert supervisor.supervise(again=True) == GOOD
+    monkeypatch.setattr(command, "judge", lambda arguments: GOOD)
+    assert command.supervise(again=True) == GOOD
     assert not list(place().parent.iterdir())
 
 
@@ -212,7 +216,7 @@ PRINTS = "import os, sys, time, signal\nprint('loop: direct\\nthreads', end='', 
         ("os.kill(os.getpid(), signal.SIGKILL)", False, False, "died of SIGKILL in: threads"),
         ("time.sleep(60)", False, False, "hung for 1 s in: threads"),
         ("os.fork() or time.sleep(60); print()", True, True, "threads"),
-        (f"print('\\nloop gives other bits'); sys.exit({supervisor.FAILED})", False, True, "failed: loop gives other"),
+        (f"print('\\nloop gives other bits'); sys.exit({self_test.FAILED})", False, True, "failed: loop gives other"),
         ("raise OSError('no space')", False, False, "stopped in: threads"),
     ],
 )
@@ -246,14 +250,14 @@ def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
     """Also where the first one is killed meanwhile."""
     code = f"""
 import sys, time
-from hlograph.runtime.direct import supervisor, verdict
-def run(arguments):
+from hlograph.runtime.direct import __main__ as command, verdict
+def judge(arguments):
     open({str(tmp_path / "runs")!r}, "a").write("x")
     print("runs", flush=True); input()
     return verdict.Verdict(True, "all passed")
-supervisor.run = run
+command.judge = judge
 print("ready", flush=True); input()
-print(supervisor.supervise().reason)
+print(command.supervise().reason)
 """
     command = [sys.executable, "-c", code]
     three = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
