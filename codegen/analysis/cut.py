@@ -6,8 +6,8 @@
 In: which values are needed, what each is computed from, what it costs to compute it again and what to keep it. Out:
 which are kept and which are computed again, at the least cost in all. Each value is two vertices: `computed` (its edge
 from the source costs what computing it again costs) and `available` (the edge between the two costs what keeping it
-costs); what a value is computed from must be available. The flow is found along shortest paths (Dinic); there are at
-most as many paths to fill as values are needed, or a few times that.
+costs); what a value is computed from must be available. The flow is found along shortest paths (Edmonds and Karp 1972);
+there are about as many as values are needed, or a few times that.
 """
 
 from __future__ import annotations
@@ -97,58 +97,30 @@ class _Network:
     def fill(self, source: int, sink: int) -> int:
         """Lets through as much as can be; returns how much."""
         total = 0
-        while (levels := self._levels(source, sink)) is not None:
-            places = [0] * len(self.edges)
-            while amount := self._path(source, sink, levels, places):
-                total += amount
+        while sink in (came := self._reached(source, sink)):
+            path, vertex = [], sink
+            while vertex != source:
+                path.append(came[vertex])
+                vertex = self.heads[came[vertex] ^ 1]
+            amount = min(self.room[edge] for edge in path)
+            for edge in path:
+                self.room[edge] -= amount
+                self.room[edge ^ 1] += amount
+            total += amount
         return total
-
-    def _levels(self, source: int, sink: int) -> list[int] | None:
-        levels = [-1] * len(self.edges)
-        levels[source] = 0
-        queue = deque([source])
-        while queue:
-            vertex = queue.popleft()
-            for edge in self.edges[vertex]:
-                if self.room[edge] and levels[self.heads[edge]] < 0:
-                    levels[self.heads[edge]] = levels[vertex] + 1
-                    queue.append(self.heads[edge])
-        return levels if levels[sink] >= 0 else None
-
-    def _path(self, source: int, sink: int, levels: list[int], places: list[int]) -> int:
-        """Fills one path to the sink along rising levels; 0 where there is none left."""
-        path: list[int] = []
-        vertex = source
-        while vertex != sink:
-            edges = self.edges[vertex]
-            while places[vertex] < len(edges):
-                edge = edges[places[vertex]]
-                if self.room[edge] and levels[self.heads[edge]] == levels[vertex] + 1:
-                    break
-                places[vertex] += 1
-            else:
-                if not path:
-                    return 0
-                vertex = self.heads[path.pop() ^ 1]
-                places[vertex] += 1
-                continue
-            path.append(edge)
-            vertex = self.heads[edge]
-        amount = min(self.room[edge] for edge in path)
-        for edge in path:
-            self.room[edge] -= amount
-            self.room[edge ^ 1] += amount
-        return amount
 
     def reaching(self, sink: int) -> set[int]:
         """The vertices from which something could still go to the sink."""
-        found = {sink}
-        queue = deque([sink])
-        while queue:
+        return set(self._reached(sink, backwards=1))
+
+    def _reached(self, start: int, end: int | None = None, backwards: int = 0) -> dict[int, int]:
+        """The vertices to which something could go from another (or from which to it), each with the last edge."""
+        came, queue = {start: -1}, deque([start])
+        while queue and end not in came:
             vertex = queue.popleft()
             for edge in self.edges[vertex]:
                 other = self.heads[edge]
-                if self.room[edge ^ 1] and other not in found:
-                    found.add(other)
+                if self.room[edge ^ backwards] and other not in came:
+                    came[other] = edge
                     queue.append(other)
-        return found
+        return came

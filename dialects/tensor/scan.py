@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,8 @@ from ..walk import order
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _FEW = 100  # so many steps at most are written out
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
+
+Values: TypeAlias = Sequence[Tensor]
 
 
 @lowers("Scan", inner=True, loops=True)
@@ -228,17 +230,15 @@ class _Part(ABC):
         self.steps = steps
 
     @abstractmethod
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
         """The inner inputs, of its carries."""
 
     @abstractmethod
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         """Its carries for the next step, of a step's results."""
 
     @abstractmethod
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+    def result(self, window: Values, results: Values) -> Tensor:
         """The outer result, of the last carries."""
 
 
@@ -247,15 +247,13 @@ class _Untraced(_Part):
         super().__init__(steps)
         self.inits = [initial]
 
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
         return list(window)
 
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         return [self.steps.fitting(values[0], window[0].dims, "an untraced state")]
 
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+    def result(self, window: Values, results: Values) -> Tensor:
         return window[0]
 
 
@@ -269,55 +267,20 @@ class _Near(_Part):
         self.inits = _first_rows(initial, self.depth)
         self.trace = None if self.length == self.depth else _Trace(steps, self.length, initial)
 
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
         return [window[self.depth + tap] for tap in self.taps]
 
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         value = self.steps.fitting(values[0], window[0].dims, "a state")
         if self.trace is not None:
             self.trace.write(carries, index, value)
         return [*window[1:], value]
 
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+    def result(self, window: Values, results: Values) -> Tensor:
         def last() -> Tensor:
             return hlo.concatenate([hlo.expand_dims(x, [0]) for x in window], 0)
 
         return last() if self.trace is None else self.trace.result(results, (self.depth, last))
-
-
-class _Far(_Part):
-    """A state that is read from its trace, which is carried with the initial rows in front."""
-
-    def __init__(self, steps: _Steps, taps: Sequence[int], buffer: Tensor) -> None:
-        super().__init__(steps)
-        self.taps, self.depth, self.length = taps, -min(taps), buffer.dims[0]
-        self.ring = steps.is_ring(self.length, steps.count + self.depth)
-        more = self.length - self.depth if self.ring else steps.count
-        initial = hlo.slice_axis(buffer, 0, 0, self.depth)
-        rest = _zeros(steps.builder, buffer.dtype, (more, *buffer.dims[1:]))
-        self.inits = [hlo.concatenate([initial, rest], 0)]
-
-    def _place(self, index: Tensor, tap: int) -> Tensor:
-        place = _shifted(index, self.depth + tap)
-        return hlo.remainder(place, self.steps.builder.size(self.length)) if self.ring else place
-
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
-        return [hlo.row(window[0], self._place(index, tap)) for tap in self.taps]
-
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
-        value = self.steps.fitting(values[0], window[0].dims[1:], "a state")
-        return [hlo.with_row(window[0], value, self._place(index, 0))]
-
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
-        steps = self.steps
-        if self.ring:
-            return steps.in_order(window[0], self.length, self.depth)
-        rows = hlo.slice_axis(window[0], 0, 0, steps.rows + self.depth)
-        return steps.filled(rows, self.length, self.depth)
 
 
 class _Sliding(_Part):
@@ -335,19 +298,17 @@ class _Sliding(_Part):
         self.inits = _first_rows(hlo.with_rows(buffer, self.high + 1), self.high + 1)[self.low :]
         self.trace = _Trace(steps, steps.count)
 
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
         return [window[tap - self.low] for tap in self.taps]
 
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         rows = list(window)
         for tap, value in zip(self.out_taps, values, strict=True):
             rows[tap - self.low] = self.steps.fitting(value, self.buffer.dims[1:], "a row of a mit-mot buffer")
         self.trace.write(carries, index, rows[0])
         return [*rows[1:], self.source.at(hlo.add(index, self.high + 1))]
 
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
+    def result(self, window: Values, results: Values) -> Tensor:
         count = self.steps.count
         steps_before = hlo.slice_axis(self.buffer, 0, 0, self.low)
         left = [hlo.expand_dims(x, [0]) for x in window[:-1]]
@@ -358,25 +319,59 @@ class _Sliding(_Part):
 class _Whole(_Part):
     """A mit-mot buffer of which a step touches rows that are far apart."""
 
+    what = "a row of a mit-mot buffer"
+
     def __init__(self, steps: _Steps, taps: Sequence[int], out_taps: Sequence[int], buffer: Tensor) -> None:
         super().__init__(steps)
-        self.taps, self.out_taps, self.outputs, self.size = taps, out_taps, len(out_taps), buffer.dims[0]
-        self.inits = [hlo.with_rows(buffer, 1)]
+        self.taps, self.out_taps, self.outputs, self.length = taps, out_taps, len(out_taps), buffer.dims[0]
+        self.inits = [self._start(buffer)]
 
-    def read(self, window: Sequence[Tensor], index: Tensor) -> list[Tensor]:
-        return [hlo.row(window[0], _shifted(index, tap)) for tap in self.taps]
+    def _start(self, buffer: Tensor) -> Tensor:
+        return hlo.with_rows(buffer, 1)
 
-    def write(
-        self, window: Sequence[Tensor], index: Tensor, values: Sequence[Tensor], carries: Carries
-    ) -> Sequence[Tensor]:
+    def _place(self, index: Tensor, tap: int) -> Tensor:
+        return _shifted(index, tap)
+
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
+        return [hlo.row(window[0], self._place(index, tap)) for tap in self.taps]
+
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         (buffer,) = window
         for tap, value in zip(self.out_taps, values, strict=True):
-            value = self.steps.fitting(value, buffer.dims[1:], "a row of a mit-mot buffer")
-            buffer = hlo.with_row(buffer, value, _shifted(index, tap))
+            value = self.steps.fitting(value, buffer.dims[1:], self.what)
+            buffer = hlo.with_row(buffer, value, self._place(index, tap))
         return [buffer]
 
-    def result(self, window: Sequence[Tensor], results: Sequence[Tensor]) -> Tensor:
-        return hlo.slice_axis(window[0], 0, 0, self.size)
+    def result(self, window: Values, results: Values) -> Tensor:
+        return hlo.slice_axis(window[0], 0, 0, self.length)
+
+
+class _Far(_Whole):
+    """A state that is read from its trace, which is carried with the initial rows in front."""
+
+    what = "a state"
+
+    def __init__(self, steps: _Steps, taps: Sequence[int], buffer: Tensor) -> None:
+        self.depth = -min(taps)
+        self.ring = steps.is_ring(buffer.dims[0], steps.count + self.depth)
+        super().__init__(steps, taps, [0], buffer)
+
+    def _start(self, buffer: Tensor) -> Tensor:
+        more = self.length - self.depth if self.ring else self.steps.count
+        initial = hlo.slice_axis(buffer, 0, 0, self.depth)
+        rest = _zeros(self.steps.builder, buffer.dtype, (more, *buffer.dims[1:]))
+        return hlo.concatenate([initial, rest], 0)
+
+    def _place(self, index: Tensor, tap: int) -> Tensor:
+        place = _shifted(index, self.depth + tap)
+        return hlo.remainder(place, self.steps.builder.size(self.length)) if self.ring else place
+
+    def result(self, window: Values, results: Values) -> Tensor:
+        steps = self.steps
+        if self.ring:
+            return steps.in_order(window[0], self.length, self.depth)
+        rows = hlo.slice_axis(window[0], 0, 0, steps.rows + self.depth)
+        return steps.filled(rows, self.length, self.depth)
 
 
 def _sizes_follow_steps(node: Any) -> bool:

@@ -14,6 +14,7 @@ from ...dims import Dim
 from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import reduction
+from ...ir.op_sheet import form_of
 from ...ir.refused import Refused
 from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, unspread
 from ..stepwise.parts import Lifted, Node
@@ -82,38 +83,22 @@ def _reduces(value: ir.Value, of: Difference, like: ir.Operation, name: str, reg
 
 def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) -> bool:
     """Whether every element meets the reduction that it went into: reduced axes are put back in their places."""
-    base = found.through[0].operands[1]
-    axes = list(range(len(static_shape(base))))
-    op = owner(base)
-    while op is not None and base != reduced:
-        if op.name == "stablehlo.broadcast_in_dim":
-            dimensions = integers(op, "broadcast_dimensions")
-            source = static_shape(op.operands[0])
-            axes = [axes[place] if source[number] == static_shape(base)[place] or source[number] == 1 else -1
-                    for number, place in enumerate(dimensions)]  # fmt: skip
-        elif op.name == "stablehlo.reshape":
-            shape = static_shape(op.operands[0])
-            kept = [axis for axis, size in zip(axes, static_shape(base), strict=True) if size != 1]
-            if [size for size in shape if size != 1] != [size for size in static_shape(base) if size != 1]:
-                return False
-            several = iter(kept)
-            axes = [next(several) if size != 1 else -1 for size in shape]
-        else:
-            base = op.operands[0] if op.name != "stablehlo.select" else op.operands[1]
-            if op.name == "stablehlo.maximum":
-                base = next((v for v in op.operands if constant(v) is None), base)
-            op = owner(base)
-            continue
-        base, op = op.operands[0], owner(op.operands[0])
+    value = found.through[0].operands[1]
+    axes = list(range(len(static_shape(value))))  # of the difference, for each of the value's; -1: none
+    while value != reduced:
+        op = owner(value)
+        form = form_of(op) if op is not None else None
+        if op is None or form is None:
+            return False
+        varying = [place for place, x in enumerate(op.operands) if constant(x) is None]
+        place = 1 if op.name == "stablehlo.select" else varying[0] if varying else 0
+        axes = [-1 if axis is None else axes[axis] for axis in form.operands[place]]
+        value = op.operands[place]
     dimensions = integers(sum_op, "dimensions")
-    rank = len(static_shape(found.value))
-    expected = [axis for axis in range(rank) if axis not in dimensions]
+    expected = [axis for axis in range(len(static_shape(found.value))) if axis not in dimensions]
     sizes = static_shape(reduced)
-    return (
-        base == reduced
-        and len(axes) == len(expected)
-        and all(axis == wanted or size == 1 for axis, wanted, size in zip(axes, expected, sizes, strict=True))
-    )
+    pairs = zip(axes, expected, sizes, strict=False)
+    return len(axes) == len(expected) and all(axis == wanted or size == 1 for axis, wanted, size in pairs)
 
 
 def deviations(op: ir.Operation, region: Region) -> SquaredDeviations | None:
