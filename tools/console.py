@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 
-__all__ = ["columns", "count", "format_dims", "format_seconds", "page", "progress"]
+__all__ = ["Rows", "columns", "count", "format_dims", "format_seconds", "page", "progress"]
+
+
+Rows = list[tuple[str, ...]]
 
 
 def columns(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from pytensor.raise_op import Assert
 
 import hlograph
 from hlograph.tools.explanation import Explanation, explain
@@ -53,28 +54,32 @@ def regression() -> Explanation:
     return explain(([x, y, beta], [loss]), dims={"x": ("n", "m"), "y": ("n",), "beta": ("m",)})
 
 
-# ---- the text -------------------------------------------------------------------------------------------------------
+# ---- the parts ------------------------------------------------------------------------------------------------------
+
+
+def part(found: Explanation, title: str) -> list[tuple[str, ...]]:
+    """The rows of the part with this title, or whose title begins so; none where there is no such part."""
+    return next((rows for head, rows in found.sections if head.startswith(title)), [])
 
 
 def test_a_static_program_has_no_sizes() -> None:
     x = pt.dvector("x")
     found = explain(([x], [x.sum()]), dims={"x": (3,)})
-    assert "dimensions: every size is static\n" in found.text
-    assert (found.sizes, found.axes, found.actions, found.refusals) == ((), (), (), ())
+    titles = [title for title, _ in found.sections]
+    assert "dimensions: every size is static" in titles
+    assert not {"axes", "refused", "policy"} & set(titles)
 
 
 def test_an_empty_function_is_explained() -> None:
     found = explain(hlograph.Program.parse("func.func @main() { return }"))
-    assert found.operations == 0
     assert found.text.startswith("program main\ninputs\noutputs\ndimensions: every size is static\n")
 
 
 def test_one_root() -> None:
     found = explain(hlograph.emit_stablehlo(lambda x: jnp.exp(x).sum(), spec("n")), policy="padded")
-    (size,) = found.sizes
-    assert (size.name, size.kind, size.origin, size.bound) == ("n", "input size", "size of axis 0 of x", 128)
-    assert size.policy == "padded: one compile for each of the bounds 16, 24, 32, 40, 56, ..."
-    assert [(action.kind, action.dim, action.detail) for action in found.actions] == [("mask", "n", "with 0.0")]
+    assert part(found, "dimensions") == [("n", "size of axis 0 of x")]
+    assert part(found, "policy") == [("n", "padded: one compile for each of the bounds 16, 24, 32, 40, 56, ...")]
+    assert [row[:3] for row in part(found, "padding")] == [("mask", "n", "with 0.0")]
     assert "1 mask (bounds n = 128)" in str(found)
 
 
@@ -89,34 +94,35 @@ def test_two_roots() -> None:
 def test_roots_that_follow_from_others() -> None:
     x, y = pt.dvector("x"), pt.dvector("y")
     found = explain(([x, y], [x + y]), policy={"x_0": 40})
-    policies = {size.name: size.policy for size in found.sizes}
-    assert sorted(policies.values()) == ["as x_0", "one compile for all sizes up to 40"]
+    assert sorted(how for _, how in part(found, "policy")) == ["as x_0", "one compile for all sizes up to 40"]
     assert "x_0 == y_0" in found.text or "y_0 == x_0" in found.text
 
 
 def test_sizes_of_values_and_of_data() -> None:
     x, k = pt.dvector("x"), pt.lscalar("k")
     found = explain(([x, k], [pt.arange(k), pt.nonzero(x)[0]]), dims={"x": ("n",)})
-    kinds = {size.name: (size.kind, size.origin) for size in found.sizes}
-    assert kinds["k"] == ("input value", "value of k")
-    (data,) = [name for name, (kind, _) in kinds.items() if kind == "data"]
-    assert kinds[data][1] == "computed from data, at most n"
-    assert {"max(k, 0)", data, "n"} <= {axis.dim for axis in found.axes}
-    assert f"  {data}" in found.text
+    origins = dict(part(found, "dimensions"))
+    assert origins["k"] == "value of k"
+    (data,) = [name for name, origin in origins.items() if origin == "computed from data, at most n"]
+    kinds = {row[0]: row[1] for row in part(found, "axes")}
+    assert kinds[data] == "data"
+    assert {"max(k, 0)", data, "n"} <= kinds.keys()
 
 
 def test_inner_axes_are_expressions() -> None:
-    found = explain(lambda x: jnp.concatenate([x, x, x[:1]]).sum(), spec("n"))
-    axis = {axis.dim: axis for axis in found.axes}["2*n + 1"]
-    assert (axis.roots, axis.kinds, axis.inputs, axis.outputs) == (("n",), ("input size",), (), ())
-    assert axis.inner >= 1
-    assert axis.places[0].startswith("concatenate")
+    rows = part(explain(lambda x: jnp.concatenate([x, x, x[:1]]).sum(), spec("n")), "axes")
+    place = next(number for number, row in enumerate(rows) if row[0] == "2*n + 1")
+    assert re.fullmatch(r"\d of \d operations?", rows[place][2])
+    assert rows[place][1] == "input size"
+    assert rows[place + 1][2].startswith("concatenate")
 
 
 def test_demands_and_checks() -> None:
     x = pt.dvector("x")
-    found = explain(([x], [x[5]]), dims={"x": ("n",)})
-    assert re.search(r"constraints\n  n >= 6 +index", found.text)
+    checked = Assert("it must be positive")(x[5], x[0] > 0)
+    found = explain(([x], [checked]), dims={"x": ("n",)})
+    assert any(row[0] == "n >= 6" and row[1].startswith("index") for row in part(found, "constraints"))
+    assert part(found, "checks") == [("AssertionError", "it must be positive")]
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -124,21 +130,16 @@ def test_demands_and_checks() -> None:
 
 def test_a_refusal_says_why_and_what_follows() -> None:
     found = explain(hlograph.Program.parse(FFT))
-    (refusal,) = found.refusals
-    assert refusal.op.startswith("fft (")
-    assert (refusal.roots, refusal.reason) == (("n",), "the transformed axis is padded")
-    assert found.actions == ()
-    assert re.search(
-        r"refused\n  n:  fft \(line 5\) +the transformed axis is padded +-> compiled exactly\n", found.text
-    )
-    assert found.sizes[0].policy.endswith("as padding is refused")
+    reason = "the transformed axis is padded"
+    assert part(found, "refused") == [("n:", "fft (line 5)", reason, "-> compiled exactly")]
+    assert part(found, "padding") == []
+    assert part(found, "policy")[0][1].endswith("as padding is refused")
 
 
 def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
     found = explain(hlograph.Program.parse(TWO_REFUSALS, allow=["*"]))
-    assert [refusal.roots for refusal in found.refusals] == [("n",), ("m",)]
-    assert [refusal.op.split()[1] for refusal in found.refusals] == ["first", "second"]
-    assert [(action.kind, action.dim) for action in found.actions] == [("mask", "p")]
+    assert [(roots, op.split()[1]) for roots, op, *_ in part(found, "refused")] == [("n:", "first"), ("m:", "second")]
+    assert [row[:2] for row in part(found, "padding")] == [("mask", "p")]
 
 
 # ---- what is explained ----------------------------------------------------------------------------------------------
@@ -152,8 +153,8 @@ def test_a_function_has_its_own_policy_and_statistics() -> None:
     for size in (1, 2, 3):
         function(np.ones(size))
     found = explain(function)
-    assert found.sizes[0].policy == "one compile for each of the bounds 8, 16, 24, 30"
-    assert found.sizes[0].bound == 30
+    assert part(found, "policy") == [("n", "one compile for each of the bounds 8, 16, 24, 30")]
+    assert "(bounds n = 30)" in found.text
     assert re.search(r"so far: 3 calls, 1 compile\n  padded  n<=8  3 calls, 75% padding\n", found.text)
     with pytest.raises(TypeError, match="dims and specs are for graphs"):
         explain(function, dims={"x": (3,)})
@@ -164,16 +165,16 @@ def test_a_jitted_function() -> None:
     with pytest.raises(ValueError, match="has traced 0 programs"):
         explain(jitted)
     jitted(np.ones(3, np.float32))
-    assert explain(jitted).sizes[0].policy.startswith("padded")
+    assert part(explain(jitted), "policy")[0][1].startswith("padded")
     jitted(np.ones(3, np.int32))
     with pytest.raises(ValueError, match="has traced 2 programs"):
         explain(jitted)
-    assert explain(jitted, np.ones(3, np.int32)).signature.arguments[0].dtype == np.int32
+    assert part(explain(jitted, np.ones(3, np.int32)), "inputs")[0][1] == "int32"
 
 
 def test_bounds_and_policies_are_checked() -> None:
-    program = hlograph.emit_stablehlo(lambda x: x.sum(), spec("n"))
-    assert explain(program, bounds={"n": 5}).sizes[0].bound == 5
+    program = hlograph.emit_stablehlo(lambda x: jnp.exp(x).sum(), spec("n"))
+    assert "(bounds n = 5)" in explain(program, bounds={"n": 5}).text
     with pytest.raises(hlograph.errors.HlographError, match="no size 'q'"):
         explain(program, bounds={"q": 5})
     with pytest.raises(hlograph.errors.HlographError, match="no size 'q'"):
@@ -185,7 +186,7 @@ def test_a_huge_program_stays_readable() -> None:
     body = "\n".join(lines)
     text = f"func.func @main(%v0: tensor<?xf32>) -> tensor<?xf32> {{\n{body}\n  return %v10000 : tensor<?xf32>\n}}"
     found = explain(hlograph.Program.parse(text))
-    assert found.operations == 10_000
+    assert "10000 of 10000 operations touched" in found.text
     assert len(found.text.splitlines()) < 40
     assert max(map(len, found.text.splitlines())) < 200
 
@@ -208,7 +209,7 @@ def test_derivatives_and_loops_over_a_batch_are_listed() -> None:
     jax.grad(function)(np.ones(3, np.float32))
     jax.vmap(function)(np.ones((2, 3), np.float32))
     found = explain(function)
-    assert [each.name for each in found.derived] == ["squares_batched", "squares_vjp"]
-    section = found.text.partition("made for JAX's transformations\n")[2]
-    assert re.search(r"squares_batched +a loop over the batch of x: a size depends on data", section)
-    assert re.search(r"squares_vjp +1 call, 1 compile", section)
+    assert part(found, "made for JAX's transformations") == [
+        ("squares_batched", "a loop over the batch of x: a size depends on data"),
+        ("squares_vjp", "1 call, 1 compile"),
+    ]

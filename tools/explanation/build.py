@@ -1,10 +1,12 @@
 """`hlograph.explain`: from a graph, a program or a compiled function to its explanation.
 
-What is said about padding is what the padding pass did (`walk.py`), at one representative bound for each size.
+In: what is to be explained. Out: parts with a title and rows. What is said about padding is what the padding pass did
+(`walk.py`), at one representative bound for each size.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -16,17 +18,17 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims_text import parse
 from ...codegen.ir.host_calls import name_of, parts_of
 from ...codegen.program import Program
-from ...runtime.executables.policy import (
-    Policies,
-    PolicyArgument,
-)
+from ...codegen.signature import Argument, Result
+from ...runtime.executables.policy import Policies, PolicyArgument
+from ...runtime.executables.stats import Stats
 from ...runtime.function import Function
 from ...runtime.transforms.derived import Transformable
-from ..console import count
+from ..console import Rows, count, format_dims
 from .explanation import Explanation
-from .record import DerivedFunction, PythonCall
-from .sizes import axes_of, bounds_of, sizes_of
-from .walk import PYTHON, Node, Value, walk
+from .sizes import Size, axes_of, bounds_of, sizes_of
+from .walk import PYTHON, Action, Node, Value, walk
+
+_SHOWN_PLACES = 3
 
 
 def explain(
@@ -58,35 +60,117 @@ def explain(
     """
     program, function = _find(source, specs, dims)
     chosen = policy if policy is not None else function.options.policy if function is not None else "auto"
+    return Explanation(program.name, tuple(_sections(source, program, function, chosen, bounds or {})))
+
+
+def _sections(
+    source: Any, program: Program, function: Function | None, policy: PolicyArgument, bounds: Mapping[str, int]
+) -> Iterator[tuple[str, Rows]]:
+    """Title and rows of each part; those that a program need not have are left out when it has none."""
     signature = program.signature
-    choices = Policies(chosen, signature).choices
-    limits = bounds_of(signature, choices, bounds or {})
+    choices = Policies(policy, signature).choices
+    limits = bounds_of(signature, choices, bounds)
     facts = walk(program.copy_module(), limits)
     sizes = sizes_of(signature, choices, limits, facts.refusals)
     nodes = [node for node in facts.nodes if not node.sizes_only]
-    return Explanation(
-        name=program.name,
-        signature=signature,
-        sizes=sizes,
-        axes=axes_of(signature, sizes, nodes),
-        actions=tuple(facts.actions),
-        refusals=tuple(facts.refusals),
-        operations=len(nodes),
-        touched=sum(bool(node.names) for node in nodes),
-        stats=function.stats if function is not None else None,
-        plan=_plan(program) if function is None and signature.is_static else (),
-        derived=tuple(_derived(function)) if function is not None else (),
-        decided=_decided(source, program),
-        python=tuple(_python(program, facts.nodes)),
+    yield (
+        "inputs",
+        [
+            (*_tensor_row(a), "shared variable" if a.shared else "parameter" if a.parameter else "")
+            for a in signature.arguments
+        ],
     )
+    yield "outputs", list(map(_tensor_row, signature.results))
+    if not sizes:
+        yield "dimensions: every size is static", []
+    else:
+        yield "dimensions", [row for size in sizes for row in _origin_rows(size)]
+        yield "policy", [(size.name, size.policy) for size in sizes]
+    if signature.constraints:
+        yield "constraints", [(str(constraint), constraint.where) for constraint in signature.constraints]
+    decided = _decided(source, program)
+    if decided:
+        yield "traced for", [(str(guard), guard.where) for guard in decided]
+    if signature.checks:
+        yield "checks", [(check.exception, check.message) for check in signature.checks]
+    if program.host_calls:
+        yield _python(program, facts.nodes)
+    axes = axes_of(signature, sizes, nodes)
+    if axes:
+        yield "axes", axes
+    if sizes:
+        kinds = Counter(action.kind for action in facts.actions)
+        done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
+        touched = f"{sum(bool(node.names) for node in nodes)} of {count(len(nodes), 'operation')} touched"
+        at = ", ".join(f"{size.name} = {size.bound}" for size in sizes if size.bound is not None)
+        yield f"padding: {touched}; {done} (bounds {at})", _action_rows(facts.actions)
+    if facts.refusals:
+        yield (
+            "refused",
+            [(f"{', '.join(x.roots)}:" if x.roots else "", x.op, x.reason, f"-> {x.outcome}") for x in facts.refusals],
+        )
+    if function is None and signature.is_static:
+        plan = _plan(program)
+        if plan:
+            yield "plan for CPU", [(line,) for line in plan]
+    if function is not None:
+        yield from _stats_sections(function.stats)
+        derived = list(_derived(function))
+        if derived:
+            yield "made for JAX's transformations", derived
 
 
-def _python(program: Program, found: Sequence[Node]) -> Iterator[PythonCall]:
+def _tensor_row(tensor: Argument | Result) -> tuple[str, ...]:
+    return tensor.name, str(tensor.dtype), format_dims(tensor.dims)
+
+
+def _origin_rows(size: Size) -> Rows:
+    also = [size.also[start : start + 4] for start in range(0, len(size.also), 4)]
+    return [(size.name, size.origin), *[("", f"also {', '.join(places)}") for places in also]]
+
+
+def _action_rows(actions: Sequence[Action]) -> Rows:
+    """Kind, size and detail of what padding does, where, and why; the most frequent first."""
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    for action in actions:
+        groups.setdefault((action.kind, action.dim, action.detail, action.why), []).append(action.op)
+    found = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [(kind, dim, detail, _some(places), why) for (kind, dim, detail, why), places in found]
+
+
+def _some(places: Sequence[str]) -> str:
+    """The first few places, and how many there are."""
+    shown = list(dict.fromkeys(places))[:_SHOWN_PLACES]
+    text = ", ".join(shown)
+    return f"at {text}" if len(places) == len(shown) else f"{len(places)} times, at {text}, ..."
+
+
+def _stats_sections(stats: Stats) -> Iterator[tuple[str, Rows]]:
+    yield (
+        f"so far: {count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}",
+        [
+            (x.policy, x.sizes, f"{count(x.calls, 'call')}, {x.padding_share:.0%} padding" if x.calls else "")
+            for x in stats.by_executable
+        ],
+    )
+    plans: Rows = [(entry.sizes, line) for entry in stats.by_executable for line in entry.plan]
+    if plans:
+        yield "plan for CPU", plans
+    if stats.retries:
+        yield f"{count(stats.retries, 'plan')} refused by the compiler, compiled without", []
+
+
+# What a call of Python costs besides its own work, measured on an x86 CPU (docs/host.md): microseconds for each call,
+# each op in it, and each million of bytes that cross.
+CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
+
+
+def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
     """The calls of Python, without what says sizes and order; those that are one call together."""
-    if not program.host_calls:
-        return
     nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
     module = program.copy_module()  # it lives as long as its ops are looked at
+    rows: Rows = []
+    time = 0
     for group in host_groups(module):
         names = [part.name for call in group for part in parts_of(call)]
         values: dict[Any, Value] = {}
@@ -95,15 +179,15 @@ def _python(program: Program, found: Sequence[Node]) -> Iterator[PythonCall]:
             values.update(zip(call.operands, node.operands, strict=True))
             values.update(zip(call.results, node.results, strict=True))
         taken, given = ([values[x] for x in side] for side in (taken_by(group), given_by(group)))
+        takes, gives = (", ".join(f"{value.dtype}{value}" for value in side) for side in (taken, given))
         calls = [program.host_calls.get(name) for name in names]
-        yield PythonCall(
-            tuple(name if call is None else call.name for name, call in zip(names, calls, strict=True)),
-            tuple("" if call is None else call.why for call in calls),
-            tuple(f"{value.dtype}{value}" for value in taken),
-            tuple(f"{value.dtype}{value}" for value in given),
-            _bytes_of([*taken, *given]),
-            node.block,
-        )
+        ops = ", then ".join(name if call is None else call.name for name, call in zip(names, calls, strict=True))
+        why = "; ".join(dict.fromkeys("" if call is None else call.why for call in calls))
+        size = f"{_bytes_of([*taken, *given])} bytes"
+        rows.append((ops, f"{takes or 'nothing'} -> {gives}", size, node.block, why))
+        time += CALL_TIME + len(names) * OP_TIME
+    cost = f"each time about {time} us besides their own work, and {MEGABYTE_TIME} us for each MB that crosses"
+    return f"Python: {count(len(rows), 'call')} ({cost})", rows
 
 
 def _bytes_of(values: Sequence[Value]) -> str:
@@ -128,18 +212,18 @@ def _plan(program: Program) -> tuple[str, ...]:
     return cpu_plan.describe(program.optimize(), CpuOptions())
 
 
-def _derived(function: Transformable) -> Iterator[DerivedFunction]:
+def _derived(function: Transformable) -> Iterator[tuple[str, ...]]:
     """All that was made of a function, and of what was made of it."""
     derived = function.derived
     for mapped, reason in derived.loops.items():
         arguments = [a.name for a, flag in zip(function.program.signature.arguments, mapped, strict=True) if flag]
         means = "a loop over the batch" if derived.inline is None else "jax.vmap of the function, by a batch"
-        yield DerivedFunction(f"{function.program.name}_batched", f"{means} of {', '.join(arguments)}: {reason}")
+        yield (f"{function.program.name}_batched", f"{means} of {', '.join(arguments)}: {reason}")
     for what, reason in derived.inlined.items():
-        yield DerivedFunction(f"{function.program.name}, {what}", f"by JAX from the function: {reason}")
+        yield (f"{function.program.name}, {what}", f"by JAX from the function: {reason}")
     for made in derived:
         stats = made.stats
-        yield DerivedFunction(made.program.name, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
+        yield (made.program.name, f"{count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}")
         yield from _derived(made)
 
 

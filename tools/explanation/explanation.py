@@ -1,25 +1,33 @@
-"""An explanation as its users have it: fields, text, and a page."""
+"""An explanation as its users have it: text, and a page."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..console import columns, page
-from .record import Record
-from .text import sections
+from ..console import Rows, columns, page
 
 _SHOWN_ROWS = 25
 
 
-class Explanation(Record):
-    """The sizes of a program, explained; see `explain`."""
+@dataclass(frozen=True)
+class Explanation:
+    """The sizes of a program, explained; see `explain`.
+
+    Attributes:
+        name: the program's.
+        sections: the parts, each with a title and rows.
+    """
+
+    name: str
+    sections: tuple[tuple[str, Rows], ...]
 
     @property
     def text(self) -> str:
         """The explanation as plain text."""
         lines = [f"program {self.name}"]
-        for title, rows in sections(self):
+        for title, rows in self.sections:
             lines.append(title)
             if rows:
                 hidden = len(rows) - _SHOWN_ROWS
@@ -34,7 +42,7 @@ class Explanation(Record):
     @property
     def html(self) -> str:
         """The explanation as one HTML page, which needs no other file and no network."""
-        return page(f"program {self.name}", sections(self))
+        return page(f"program {self.name}", self.sections)
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Writes the HTML page to a file; returns its path."""

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ...codegen import dims as dimension
 from ...codegen.errors import PolicyError
 from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
-from ...runtime.executables.policy import (
-    EXACT_SIZES,
-    Bucket,
-    Choice,
-    dependent_roots,
-)
-from .record import Axis, Size
+from ...runtime.executables.policy import EXACT_SIZES, Bucket, Choice, dependent_roots
+from ..console import Rows, count
 from .walk import Node, Refusal
 
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
 _BOUND_STEP = 8  # each further size has its own bound, so that numbers tell them apart
 _SHOWN_BOUNDS = 5
 _SHOWN_PLACES = 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """A named size: `kind` is "input size", "input value" or "data"; `also` are other axes of inputs that are it;
+    `bound` is that which the facts about padding were found with, None for a size that follows from others."""
+
+    name: str
+    kind: str
+    origin: str
+    also: tuple[str, ...]
+    policy: str
+    bound: int | None = None
 
 
 def bounds_of(signature: Signature, choices: Mapping[str, Choice], given: Mapping[str, int]) -> dict[str, int]:
@@ -105,20 +114,16 @@ def _other_axes(root: Root, arguments: Sequence[Argument]) -> tuple[str, ...]:
     )
 
 
-def axes_of(signature: Signature, sizes: Sequence[Size], nodes: Sequence[Node]) -> tuple[Axis, ...]:
-    """All axes by size; those of inputs and outputs first, then by how often they occur."""
+def axes_of(signature: Signature, sizes: Sequence[Size], nodes: Sequence[Node]) -> Rows:
+    """All axes by size, an expression: its kinds, and how many there are; those of inputs and outputs come first."""
     kinds = {size.name: size.kind for size in sizes}
     roots: dict[str, frozenset[str]] = {}
-    sides: list[dict[str, list[str]]] = []
+    sides: list[Counter[str]] = []
     tensors: Sequence[Sequence[Argument | Result]] = (signature.arguments, signature.results)
     for items in tensors:
-        side: dict[str, list[str]] = {}
-        for item in items:
-            for axis, size in enumerate(item.dims):
-                if type(size) is not int:
-                    roots[str(size)] = frozenset(dimension.roots(size))
-                    side.setdefault(str(size), []).append(f"axis {axis} of {item.name}")
-        sides.append(side)
+        open_dims = [size for item in items for size in item.dims if type(size) is not int]
+        roots |= {str(size): frozenset(dimension.roots(size)) for size in open_dims}
+        sides.append(Counter(map(str, open_dims)))
     inner: Counter[str] = Counter()
     makers: dict[str, dict[int, str]] = {}
     for number, node in enumerate(nodes):
@@ -128,17 +133,14 @@ def axes_of(signature: Signature, sizes: Sequence[Size], nodes: Sequence[Node]) 
                     roots.setdefault(dim, names)
                     inner[dim] += 1
                     makers.setdefault(dim, {})[number] = str(node)
-    order = sorted(roots, key=lambda dim: (dim not in sides[0], dim not in sides[1], -inner[dim]))
-    return tuple(
-        Axis(
-            dim,
-            tuple(sorted(roots[dim])),
-            tuple(dict.fromkeys(kinds.get(name, "unknown") for name in sorted(roots[dim]))),
-            tuple(sides[0].get(dim, ())),
-            tuple(sides[1].get(dim, ())),
-            inner[dim],
-            len(makers.get(dim, ())),
-            tuple(dict.fromkeys(list(makers.get(dim, {}).values())[:_SHOWN_PLACES])),
-        )
-        for dim in order
-    )
+    rows: Rows = []
+    for dim in sorted(roots, key=lambda dim: (dim not in sides[0], dim not in sides[1], -inner[dim])):
+        parts = [f"{side[dim]} of {what}" for what, side in zip(("inputs", "outputs"), sides, strict=True) if side[dim]]
+        made = makers.get(dim, {})
+        parts += [f"{inner[dim]} of {count(len(made), 'operation')}"] if made else []
+        known = dict.fromkeys(kinds.get(name, "unknown") for name in sorted(roots[dim]))
+        rows.append((dim, ", ".join(known), ", ".join(parts)))
+        if made:
+            places = ", ".join(dict.fromkeys(list(made.values())[:_SHOWN_PLACES]))
+            rows.append(("", "", places + (", ..." if len(made) > _SHOWN_PLACES else "")))
+    return rows
