@@ -1,5 +1,5 @@
 # RUN: %python %s | filecheck %s
-"""Elementwise functions of the builder that no lowering rule uses (the others: ops/scalar_*.py)."""
+"""Elementwise functions of the builder that no lowering rule uses (the others: ops/scalar.py)."""
 
 from building import show_line
 

@@ -1,5 +1,5 @@
 # RUN: %python %s | filecheck %s
-"""Elemwise, ScalarOp: broadcasting, and fused graphs of scalar ops. (The scalar ops themselves: scalar_*.py.)"""
+"""Elemwise, ScalarOp: broadcasting, and fused graphs of scalar ops. (The scalar ops themselves: scalar.py.)"""
 
 import pytensor.scalar as ps
 import pytensor.tensor as pt
