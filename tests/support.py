@@ -6,7 +6,7 @@ import copy
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
@@ -14,6 +14,7 @@ from zlib import crc32
 import jax
 import numpy as np
 import pytensor
+import pytest
 from padded_runs import garbage
 from pytensor.compile.mode import Mode
 from pytensor.graph.op import Op
@@ -159,6 +160,20 @@ def check_lowering(
     if transformed and in_turn(symbolic, 48):
         check_transformed(symbolic, arrays, rtol=rtol)
     return symbolic
+
+
+Case = tuple[Any, ...]  # a name, inputs, outputs, values, and what else `check_lowering` is told
+
+
+def each(cases: Iterable[Case]) -> Any:
+    """Cases as the parameters of a test, which gets all but the name."""
+    return pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in cases])
+
+
+def check_case(case: Case, **options: Any) -> None:
+    """`check_lowering` of a case."""
+    inputs, outputs, values, *own = case
+    check_lowering(inputs, outputs, *values, **{**options, **(own[0] if own else {})})
 
 
 def in_turn(program: hlograph.Program, count: int, turn: int = 0) -> bool:

@@ -225,58 +225,40 @@ class DrawParts(KeyOp):
         return [self._shape(node.inputs, [key, *parameters])]
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Evaluates it with JAX's sampler."""
+        """Draws one element of a batch after the other, with JAX's sampler or the random variable's `rng_fn`."""
         from . import sampling
 
         reason = sampling.refusal(self.rv_op)
         if reason is not None:
             raise NotImplementedError(reason)
         key, size, *values = inputs
-        rank = self.batch_ndim
-        variables = [node.inputs[0], *node.inputs[2:]]
-        places = sampling.counting_parameters(self.rv_op)
+        rank, cores = self.batch_ndim, self.rv_op.ndims_params
         own = None if size is None else tuple(int(n) for n in size)
-        if size is None:
-            counts = [p.ndim - core for p, core in zip(values, self.rv_op.ndims_params, strict=True)]
-            size = np.broadcast_shapes(*[p.shape[rank:count] for p, count in zip(values, counts, strict=True)])
-        if sampling.is_python(self.rv_op):
-            output_storage[0][0] = self._by_python(own, size, key, *values)
-            return
-        for place, (p, core) in enumerate(zip(values, self.rv_op.ndims_params, strict=True)):
-            if place not in places:  # the first axes of `size` may be missing
-                missing = rank + len(size) - (p.ndim - core)
-                values[place] = p.reshape((*p.shape[:rank], *(1,) * missing, *p.shape[rank:]))
-        mapped = [tuple(not flag for flag in v.type.broadcastable[:rank]) for v in variables]
-        for place in places:
-            shape = _shape_of(values[place], self.rv_op.ndims_params[place])
-            values[place] = np.zeros((*(1,) * (rank + len(size)), *shape), bool)
-            mapped[1 + place] = (False,) * rank
-        function = sampling.Sampling(
-            sampling.name_of(self.rv_op),
-            node.outputs[0].type.dtype,
-            len(size),
-            tuple(int(n) for n in size),
-            tuple(mapped),
-        )
-        output_storage[0][0] = _with_jax(function, key, *values)
+        of_parameters = [p.shape[rank : p.ndim - core] for p, core in zip(values, cores, strict=True)]
+        shape = np.broadcast_shapes(*of_parameters) if own is None else own
+        batch = np.broadcast_shapes(*(x.shape[:rank] for x in (key, *values)))
+        rows = [np.broadcast_to(x, (*batch, *x.shape[rank:])) for x in (key, *values)]
+        draw = self._by_python if sampling.is_python(self.rv_op) else self._by_jax
+        draws = [draw(own, shape, *(np.array(x[place]) for x in rows)) for place in np.ndindex(batch)]
+        shape = draws[0].shape if draws else (*shape, *(0,) * self.rv_op.ndim_supp)
+        output_storage[0][0] = np.reshape(draws, (*batch, *shape)).astype(self.dtype)
 
-    def _by_python(self, own: Any, size: Sequence[int], *values: Any) -> np.ndarray[Any, Any]:
-        """Draws by the random variable's `rng_fn`, of which each element of a batch is a call of its own.
+    def _by_python(self, own: Any, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *parameters, own), self.dtype)
 
-        Args:
-            own: the size that it gets; None where none is given.
-            size: the same, or what follows from the parameters.
-            values: of the key and the parameters.
-        """
-        rank = self.batch_ndim
-        batch = np.broadcast_shapes(*(x.shape[:rank] for x in values))
-        rows = [np.broadcast_to(x, (*batch, *x.shape[rank:])) for x in values]
-        draws = []
-        for place in np.ndindex(batch):
-            key, *parameters = (np.array(x[place]) for x in rows)
-            draws.append(np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *parameters, own), self.dtype))
-        shape = draws[0].shape if draws else (*size, *(0,) * self.rv_op.ndim_supp)
-        return np.reshape(draws, (*batch, *shape)).astype(self.dtype)
+    def _by_jax(self, own: Any, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
+        from . import sampling
+
+        counting = sampling.counting_parameters(self.rv_op)
+        values = []
+        for place, (p, core) in enumerate(zip(parameters, self.rv_op.ndims_params, strict=True)):
+            if place in counting:
+                p = np.zeros(np.atleast_1d(p), bool)
+                core = p.ndim
+            values.append(p.reshape((*(1,) * (len(shape) + core - p.ndim), *p.shape)))  # axes of `size` may be missing
+        mapped = ((),) * (1 + len(values))
+        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), tuple(shape), mapped)
+        return _with_jax(function, key, *values)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""
@@ -294,14 +276,6 @@ class DrawParts(KeyOp):
         if all(isinstance(x.type, kind) for x in tangents[2:]):
             return [kind()()]
         return [self.library.module("graph.null_type").NullType(UNDEFINED)()]
-
-
-def _shape_of(value: Any, core_ndim: int) -> tuple[int, ...]:
-    """What a parameter says of a shape: the same for all elements of a batch."""
-    rows = np.asarray(value).reshape(-1, *value.shape[value.ndim - core_ndim :])
-    if len(rows) == 0 or (rows != rows[0]).any():
-        raise ValueError("the elements of a batch have draws of different shapes")
-    return tuple(rows[0].tolist()) if core_ndim else (int(rows[0]),)
 
 
 def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:

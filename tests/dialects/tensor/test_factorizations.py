@@ -6,6 +6,8 @@ orthonormal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 import numpy as np
 import pytensor.tensor as pt
@@ -14,7 +16,7 @@ import scipy.linalg
 from matrices import normal, positive, weighted, well
 from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
-from support import assert_same, check_lowering, reference
+from support import Case, assert_same, check_case, each, reference
 
 import hlograph
 from hlograph import errors
@@ -29,6 +31,8 @@ LOOSE = 1e-9
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [(4, 4), (5, 3), (3, 5), (1, 1), (1, 3), (3, 1)]
 EMPTY = [(0, 0), (0, 2), (2, 0)]
+BOTH = (True, False)
+EXTREME = (1e200, 1e-200)  # numbers whose squares leave the range
 
 
 def random(dtype: str, *shape: int) -> np.ndarray:
@@ -48,69 +52,70 @@ def rank_deficient(m: int, n: int, rank: int) -> np.ndarray:
     return normal(m, rank) @ normal(rank, n)
 
 
-# ---- QR -------------------------------------------------------------------------------------------------------------
+# ---- QR and LU ------------------------------------------------------------------------------------------------------
+
+
+def qr() -> Iterator[Case]:
+    for mode in ("full", "economic", "r", "raw"):
+        outputs = ptl.qr(A, mode=mode)
+        for shape in SHAPES:
+            yield f"{mode} {shape}", [A], outputs, [normal(*shape)]
+            yield f"pivoting {mode} {shape}", [A], list(ptl.qr(A, mode=mode, pivoting=True)), [normal(*shape)]
+    for m, n in EMPTY:
+        expected = [np.eye(m), np.zeros((m, n)), np.eye(m)[:, :0], np.zeros((0, n))]
+        outputs = [*ptl.qr(A), *ptl.qr(A, mode="economic")]
+        yield f"nothing {m} {n}", [A], outputs, [np.zeros((m, n))], {"expected": expected}
+    for dtype in [*DTYPES, "int64"]:
+        x = pt.matrix("x", dtype=dtype)
+        value = random(dtype, 4, 3) if dtype != "int64" else np.arange(12).reshape(4, 3) ** 2
+        outputs = [*ptl.qr(x), *ptl.qr(x, mode="economic", pivoting=True)]
+        yield dtype, [x], outputs, [value], {"rtol": tolerance(dtype)}
+    for mode in ("full", "economic"):
+        outputs = [*ptl.qr(A3, mode=mode), *ptl.qr(A3.mT, mode=mode, pivoting=True)]
+        yield f"batch {mode}", [A3], outputs, [normal(3, 4, 2)]
+    for pivoting in BOTH:  # Q is orthonormal, and the product is the matrix, where R has zeros on its diagonal
+        matrix = np.zeros((4, 3))
+        matrix[1, 1] = 2.0
+        factors = ptl.qr(A, pivoting=pivoting)
+        columns = A[:, factors[2]] if pivoting else A
+        outputs = [factors[0] @ factors[1] - columns, factors[0].T @ factors[0]]
+        yield f"no full rank {pivoting}", [A], outputs, [matrix], {"expected": [np.zeros((4, 3)), np.eye(4)]}
+    for scale in EXTREME:
+        yield f"{scale}", [A], [*ptl.qr(A), *ptl.qr(A, pivoting=True)], [normal(4, 3) * scale]
+    for mode, shape in (("economic", (4, 3)), ("economic", (3, 4)), ("full", (3, 4)), ("r", (4, 3))):
+        x = pt.tensor("x", dtype="float64", shape=shape)
+        outputs = ptl.qr(x, mode=mode)
+        loss = weighted(*outputs) if isinstance(outputs, list) else weighted(outputs)
+        yield f"gradient {mode} {shape}", [x], grad(loss, x), [normal(*shape)], {"rtol": 1e-7}
+
+
+def lu() -> Iterator[Case]:
+    # Each has other exchanges of rows, none its own inverse.
+    batch = np.stack([well(4, 4), np.eye(4)[[1, 2, 3, 0]] * 2, np.eye(4)[[2, 0, 3, 1]]])
+    singular = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+    for form in ({}, {"permute_l": True}, {"p_indices": True}):
+        outputs = list(ptl.lu(A, **form))
+        for n in (2, 5):
+            yield f"{form} {n}", [A], outputs, [well(n, n)]
+        yield f"batch {form}", [A3], list(ptl.lu(A3, **form)), [batch]
+        yield f"singular {form}", [A], outputs, [singular]
+        yield f"gradient {form}", [A], grad(weighted(*outputs[-2:]), A), [well(4, 4)]
+    for dtype in ("float32", "complex128", "int64"):
+        x = pt.matrix("x", dtype=dtype)
+        value = np.array([[1, 2, 1], [4, 1, -1], [1, 3, 5]]).astype(dtype)
+        yield dtype, [x], list(ptl.lu(x)), [value], {"rtol": tolerance(dtype)}
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("mode", ["full", "economic", "r", "raw"])
-def test_qr(mode: str, shape: tuple[int, int]) -> None:
-    outputs = ptl.qr(A, mode=mode)
-    check_lowering([A], outputs if isinstance(outputs, list) else [outputs], normal(*shape), rtol=LOOSE)
+@each(qr())
+def test_qr(case: Case) -> None:
+    check_case(case, rtol=LOOSE)
 
 
-@pytest.mark.parametrize("shape", EMPTY)
-def test_qr_of_nothing(shape: tuple[int, int]) -> None:
-    m, n = shape
-    expected = [np.eye(m), np.zeros((m, n)), np.eye(m)[:, :0], np.zeros((0, n))]
-    check_lowering([A], [*ptl.qr(A), *ptl.qr(A, mode="economic")], np.zeros(shape), expected=expected)
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("mode", ["full", "economic", "r", "raw"])
-def test_qr_with_pivoting(mode: str, shape: tuple[int, int]) -> None:
-    check_lowering([A], list(ptl.qr(A, mode=mode, pivoting=True)), normal(*shape), rtol=LOOSE)
-
-
-@pytest.mark.parametrize("dtype", [*DTYPES, "int64"])
-def test_qr_dtypes(dtype: str) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    value = random(dtype, 4, 3) if dtype != "int64" else np.arange(12).reshape(4, 3) ** 2
-    check_lowering([x], [*ptl.qr(x), *ptl.qr(x, mode="economic", pivoting=True)], value, rtol=tolerance(dtype))
-
-
-@pytest.mark.parametrize("mode", ["full", "economic"])
-def test_qr_of_a_batch(mode: str) -> None:
-    check_lowering(
-        [A3], [*ptl.qr(A3, mode=mode), *ptl.qr(A3.mT, mode=mode, pivoting=True)], normal(3, 4, 2), rtol=LOOSE
-    )
-
-
-@pytest.mark.parametrize("pivoting", [False, True])
-def test_qr_of_a_matrix_without_full_rank(pivoting: bool) -> None:
-    """Q is orthonormal, and the product is the matrix, where R has zeros on its diagonal."""
-    matrix = np.zeros((4, 3))
-    matrix[1, 1] = 2.0
-    factors = ptl.qr(A, pivoting=pivoting)
-    columns = A[:, factors[2]] if pivoting else A
-    outputs = [factors[0] @ factors[1] - columns, factors[0].T @ factors[0]]
-    check_lowering([A], outputs, matrix, expected=[np.zeros((4, 3)), np.eye(4)], rtol=LOOSE)
-
-
-@pytest.mark.parametrize("scale", [1e200, 1e-200])
-def test_qr_of_numbers_whose_squares_leave_the_range(scale: float) -> None:
-    check_lowering([A], [*ptl.qr(A), *ptl.qr(A, pivoting=True)], normal(4, 3) * scale, rtol=LOOSE)
-
-
-@pytest.mark.parametrize(
-    ("mode", "shape"), [("economic", (4, 3)), ("economic", (3, 4)), ("full", (3, 4)), ("r", (4, 3))]
-)
-def test_gradient_of_qr(mode: str, shape: tuple[int, int]) -> None:
-    x = pt.tensor("x", dtype="float64", shape=shape)
-    outputs = ptl.qr(x, mode=mode)
-    loss = weighted(*outputs) if isinstance(outputs, list) else weighted(outputs)
-    check_lowering([x], grad(loss, x), normal(*shape), rtol=1e-7)
+@pytest.mark.sampled(3)
+@each(lu())
+def test_lu(case: Case) -> None:
+    check_case(case, rtol=LOOSE)
 
 
 # ---- Hermitian matrices ---------------------------------------------------------------------------------------------
@@ -126,36 +131,49 @@ def unique(values: pt.TensorVariable, vectors: pt.TensorVariable) -> list[pt.Ten
     return [values, (vectors * values[..., None, :]) @ vectors.mT, vectors.mT @ vectors]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("n", [1, 2, 5, 6])
-@pytest.mark.parametrize("lower", [True, False])
-def test_eigh(lower: bool, n: int) -> None:
-    """The other triangle holds numbers that must not be read."""
-    side = np.tril if lower else np.triu
-    matrix = side(symmetric(n, n)) + 7 * (1 - side(np.ones((n, n))))
-    outputs = [*unique(*ptl.eigh(A, lower=lower)), ptl.eigvalsh(A, lower=lower)]
-    check_lowering([A], outputs, matrix, rtol=LOOSE)
+def eigenvalues() -> Iterator[Case]:
+    for lower in BOTH:  # the other triangle holds numbers that must not be read
+        side = np.tril if lower else np.triu
+        outputs = [*unique(*ptl.eigh(A, lower=lower)), ptl.eigvalsh(A, lower=lower)]
+        for n in (1, 2, 5, 6):
+            yield f"{lower} {n}", [A], outputs, [side(symmetric(n, n)) + 7 * (1 - side(np.ones((n, n))))]
+        for dtype in ("complex64", "complex128"):
+            x, factor = pt.matrix("x", dtype=dtype), random(dtype, 4, 4)
+            options = {"rtol": tolerance(dtype)}
+            yield f"{lower} {dtype}", [x], ptl.eigvalsh(x, lower=lower), [factor @ factor.conj().T], options
+        a, b = symmetric(4, 4), positive(4, 4)
+        values, vectors = ptl.eigh(A, B, lower=lower)
+        # From `A V = B V W` and `V^T B V = 1` it follows that `V W V^T` is `B^-1 A B^-1`.
+        outputs = [values, vectors.T @ B @ vectors, (vectors * values) @ vectors.T, ptl.eigvalsh(A, B, lower=lower)]
+        wanted, inverse = scipy.linalg.eigvalsh(a, b), np.linalg.inv(b)
+        expected = [wanted, np.eye(4), inverse @ a @ inverse, wanted]
+        yield f"generalized {lower}", [A, B], outputs, [a, b], {"expected": expected}
+        values, vectors = ptl.eigh(A, lower=lower)
+        loss = weighted(values) + weighted(abs(vectors))
+        outputs = [grad(loss, A), grad(weighted(ptl.eigvalsh(A, lower=lower)), A)]
+        yield f"gradient {lower}", [A], outputs, [symmetric(4, 4)], {"rtol": 1e-7, "transformed": False}
+    yield "nothing", [A], list(ptl.eigh(A)), [np.zeros((0, 0))], {"expected": [np.zeros(0), np.zeros((0, 0))]}
+    for dtype in ("float32", "int64", "int8"):
+        x = pt.matrix("x", dtype=dtype)
+        matrix = np.array([[4, 1, 2], [1, 5, -1], [2, -1, 6]], dtype)
+        options = {"rtol": tolerance(dtype if dtype != "int8" else "float32")}
+        yield dtype, [x], [*unique(*ptl.eigh(x)), ptl.eigvalsh(x)], [matrix], options
+    yield "batch", [A3], unique(*ptl.eigh(A3)), [symmetric(3, 4, 4)]
+    equal = [np.zeros((3, 3)), np.eye(4) * 3, np.diag([3.0, -2.0, 3.0, 1.0]), np.ones((4, 4))]
+    for number, matrix in enumerate([*equal, np.kron(np.eye(3), np.ones((2, 2)))]):
+        expected = [np.linalg.eigvalsh(matrix), matrix, np.eye(len(matrix))]
+        options = {"expected": expected, "transformed": False}
+        yield f"equal ones {number}", [A], unique(*ptl.eigh(A)), [matrix], options
+    for scale in EXTREME:
+        yield f"{scale}", [A], ptl.eigvalsh(A), [symmetric(4, 4) * scale]
+    options = {"expected": [np.full(2, np.nan)]}
+    yield "generalized, not definite", [A, B], ptl.eigvalsh(A, B), [symmetric(2, 2), -np.eye(2)], options
 
 
-def test_eigh_of_nothing() -> None:
-    check_lowering([A], list(ptl.eigh(A)), np.zeros((0, 0)), expected=[np.zeros(0), np.zeros((0, 0))])
-
-
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
-def test_eigh_dtypes(dtype: str) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    matrix = np.array([[4, 1, 2], [1, 5, -1], [2, -1, 6]], dtype)
-    check_lowering(
-        [x], [*unique(*ptl.eigh(x)), ptl.eigvalsh(x)], matrix, rtol=tolerance(dtype if dtype != "int8" else "float32")
-    )
-
-
-@pytest.mark.parametrize("lower", [True, False])
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_eigenvalues_of_complex_matrices(dtype: str, lower: bool) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    factor = random(dtype, 4, 4)
-    check_lowering([x], ptl.eigvalsh(x, lower=lower), factor @ factor.conj().T, rtol=tolerance(dtype))
+@pytest.mark.sampled(3)
+@each(eigenvalues())
+def test_eigh(case: Case) -> None:
+    check_case(case, rtol=LOOSE)
 
 
 @pytest.mark.parametrize("batch", [(), (2,)])
@@ -175,45 +193,6 @@ def test_eigenvectors_of_complex_matrices(batch: tuple[int, ...]) -> None:
             hlograph.emit_stablehlo(([x], [values, vectors + 1]))
 
 
-def test_eigh_of_a_batch() -> None:
-    check_lowering([A3], unique(*ptl.eigh(A3)), symmetric(3, 4, 4), rtol=LOOSE)
-
-
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        np.zeros((3, 3)),
-        np.eye(4) * 3,
-        np.diag([3.0, -2.0, 3.0, 1.0]),
-        np.ones((4, 4)),
-        np.kron(np.eye(3), np.ones((2, 2))),
-    ],
-)
-def test_eigenvalues_that_are_equal(matrix: np.ndarray) -> None:
-    expected = [np.linalg.eigvalsh(matrix), matrix, np.eye(len(matrix))]
-    check_lowering([A], unique(*ptl.eigh(A)), matrix, expected=expected, rtol=LOOSE, transformed=False)
-
-
-@pytest.mark.parametrize("scale", [1e200, 1e-200])
-def test_eigh_of_numbers_whose_squares_leave_the_range(scale: float) -> None:
-    check_lowering([A], ptl.eigvalsh(A), symmetric(4, 4) * scale, rtol=LOOSE)
-
-
-@pytest.mark.parametrize("lower", [True, False])
-def test_generalized_eigenvalues(lower: bool) -> None:
-    a, b = symmetric(4, 4), positive(4, 4)
-    values, vectors = ptl.eigh(A, B, lower=lower)
-    # From `A V = B V W` and `V^T B V = 1` it follows that `V W V^T` is `B^-1 A B^-1`.
-    outputs = [values, vectors.T @ B @ vectors, (vectors * values) @ vectors.T, ptl.eigvalsh(A, B, lower=lower)]
-    wanted, inverse = scipy.linalg.eigvalsh(a, b), np.linalg.inv(b)
-    expected = [wanted, np.eye(4), inverse @ a @ inverse, wanted]
-    check_lowering([A, B], outputs, a, b, expected=expected, rtol=LOOSE)
-
-
-def test_generalized_eigenvalues_of_what_is_not_definite_are_nan() -> None:
-    check_lowering([A, B], ptl.eigvalsh(A, B), symmetric(2, 2), -np.eye(2), expected=[np.full(2, np.nan)])
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("graph", [ptl.eigvalsh(A), ptl.svd(A, compute_uv=False), *ptl.eigh(A), *ptl.svd(A)])
 def test_bad_numbers_give_nan(graph: pt.TensorVariable, bad: float) -> None:
@@ -223,14 +202,6 @@ def test_bad_numbers_give_nan(graph: pt.TensorVariable, bad: float) -> None:
     program = hlograph.emit_stablehlo(([A], [graph]))
     for found in (program.compile()(matrix), program.compile(policy="padded")(matrix), program.interpret(matrix)[0]):
         assert np.isnan(found).all()
-
-
-@pytest.mark.parametrize("lower", [True, False])
-def test_gradients_of_eigenvalues(lower: bool) -> None:
-    values, vectors = ptl.eigh(A, lower=lower)
-    loss = weighted(values) + weighted(abs(vectors))
-    outputs = [grad(loss, A), grad(weighted(ptl.eigvalsh(A, lower=lower)), A)]
-    check_lowering([A], outputs, symmetric(4, 4), rtol=1e-7, transformed=False)
 
 
 @pytest.mark.parametrize("lower", [True, False])
@@ -254,129 +225,76 @@ def pieces(x: pt.TensorVariable, *, full_matrices: bool) -> list[pt.TensorVariab
     return [s, (u[..., :, :k] * s[..., None, :]) @ v[..., :k, :], adjoint(u) @ u, v @ adjoint(v)]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("shape", [*SHAPES, (7, 6)])
-@pytest.mark.parametrize("full_matrices", [True, False])
-def test_svd(full_matrices: bool, shape: tuple[int, int]) -> None:
-    check_lowering([A], pieces(A, full_matrices=full_matrices), normal(*shape), rtol=LOOSE)
-    check_lowering([A], ptl.svd(A, compute_uv=False), normal(*shape), rtol=LOOSE)
-
-
-@pytest.mark.parametrize("shape", EMPTY)
-def test_svd_of_nothing(shape: tuple[int, int]) -> None:
-    m, n = shape
-    check_lowering([A], list(ptl.svd(A)), np.zeros(shape), expected=[np.eye(m), np.zeros(0), np.eye(n)])
-
-
-@pytest.mark.parametrize("full_matrices", [True, False])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_svd_dtypes(dtype: str, full_matrices: bool) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    value = random(dtype, 4, 3)
-    s, product, left, right = pieces(x, full_matrices=full_matrices)
-    size = 4 if full_matrices else 3
-    expected = [np.linalg.svd(value, compute_uv=False), value, np.eye(size, dtype=dtype), np.eye(3, dtype=dtype)]
-    check_lowering([x], [s, product, left, right], value, expected=expected, rtol=tolerance(dtype))
-
-
-def test_svd_of_a_batch() -> None:
-    check_lowering(
-        [A3], [*pieces(A3, full_matrices=True), *pieces(A3.mT, full_matrices=False)], normal(3, 4, 2), rtol=LOOSE
-    )
-
-
-@pytest.mark.parametrize("full_matrices", [True, False])
-@pytest.mark.parametrize(
-    "matrix",
-    [np.zeros((3, 4)), np.ones((4, 4)), np.eye(4)[:3] * 2, rank_deficient(6, 4, 2), rank_deficient(4, 6, 1)],
-)
-def test_svd_of_a_matrix_without_full_rank(matrix: np.ndarray, full_matrices: bool) -> None:
-    """The vectors are orthonormal, those of a singular value of 0 too, and in a padded program."""
-    (m, n), k = matrix.shape, min(matrix.shape)
-    sizes = (m, n) if full_matrices else (k, k)
-    values = np.linalg.svd(matrix, compute_uv=False)
-    expected = [values, matrix, np.eye(sizes[0]), np.eye(sizes[1])]
-    outputs = pieces(A, full_matrices=full_matrices)
-    check_lowering([A], outputs, matrix, expected=expected, rtol=LOOSE, transformed=False)
-
-
-@pytest.mark.parametrize("scale", [1e200, 1e-200])
-def test_svd_of_numbers_whose_squares_leave_the_range(scale: float) -> None:
-    check_lowering([A], pieces(A, full_matrices=False)[:2], normal(4, 3) * scale, rtol=LOOSE)
-
-
-@pytest.mark.parametrize("shape", [(4, 3), (3, 4)])
-def test_gradients_of_svd(shape: tuple[int, int]) -> None:
+def singular_values() -> Iterator[Case]:
+    for full in BOTH:
+        outputs = pieces(A, full_matrices=full)
+        for shape in [*SHAPES, (7, 6)]:
+            yield f"{full} {shape}", [A], outputs, [normal(*shape)]
+        for dtype in DTYPES:
+            x, value, size = pt.matrix("x", dtype=dtype), random(dtype, 4, 3), 4 if full else 3
+            expected = [
+                np.linalg.svd(value, compute_uv=False),
+                value,
+                np.eye(size, dtype=dtype),
+                np.eye(3, dtype=dtype),
+            ]
+            options = {"expected": expected, "rtol": tolerance(dtype)}
+            yield f"{full} {dtype}", [x], pieces(x, full_matrices=full), [value], options
+        # The vectors are orthonormal, those of a singular value of 0 too, and in a padded program.
+        deficient = [np.zeros((3, 4)), np.ones((4, 4)), np.eye(4)[:3] * 2, rank_deficient(6, 4, 2)]
+        for number, matrix in enumerate([*deficient, rank_deficient(4, 6, 1)]):
+            sizes = matrix.shape if full else (min(matrix.shape),) * 2
+            expected = [np.linalg.svd(matrix, compute_uv=False), matrix, np.eye(sizes[0]), np.eye(sizes[1])]
+            options = {"expected": expected, "transformed": False}
+            yield f"{full} no full rank {number}", [A], outputs, [matrix], options
+    for shape in SHAPES:
+        yield f"values {shape}", [A], ptl.svd(A, compute_uv=False), [normal(*shape)]
+    for m, n in EMPTY:
+        options = {"expected": [np.eye(m), np.zeros(0), np.eye(n)]}
+        yield f"nothing {m} {n}", [A], list(ptl.svd(A)), [np.zeros((m, n))], options
+    outputs = [*pieces(A3, full_matrices=True), *pieces(A3.mT, full_matrices=False)]
+    yield "batch", [A3], outputs, [normal(3, 4, 2)]
     u, s, v = ptl.svd(A, full_matrices=False)
     loss = weighted(s) + weighted((u * s) @ v * 2) + weighted(abs(u))
     outputs = [grad(loss, A), grad(weighted(ptl.svd(A, compute_uv=False)), A)]
-    program = check_lowering([A], outputs, normal(*shape), rtol=1e-6)
-    assert not program.signature.has_data_sizes, "min(m, n) is a size"
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("value", [normal(4, 3), normal(3, 4), rank_deficient(5, 4, 2), np.zeros((2, 3))])
-def test_pinv(value: np.ndarray) -> None:
-    check_lowering([A], ptl.pinv(A), value, rtol=LOOSE)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_pinv_dtypes(dtype: str) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    value = random(dtype, 4, 3)
-    check_lowering([x], ptl.pinv(x), value, rtol=tolerance(dtype))
-
-
-def test_pinv_of_a_hermitian_matrix() -> None:
-    matrix = np.diag([2.0, 0.0, -3.0, 1.0])
+    for shape in ((4, 3), (3, 4)):
+        yield f"gradient {shape}", [A], outputs, [normal(*shape)], {"rtol": 1e-6}
+    for scale in EXTREME:
+        yield f"{scale}", [A], pieces(A, full_matrices=False)[:2], [normal(4, 3) * scale]
+    for number, value in enumerate([normal(4, 3), normal(3, 4), rank_deficient(5, 4, 2), np.zeros((2, 3))]):
+        yield f"pinv {number}", [A], ptl.pinv(A), [value]
+    for dtype in DTYPES:
+        x = pt.matrix("x", dtype=dtype)
+        yield f"pinv {dtype}", [x], ptl.pinv(x), [random(dtype, 4, 3)], {"rtol": tolerance(dtype)}
     turn = np.linalg.qr(normal(4, 4))[0]
-    check_lowering([A], ptl.pinv(A, hermitian=True), turn @ matrix @ turn.T, rtol=LOOSE)
+    yield "pinv hermitian", [A], ptl.pinv(A, hermitian=True), [turn @ np.diag([2.0, 0.0, -3.0, 1.0]) @ turn.T]
+    yield "gradient of pinv", [A], grad(weighted(ptl.pinv(A)), A), [normal(4, 3)], {"rtol": 1e-7}
+    for order in (2, -2, "nuc", "fro", 1, np.inf):
+        yield f"norm {order}", [A], ptl.norm(A, ord=order), [normal(4, 3)]
+    c = pt.dscalar("c")
+    for matrix in (normal(5, 3), normal(3, 5), normal(3, 3), rank_deficient(5, 3, 2)):
+        for rcond in (-1.0, 0.3):  # with residuals where the rank is full and there are more rows than columns
+            side = normal(len(matrix), 2)
+            options = {"expected": np.linalg.lstsq(matrix, side, rcond), "static": False}
+            name = f"least squares {matrix.shape} {matrix[0, 0]} {rcond}"
+            yield name, [A, B, c], list(ptl.lstsq(A, B, c)), [matrix, side, rcond], options
+    x, y = pt.dtensor4("x"), pt.dmatrix("y")
+    yield "tensor inverse", [x], ptl.tensorinv(x), [well(6, 6).reshape(2, 3, 6, 1)]
+    for axes, shape in ((None, (2, 3, 3, 2)), ((0, 2), (3, 2, 2, 3))):
+        values = [well(6, 6).reshape(shape), normal(2, 3)]
+        yield f"tensor solve {axes}", [x, y], ptl.tensorsolve(x, y, axes), values
 
 
-def test_gradient_of_pinv() -> None:
-    check_lowering([A], grad(weighted(ptl.pinv(A)), A), normal(4, 3), rtol=1e-7)
+@pytest.mark.sampled(3)
+@each(singular_values())
+def test_svd(case: Case) -> None:
+    check_case(case, rtol=LOOSE)
 
 
-@pytest.mark.parametrize("order", [2, -2, "nuc", "fro", 1, np.inf])
-def test_norms(order: object) -> None:
-    check_lowering([A], ptl.norm(A, ord=order), normal(4, 3), rtol=LOOSE)
-
-
-# ---- LU -------------------------------------------------------------------------------------------------------------
-
-FORMS = [{}, {"permute_l": True}, {"p_indices": True}]
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("n", [2, 5])
-@pytest.mark.parametrize("form", FORMS)
-def test_lu(form: dict[str, bool], n: int) -> None:
-    check_lowering([A], list(ptl.lu(A, **form)), well(n, n), rtol=LOOSE)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_lu_of_a_batch(form: dict[str, bool]) -> None:
-    """Each has other exchanges of rows, none its own inverse."""
-    matrices = np.stack([well(4, 4), np.eye(4)[[1, 2, 3, 0]] * 2, np.eye(4)[[2, 0, 3, 1]]])
-    check_lowering([A3], list(ptl.lu(A3, **form)), matrices, rtol=LOOSE)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_lu_of_a_singular_matrix(form: dict[str, bool]) -> None:
-    check_lowering([A], list(ptl.lu(A, **form)), np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]]))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "complex128", "int64"])
-def test_lu_dtypes(dtype: str) -> None:
-    x = pt.matrix("x", dtype=dtype)
-    value = np.array([[1, 2, 1], [4, 1, -1], [1, 3, 5]]).astype(dtype)
-    check_lowering([x], list(ptl.lu(x)), value, rtol=tolerance(dtype))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_gradient_of_lu(form: dict[str, bool]) -> None:
-    *_, lower, upper = ptl.lu(A, **form)
-    check_lowering([A], grad(weighted(lower, upper), A), well(4, 4), rtol=LOOSE)
+def test_the_gradient_of_svd_has_no_size_from_data() -> None:
+    u, s, _ = ptl.svd(A, full_matrices=False)
+    program = hlograph.emit_stablehlo(([A], [grad(weighted(s) + weighted(abs(u)), A)]))
+    assert not program.signature.has_data_sizes, "min(m, n) is a size"
 
 
 # ---- any square matrix ----------------------------------------------------------------------------------------------
@@ -507,33 +425,6 @@ def test_what_only_scipy_has() -> None:
     batch = pt.dtensor3("batch")
     with pytest.raises(errors.UnsupportedGraphError, match="Schur with sort='lhp' of a batch"):
         hlograph.emit_stablehlo(([batch], list(ptl.schur(batch, sort="lhp"))))
-
-
-def test_tensor_inverse() -> None:
-    x = pt.dtensor4("x")
-    check_lowering([x], ptl.tensorinv(x), well(6, 6).reshape(2, 3, 6, 1), rtol=LOOSE)
-
-
-@pytest.mark.parametrize("axes", [None, (0, 2)])
-def test_tensor_solve(axes: tuple[int, ...] | None) -> None:
-    x, y = pt.dtensor4("x"), pt.dmatrix("y")
-    shape = (2, 3, 3, 2) if axes is None else (3, 2, 2, 3)
-    check_lowering([x, y], ptl.tensorsolve(x, y, axes), well(6, 6).reshape(shape), normal(2, 3), rtol=LOOSE)
-
-
-# ---- least squares --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rcond", [-1.0, 0.3])
-@pytest.mark.parametrize("matrix", [normal(5, 3), normal(3, 5), normal(3, 3), rank_deficient(5, 3, 2)])
-def test_least_squares(matrix: np.ndarray, rcond: float) -> None:
-    """With residuals where the rank is full and there are more rows than columns."""
-    side = normal(len(matrix), 2)
-    expected = np.linalg.lstsq(matrix, side, rcond)
-    c = pt.dscalar("c")
-    check_lowering(
-        [A, B, c], list(ptl.lstsq(A, B, c)), matrix, side, rcond, expected=expected, rtol=LOOSE, static=False
-    )
 
 
 def test_least_squares_of_vectors_are_refused() -> None:
