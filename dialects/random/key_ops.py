@@ -28,14 +28,19 @@ else:
 UNDEFINED = "a random draw has no derivative with respect to its parameters: write loc + scale * standard_draw"
 
 
-class KeyOp(Extended):
-    """An op on keys: no derivatives, under the names that PyTensor 3, PyTensor 2 and Aesara call them by."""
+class PlainOp(Extended):
+    """An op on no numbers: no derivatives, under the names that PyTensor 3, PyTensor 2 and Aesara call them by."""
 
     library: ClassVar[Library]
+    __props__: ClassVar[tuple[str, ...]] = ()
 
     @property
     def _gradient(self) -> Any:
         return self.library.module("gradient")
+
+    def batched_node(self, node: Any, *operands: Any) -> Any:
+        """The node for a batch of operands."""
+        return self.make_node(*operands)
 
     def _tensor_type(self, dtype: str, shape: Sequence[Any]) -> Any:
         return self.library.module("tensor.type").TensorType(dtype, tuple(shape))
@@ -57,16 +62,16 @@ class KeyOp(Extended):
         return self.pullback(inputs, [], output_grads)
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no gradient."""
+        """Disconnected."""
         return [self._gradient.DisconnectedType()() for _ in inputs]
 
     def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Disconnected: keys have no tangent."""
+        """Disconnected."""
         return [self._gradient.DisconnectedType()()]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Keys are no numbers."""
-        return [[False] for _ in node.inputs]
+        """Nothing is connected."""
+        return [[False] * len(node.outputs) for _ in node.inputs]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         """The pullback in PyTensor 2."""
@@ -81,7 +86,7 @@ class KeyOp(Extended):
         return [None if isinstance(x.type, kind) else x for x in pushed]
 
 
-class SplitKeyParts(KeyOp):
+class SplitKeyParts(PlainOp):
     """`jax.random.split(key, count)`: uint32[..., 2] to uint32[..., count, 2]."""
 
     __props__ = ("count",)
@@ -101,20 +106,14 @@ class SplitKeyParts(KeyOp):
         [key] = inputs
         output_storage[0][0] = _with_jax(sampling.Split(self.count, key.ndim - 1), key)
 
-    def batched_node(self, node: Any, key: Any) -> Any:
-        """The node for a batch of keys."""
-        return self.make_node(key)
-
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
         _, [shape] = releases.shape_arguments(arguments)
         return [(*shape[:-1], self.count, 2)]
 
 
-class FoldInParts(KeyOp):
+class FoldInParts(PlainOp):
     """`jax.random.fold_in(key, number)` for each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
-
-    __props__ = ()
 
     def make_node(self, key: Any, numbers: Any) -> Any:
         """Two inputs, one output."""
@@ -131,17 +130,13 @@ class FoldInParts(KeyOp):
         key, numbers = inputs
         output_storage[0][0] = _with_jax(sampling.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
 
-    def batched_node(self, node: Any, key: Any, numbers: Any) -> Any:
-        """The node for a batch of keys."""
-        return self.make_node(key, numbers)
-
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
         _, [key, numbers] = releases.shape_arguments(arguments)
         return [(*key[:-1], numbers[0], 2)]
 
 
-class DrawParts(KeyOp):
+class DrawParts(PlainOp):
     """A draw of a random variable: (key, size, *parameters) to the draw.
 
     Args:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pytensor.gradient import DisconnectedType
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.tensor.basic import as_tensor_variable
@@ -19,29 +18,17 @@ from pytensor.tensor.type import TensorType
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.emit import Context
+from ..library import library
+from ..random.key_ops import PlainOp
 from ..registry import lowers
 
-
-class _PlacesOp(Op):
-    """An op on places, which are no numbers: no derivatives, under the names that PyTensor 3 and 2 call them by."""
-
-    __props__ = ()
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Nothing is connected."""
-        return [[False] * len(node.outputs) for _ in node.inputs]
-
-    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Disconnected."""
-        return [DisconnectedType()() for _ in inputs]
-
-    def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
-        """The pullback in PyTensor 2."""
-        return self.pullback(inputs, outputs, output_grads)
+GRAPHS = library("pytensor")
 
 
-class InRange(_PlacesOp):
+class InRange(PlainOp, Op):
     """Indices of which it is known that they are at least 0 and less than a size."""
+
+    library, __props__ = GRAPHS, ()
 
     def make_node(self, index: Any, size: Any) -> Apply:
         """Two inputs, one output."""
@@ -60,8 +47,10 @@ def lower_in_range(ctx: Context, node: Any, index: Tensor, size: Tensor) -> Tens
     return index
 
 
-class Places(_PlacesOp):
+class Places(PlainOp, Op):
     """From starts, indices and the number of rows (or columns) that indices count: majors and minors of all values."""
+
+    library, __props__ = GRAPHS, ()
 
     def make_node(self, starts: Any, indices: Any, size: Any) -> Apply:
         """Three inputs, two outputs as long as the indices."""

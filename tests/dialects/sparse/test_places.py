@@ -1,4 +1,4 @@
-"""Places that are arguments: exact and padded, with garbage in the padding."""
+"""Places that are arguments: exact and padded, with garbage in the padding; and places that are constants."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import scipy.sparse
 from support import assert_same, check_lowering, poisoned
 
 import hlograph
+from hlograph.errors import ArgumentShapeError
 
 data, indices, indptr = pt.dvector("data"), pt.ivector("indices"), pt.ivector("indptr")
 x, v = pt.dmatrix("x"), pt.dvector("v")
@@ -62,3 +63,21 @@ def test_no_rows_and_no_values():
         for found in (program.interpret(*arrays), program.compile()(*arrays)):
             for actual, wanted in zip(found, expected, strict=True):
                 assert_same(actual, wanted)
+
+
+def test_a_conditional_autoregression():
+    """The quadratic form of PyMC's, with the matrix of neighbours as a constant."""
+    near = scipy.sparse.csr_matrix((RANDOM.random((6, 6)) < 0.4) * 1.0)
+    form = (v * ps.dot(ps.as_sparse_variable(near), v)).sum()
+    field = RANDOM.normal(size=6)
+    expected = [field @ near @ field, near @ field + near.T @ field]
+    check_lowering([v], [form, pytensor.grad(form, v)], field, expected=expected)
+
+
+def test_constants_that_do_not_fit():
+    constant = ps.as_sparse_variable(scipy.sparse.random(5, 4, density=0.4, format="csr", random_state=1))
+    with pytest.raises(ArgumentShapeError, match=r"4 == x_0.*operand of SparseDot"):
+        hlograph.function([x], ps.dot(constant, x))(np.ones((5, 2)))
+    places = pt.constant([0, 1, 9])
+    with pytest.raises(ValueError, match="out of range"):
+        hlograph.emit_stablehlo(([data], ps.dense_from_sparse(ps.CSR(data, places, [0, 1, 3], (2, 4)))))
