@@ -11,12 +11,10 @@ goes the general way where they are not, and is answered for the call only where
 
 from __future__ import annotations
 
-import ast
-import operator
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -25,6 +23,7 @@ from jax import export
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
+from ...codegen.dims_text import DimSyntaxError, parse
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import inconclusive_error
 
@@ -262,36 +261,23 @@ def bounds_from_one(dim: Dim) -> tuple[int | None, int | None]:
 
 # ---- JAX's text ---------------------------------------------------------------------------------------------------
 
-_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "max": dimension.maximum,
-    "min": dimension.minimum,
-}
-
 
 def read_size(text: str) -> Dim:
-    """The dimension that JAX writes so."""
-    return _fold(ast.parse(text.replace("^", "**"), mode="eval").body)
-
-
-def _fold(node: ast.expr) -> Dim:
-    """A dimension from JAX's way to write it, in Python's syntax."""
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return dimension.symbol(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_fold(operand)
-        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
-            return reduce(operator.mul, [_fold(base)] * exponent)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right):
-            apply = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}[type(sign)]
-            return apply(_fold(left), _fold(right))
-        case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
-            return reduce(_CALLS[name], map(_fold, args))
-    raise UnsupportedGraphError(f"JAX writes a size that hlograph cannot read: {ast.unparse(node)}")
+    """The dimension that JAX writes so: as ours are written, with `^` for powers."""
+    plain = text
+    while (at := plain.find("^")) >= 0:
+        begin, depth = at, 0
+        while begin and (depth or re.match(r"[\w)]", plain[begin - 1])):
+            begin -= 1
+            depth += {")": 1, "(": -1}.get(plain[begin], 0)
+        base, exponent = plain[begin:at], re.match(r"\d+", plain[at + 1 :])
+        if exponent is None:
+            break
+        plain = f"{plain[:begin]}{'*'.join([base] * int(exponent[0]))}{plain[at + 1 + exponent.end() :]}"
+    try:
+        return parse(plain)
+    except DimSyntaxError:
+        raise UnsupportedGraphError(f"JAX writes a size that hlograph cannot read: {text}") from None
 
 
 # ---- who asks -----------------------------------------------------------------------------------------------------
