@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.errors import GraphError
+from ..host_ops import Performed, group_of
 from ..library import Library
-from ..walk import order
 from .matrices import MAJOR, Matrix
 
 
@@ -52,14 +52,8 @@ class Kit:
         """A constant, where a variable is made of nothing but constants; else the variable."""
         if x.owner is None or self._is_open(x):
             return x
-        values: dict[Any, Any] = {}
-        for node in order([x]):
-            operands = [values.get(v, getattr(v, "data", None)) for v in node.inputs]
-            storage: list[list[Any]] = [[None] for _ in node.outputs]
-            node.op.prepare_node(node, {}, {}, "py")
-            node.op.perform(node, operands, storage)
-            values.update((v, slot[0]) for v, slot in zip(node.outputs, storage, strict=True))
-        return self.constant(np.asarray(values[x], x.type.dtype))
+        found = Performed(group_of(x.owner, lambda variable: False))([])[x.index]
+        return self.constant(np.asarray(found, x.type.dtype))
 
     def _is_open(self, x: Any) -> bool:
         """Whether something that a variable is made of is not known; remembers what was found."""
