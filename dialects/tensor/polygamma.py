@@ -16,7 +16,7 @@ Array: TypeAlias = Any
 _LONGEST = 1_000_000  # terms; where more were needed the result is NaN
 
 
-def left_of_zero(n: Array, x: Array) -> Array:
+def polygamma_left(n: Array, x: Array) -> Array:
     """The difference of orders n of at least 1 between x and x + ceil(-x): n! (-1)^(n + 1) sum (x + k)^(-n - 1).
 
     0 for x of at least 0; infinite at poles.

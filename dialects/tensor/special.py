@@ -31,11 +31,6 @@ def _jax(name: str, *operands: Tensor) -> Tensor:
     return hlo.import_elementwise(name, function, operands)
 
 
-def _jax_module(name: str) -> Any:
-    """A module of this package that imports JAX."""
-    return importlib.import_module(f".{name}", __package__)
-
-
 for _op in ("Gamma", "GammaInc", "GammaIncC", "BetaInc", "I0", "I1", "I0e", "I1e", "Erfcx"):
     to_output(_op)(lambda dtype, *operands, op=_op: _jax(op.lower(), *operands))
 
@@ -53,8 +48,7 @@ def _polygamma(dtype: DType, n: Tensor, x: Tensor) -> Tensor:
     zero = number(x, 0)
     left = hlo.and_(hlo.compare("LE", x, zero), hlo.compare("GT", n, number(n, 0)))
     right = hlo.select(left, hlo.add(x, hlo.ceil(hlo.negate(x))), x)
-    function = _jax_module("polygamma").left_of_zero
-    rest = _in_float64(dtype, (n, x), lambda *xs: hlo.import_elementwise("polygamma_left", function, xs))
+    rest = _in_float64(dtype, (n, x), lambda *xs: _written("polygamma", "polygamma_left", *xs))
     at_pole = hlo.and_(left, hlo.compare("EQ", right, zero))
     one = hlo.polygamma(hlo.convert(n, dtype), hlo.select(at_pole, number(x, 1), right))
     return hlo.select(left, hlo.add(one, rest), one)
@@ -124,14 +118,11 @@ def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     return value
 
 
-@to_output("NdtriExp")
-def _ndtri_exp(dtype: DType, x: Tensor) -> Tensor:
-    """`scipy.special.ndtri_exp`: the standard normal quantile of exp(x)."""
-    return _in_float64(dtype, (x,), _normal_quantile_of_exp)
-
-
 def _normal_quantile_of_exp(x: Tensor) -> Tensor:
-    """Near 0 by the other tail, whose probability is -expm1(x); below -2 from x itself, since exp(x) vanishes there."""
+    """The standard normal quantile of exp(x).
+
+    Near 0 by the other tail, whose probability is -expm1(x); below -2 from x itself, since exp(x) vanishes there.
+    """
     upper = hlo.compare("GT", x, number(x, math.log1p(-math.exp(-2))))
     lower = hlo.compare("LT", x, number(x, -2))
     chance = hlo.select(upper, hlo.negate(hlo.exponential_minus_one(x)), hlo.exponential(x))
@@ -226,71 +217,26 @@ def _gamma_quantile(a: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     return hlo.select(invalid, nan, hlo.select(vanishes, zero, root))
 
 
-def _in_float64(dtype: DType, operands: tuple[Tensor, ...], function: Callable[..., Tensor]) -> Tensor:
+def _in_float64(dtype: DType, operands: Sequence[Tensor], function: Callable[..., Tensor]) -> Tensor:
     """The function of operands widened to float64: an inverse needs more digits than its result has."""
     return hlo.convert(function(*[hlo.convert(x, np.float64) for x in hlo.unify(*operands)]), dtype)
 
 
-def _written(op: str, module: str, name: str) -> None:
+def _written(module: str, name: str, *operands: Tensor) -> Tensor:
     """A JAX function that is written here, in a module that imports JAX."""
-
-    def rule(dtype: DType, *operands: Tensor) -> Tensor:
-        function = getattr(_jax_module(module), name)
-        return _in_float64(dtype, operands, lambda *xs: hlo.import_elementwise(name, function, xs))
-
-    to_output(op)(rule)
+    function = getattr(importlib.import_module(f".{module}", __package__), name)
+    return hlo.import_elementwise(name, function, operands)
 
 
-_written("Ive", "bessel", "ive")
-_written("Kve", "bessel", "kve")
-_written("Hyp2F1", "hypergeometric", "hyp2f1")
-
-
-def _by_scipy(op: str, name: str) -> None:
+def _by_scipy(name: str, dtype: DType, *operands: Tensor) -> Tensor:
     """A function that no density has, and JAX has not: a call of SciPy's."""
 
     def function(arrays: Sequence[Any]) -> list[Any]:
         return [getattr(importlib.import_module("scipy.special"), name)(*arrays)]
 
-    def rule(dtype: DType, *operands: Tensor) -> Tensor:
-        call = hlo.HostCall(name, function, "it is SciPy's")
-        first, *rest = hlo.unify(*operands)
-        return hlo.host_call(first.builder, call, [first, *rest], [(first.dims, dtype)])[0]
-
-    to_output(op)(rule)
-
-
-for _op, _name in {"J0": "j0", "J1": "j1", "Jv": "jv", "Owens_t": "owens_t"}.items():
-    _by_scipy(_op, _name)
-
-
-@to_output("Iv")
-def _iv(dtype: DType, v: Tensor, x: Tensor) -> Tensor:
-    """`scipy.special.iv`, from the function that is scaled by `exp(-|x|)`."""
-
-    def grown(v: Tensor, x: Tensor) -> Tensor:
-        scaled = hlo.import_elementwise("ive", _jax_module("bessel").ive, [v, x])
-        return hlo.multiply(scaled, hlo.exponential(hlo.abs(x)))
-
-    return _in_float64(dtype, (v, x), grown)
-
-
-@to_output("GammaIncInv")
-def _gammaincinv(dtype: DType, *operands: Tensor) -> Tensor:
-    """`scipy.special.gammaincinv`."""
-    return _in_float64(dtype, operands, lambda a, p: _gamma_quantile(a, p, hlo.subtract(number(p, 1), p)))
-
-
-@to_output("GammaIncCInv")
-def _gammainccinv(dtype: DType, *operands: Tensor) -> Tensor:
-    """`scipy.special.gammainccinv`."""
-    return _in_float64(dtype, operands, lambda a, q: _gamma_quantile(a, hlo.subtract(number(q, 1), q), q))
-
-
-@to_output("BetaIncInv")
-def _betaincinv(dtype: DType, *operands: Tensor) -> Tensor:
-    """`scipy.special.betaincinv`."""
-    return _in_float64(dtype, operands, _beta_quantile)
+    first, *rest = hlo.unify(*operands)
+    call = hlo.HostCall(name, function, "it is SciPy's")
+    return hlo.host_call(first.builder, call, [first, *rest], [(first.dims, dtype)])[0]
 
 
 def _beta_quantile(a: Tensor, b: Tensor, lower: Tensor) -> Tensor:
@@ -316,3 +262,19 @@ def _beta_quantile(a: Tensor, b: Tensor, lower: Tensor) -> Tensor:
 
     root = _normal(_solve(hlo.clamp(-_WIDEST, hlo.log(hlo.divide(a, b)), _WIDEST), function), hlo.logistic)
     return hlo.select(invalid, nan, hlo.select(at_end, lower, root))
+
+
+_WIDE: dict[str, Callable[..., Tensor]] = {
+    "Ive": lambda v, x: _written("bessel", "ive", v, x),
+    "Iv": lambda v, x: hlo.multiply(_written("bessel", "ive", v, x), hlo.exponential(hlo.abs(x))),
+    "Kve": lambda v, x: _written("bessel", "kve", v, x),
+    "Hyp2F1": lambda *xs: _written("hypergeometric", "hyp2f1", *xs),
+    "NdtriExp": _normal_quantile_of_exp,
+    "GammaIncInv": lambda a, p: _gamma_quantile(a, p, hlo.subtract(number(p, 1), p)),
+    "GammaIncCInv": lambda a, q: _gamma_quantile(a, hlo.subtract(number(q, 1), q), q),
+    "BetaIncInv": _beta_quantile,
+}
+for _op, _function in _WIDE.items():
+    to_output(_op)(lambda dtype, *operands, function=_function: _in_float64(dtype, operands, function))
+for _op in ("J0", "J1", "Jv", "Owens_t"):
+    to_output(_op)(lambda dtype, *operands, op=_op: _by_scipy(op.lower(), dtype, *operands))
