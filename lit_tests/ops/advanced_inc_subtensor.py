@@ -21,18 +21,6 @@ x, y, v = pt.dmatrix("x"), pt.dmatrix("y"), pt.dvector("v")
 i, j = pt.lvector("i"), pt.lvector("j")
 mask = pt.tensor("mask", dtype="bool", shape=(None, None))
 
-# CHECK-LABEL: module @AdvancedIncSubtensor1.static.set
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node
-# CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<20xi64>
-# CHECK-NEXT: b = scatter(x, a, y) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<5x6xf64>
-# CHECK-NEXT: return b,
-show(
-    [x, y, i],
-    AdvancedIncSubtensor1(set_instead_of_inc=True)(x, y, i),
-    name="AdvancedIncSubtensor1.static.set",
-    dims={"x": (5, 6), "y": (20, 6), "i": (20,)},
-)
-
 # CHECK-LABEL: module @AdvancedIncSubtensor1.dynamic
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor1 node
@@ -77,14 +65,6 @@ show(
     name="AdvancedIncSubtensor.dynamic",
     dims={"x": ("n", 6), "v": ("k",), "i": ("k",), "j": ("k",)},
 )
-
-# CHECK-LABEL: module @AdvancedIncSubtensor.dynamic.mixed
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: a = minimum(size<0>(x), 1) : tensor<i64>
-# CHECK-NEXT: b = select(LT(i, 0), add(i, 6), i) : tensor<?xi64>
-# CHECK-NEXT: c = scatter(real_dynamic_slice(x, concatenate<0>(a, 0), concatenate<0>(size<0>(x), 6), 1), dynamic_reshape<?x1xi64>(b, concatenate<0>(size<0>(i), 1)), 0) {indices_are_sorted = false, update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<?x6xf64>
-# CHECK-NEXT: return dynamic_update_slice(x, c, a, 0),
-show([x, i], set_subtensor(x[1:, i], 0.0), name="AdvancedIncSubtensor.dynamic.mixed", dims={"x": ("n", 6), "i": ("k",)})
 
 # CHECK-LABEL: module @AdvancedIncSubtensor.dynamic.mask
 # CHECK-NEXT: return select(mask, 0, x) : tensor<?x6xf64>

@@ -20,14 +20,6 @@ x, t = pt.dmatrix("x"), pt.dtensor3("t")
 i, j = pt.lvector("i"), pt.lvector("j")
 m = pt.lmatrix("m")
 
-# A constant index in range needs no check.
-# CHECK-LABEL: module @AdvancedSubtensor1.dynamic.constant
-# CHECK-NEXT: constraints: n >= 1, index 0 of axis 0 at an unnamed AdvancedSubtensor1 node
-# CHECK-NEXT: a = gather(x, select([false, true], add([0, -1], size<0>(x)), [0, -1])) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 6]} : tensor<2x6xf64>
-show(
-    [x], advanced_subtensor1(x, pt.constant([0, -1])), name="AdvancedSubtensor1.dynamic.constant", dims={"x": ("n", 6)}
-)
-
 # CHECK-LABEL: module @AdvancedSubtensor1.dynamic
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor1 node
@@ -35,20 +27,6 @@ show(
 # CHECK-NEXT: b = dynamic_gather(x, a, concatenate<0>(minimum(size<0>(x), 1), 6)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x6xf64>
 # CHECK-NEXT: return b,
 show([x, i], advanced_subtensor1(x, i), name="AdvancedSubtensor1.dynamic", dims={"x": ("n", 6), "i": ("k",)})
-
-# CHECK-LABEL: module @AdvancedSubtensor.static.matrix
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedSubtensor node
-# CHECK-NEXT: a = select(LT(m, 0), add(m, 5), m) : tensor<2x30xi64>
-# CHECK-NEXT: b = gather(t, a) {offset_dims = [0, 3], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [4, 1, 6]} : tensor<4x2x30x6xf64>
-# CHECK-NEXT: return b,
-show([t, m], t[:, m], name="AdvancedSubtensor.static.matrix", dims={"t": (4, 5, 6), "m": (2, 30)})
-
-# CHECK-LABEL: module @AdvancedSubtensor.static.mixed
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 2 at an unnamed AdvancedSubtensor node
-# CHECK-NEXT: a = select(LT(i, 0), add(i, 6), i) : tensor<20xi64>
-# CHECK-NEXT: b = gather(slice<1:4:1, 0:5:1, 0:6:1>(t), concatenate<1>(reshape<20x1xi64>(0), reshape<20x1xi64>(a))) {offset_dims = [0], collapsed_slice_dims = [1, 2], start_index_map = [1, 2], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [3, 1, 1]} : tensor<3x20xf64>
-# CHECK-NEXT: return b,
-show([t, i], t[1:, 0, i], name="AdvancedSubtensor.static.mixed", dims={"t": (4, 5, 6), "i": (20,)})
 
 # CHECK-LABEL: module @AdvancedSubtensor.dynamic
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor node

@@ -8,10 +8,6 @@ from pytensor.tensor.basic import AllocEmpty
 x = pt.dvector("x")
 n = pt.lscalar("n")
 
-# CHECK-LABEL: module @Alloc.static.zeros
-# CHECK-NEXT: return broadcast_in_dim<[], 2x3xf64>(0) : tensor<2x3xf64>
-show([], [pt.zeros((2, 3))], name="Alloc.static.zeros")
-
 # CHECK-LABEL: module @Alloc.dynamic
 # CHECK-NEXT: return dynamic_broadcast_in_dim<[1], 2x?xf64>(x, concatenate<0>(2, size<0>(x))) : tensor<2x?xf64>
 show([x], pt.alloc(x, 2, x.shape[0]), name="Alloc.dynamic", dims={"x": ("n",)})

@@ -7,21 +7,9 @@ from common import show
 x = pt.dvector("x")
 n, k = pt.lscalar("n"), pt.lscalar("k")
 
-# CHECK-LABEL: module @ARange.static.short
-# CHECK-NEXT: return [0, 2, 4] : tensor<3xi64>
-show([], [pt.arange(0, 6, 2)], name="ARange.static.short")
-
-# CHECK-LABEL: module @ARange.static.backward
-# CHECK-NEXT: return convert<i32>(add(multiply(iota<0, 150xi64>(), -2), 300)) : tensor<150xi32>
-show([], [pt.arange(300, 0, -2, dtype="int32")], name="ARange.static.backward")
-
 # CHECK-LABEL: module @ARange.dynamic
 # CHECK-NEXT: return dynamic_iota<0, ?xi64>(size<0>(x)) : tensor<?xi64>
 show([x], pt.arange(x.shape[0]), name="ARange.dynamic", dims={"x": ("n",)})
-
-# CHECK-LABEL: module @ARange.dynamic.runtime
-# CHECK-NEXT: return add(multiply(dynamic_iota<0, ?xi64>(maximum(divide<"n//2">(subtract(n, remainder(add(remainder(n, 2), 2), 2)), 2), 0)), 2), 1) : tensor<?xi64>
-show([n], pt.arange(1, n, 2), name="ARange.dynamic.runtime")
 
 # A step of either sign.
 # CHECK-LABEL: module @ARange.dynamic.step

@@ -14,15 +14,6 @@ def _make_node(self, x):
 x, i = pt.dmatrix("x"), pt.lmatrix("i")
 max_and_argmax = of_another_release(Op, "MaxAndArgmax", make_node=_make_node, perform=None, axis=(0,))()
 
-# CHECK-LABEL: module @Argmax.static.float
-# CHECK-NEXT: c:2 = reduce<[1]>(x, iota<1, 3x4xi64>(), -inf, 9223372036854775807) : tensor<3xf64>, tensor<3xi64>
-# CHECK-NEXT:   (p0, p1, p2, p3) ->
-# CHECK-NEXT:     a = NE(p0, p0) : tensor<i1>
-# CHECK-NEXT:     b = or(or(GT(p0, p2), and(a, EQ(p2, p2))), and(or(EQ(p0, p2), and(a, NE(p2, p2))), LT(p1, p3))) : tensor<i1>
-# CHECK-NEXT:     return (select(b, p0, p2), select(b, p1, p3))
-# CHECK-NEXT: return c#1 : tensor<3xi64>
-show([x], x.argmax(axis=1), name="Argmax.static.float", dims={"x": (3, 4)})
-
 # CHECK-LABEL: module @Argmax.dynamic
 # CHECK-NEXT: constraints: n >= 1, argmax over axis 0 of no elements at node 'argmax'
 # CHECK-NEXT: b:2 = reduce<[0]>(i, dynamic_iota<0, ?x4xi64>(concatenate<0>(size<0>(i), 4)), -9223372036854775808, 9223372036854775807) : tensor<4xi64>, tensor<4xi64>

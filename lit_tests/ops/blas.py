@@ -28,10 +28,6 @@ u, v = pt.dvector("u"), pt.dvector("v")
 a, b = pt.dscalar("a"), pt.dscalar("b")
 s, t = pt.dtensor3("s"), pt.dtensor3("t")
 
-# CHECK-LABEL: module @Dot.static.vector
-# CHECK-NEXT: a = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3xf64>
-show([x, v], older_dot(x, v), name="Dot.static.vector", dims={"x": (3, 4), "v": (4,)})
-
 # CHECK-LABEL: module @Dot.dynamic
 # CHECK-NEXT: constraints: k == l, dot, contracted axis at an unnamed Dot node
 # CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
@@ -50,29 +46,12 @@ show([x, y], dot22(x, y), name="Dot22.dynamic", dims={"x": ("n", 4), "y": (4, 5)
 # CHECK-NEXT: return multiply(b, a) : tensor<?x5xf64>
 show([x, y, a], dot22scalar(x, y, a), name="Dot22Scalar.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
 
-# A factor 1 multiplies nothing; a factor 0 leaves the addend out.
-# CHECK-LABEL: module @Gemv.static.constant
-# CHECK-NEXT: a = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3xf64>
-show(
-    [u, x, v], gemv_no_inplace(u, 1.0, x, v, 0.0), name="Gemv.static.constant", dims={"u": (3,), "x": (3, 4), "v": (4,)}
-)
-
 # CHECK-LABEL: module @Gemv.dynamic
 # CHECK-NEXT: c = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?xf64>
 # CHECK-NEXT: return add(multiply(a, c), multiply(b, u)) : tensor<?xf64>
 show([u, a, x, v, b], gemv_no_inplace(u, a, x, v, b), name="Gemv.dynamic", dims={"u": ("n",), "x": ("n", 4), "v": (4,)})
 
 one = pt.constant(1.0, dtype="float64")
-# CHECK-LABEL: module @Gemm.static.constant
-# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<3x5xf64>
-# CHECK-NEXT: return add(a, z) : tensor<3x5xf64>
-show(
-    [z, x, y],
-    gemm_no_inplace(z, one, x, y, one),
-    name="Gemm.static.constant",
-    dims={"z": (3, 5), "x": (3, 4), "y": (4, 5)},
-)
-
 # CHECK-LABEL: module @Gemm.dynamic
 # CHECK-NEXT: c = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
 # CHECK-NEXT: return add(multiply(a, c), multiply(b, z)) : tensor<?x5xf64>

@@ -7,11 +7,6 @@ from pytensor.tensor.linalg import Cholesky, CholeskySolve
 
 a, b, v = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 
-# CHECK-LABEL: module @Cholesky.static.upper
-# CHECK-NEXT: b = cholesky(a) {lower = false} : tensor<3x3xf64>
-# CHECK-NEXT: return select(LE(iota<0, 3x3xi64>(), iota<1, 3x3xi64>()), b, 0) : tensor<3x3xf64>
-show([a], Cholesky(lower=False)(a), name="Cholesky.static.upper", dims={"a": (3, 3)})
-
 # CHECK-LABEL: module @Cholesky.dynamic
 # CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
 # CHECK-NEXT: c = cholesky(a) {lower = true} : tensor<?x?xf64>

@@ -20,10 +20,3 @@ show([a], Eig()(a), name="Eig.dynamic", dims={"a": ("n", "n")})
 # CHECK-NEXT: return select(reduce<[0, 1], and>(is_finite(a), true), b#0, nan), select(reduce<[0, 1], and>(is_finite(a), true), b#1, nan) : tensor<?x?xf64>, tensor<?x?xf64>
 # CHECK: @schur_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?x?xf64>) implements "schur":
 show([a], Schur()(a), name="Schur.dynamic", dims={"a": ("n", "n")})
-
-# CHECK-LABEL: module @Schur.dynamic.complex
-# CHECK-NEXT: b = convert<complex<f64>>(a) : tensor<?x?xcomplex<f64>>
-# CHECK-NEXT: c:2 = @schur_complex128(select(reduce<[0, 1], and>(and(is_finite(real(b)), is_finite(imag(b))), true), b, (0.000000e+00,0.000000e+00))) : tensor<?x?xcomplex<f64>>, tensor<?x?xcomplex<f64>>
-# CHECK-NEXT: return select(reduce<[0, 1], and>(and(is_finite(real(b)), is_finite(imag(b))), true), c#0, (0x7FF8000000000000,0.000000e+00)), select(reduce<[0, 1], and>(and(is_finite(real(b)), is_finite(imag(b))), true), c#1, (0x7FF8000000000000,0.000000e+00)) : tensor<?x?xcomplex<f64>>, tensor<?x?xcomplex<f64>>
-# CHECK: @schur_complex128(tensor<?x?xcomplex<f64>>) -> (tensor<?x?xcomplex<f64>>, tensor<?x?xcomplex<f64>>) implements "schur":
-show([a], Schur(output="complex")(a), name="Schur.dynamic.complex", dims={"a": ("n", "n")})

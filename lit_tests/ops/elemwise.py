@@ -36,12 +36,6 @@ show([column, v], column - v, name="Elemwise.dynamic.outer", dims={"column": ("n
 # CHECK-NEXT: return multiply(x, 2) : tensor<?x4xf64>
 show([x], x * 2.0, name="Elemwise.dynamic.constant", dims={"x": ("n", 4)})
 
-# The same quotient twice is divided once.
-# CHECK-LABEL: module @Elemwise.dynamic.twice
-# CHECK-NEXT: a = divide(x, y) : tensor<?x4xf64>
-# CHECK-NEXT: return add(a, exponential(a)) : tensor<?x4xf64>
-show([x, y], x / y + pt.exp(x / y), name="Elemwise.dynamic.twice", dims={"x": ("n", 4), "y": ("n", 4)})
-
 # A fused graph: its scalar ops on whole tensors.
 a, b = ps.float64("a"), ps.float64("b")
 composite = Elemwise(Composite([a, b], [(a + b) * b]))

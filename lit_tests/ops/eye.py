@@ -20,10 +20,6 @@ x, v = pt.dmatrix("x"), pt.dvector("v")
 t = pt.dtensor3("t")
 n = pt.lscalar("n")
 
-# CHECK-LABEL: module @Eye.static.above
-# CHECK-NEXT: return convert<f64>(convert<i8>(EQ(add(iota<0, 3x4xi64>(), 1), iota<1, 3x4xi64>()))) : tensor<3x4xf64>
-show([], [Eye("float64")(3, 4, 1)], name="Eye.static.above")
-
 # CHECK-LABEL: module @Eye.dynamic
 # CHECK-NEXT: constraints: n >= 0, size 0 of Eye at an unnamed Eye node
 # CHECK-NEXT: a = concatenate<0>(n, 4) : tensor<2xi64>
@@ -38,11 +34,6 @@ tri = of_another_release(Op, "Tri", make_node=_make_tri, perform=None)()
 # CHECK-NEXT: a = concatenate<0>(n, 4) : tensor<2xi64>
 # CHECK-NEXT: return convert<f64>(convert<i8>(GE(dynamic_iota<0, ?x4xi64>(a), dynamic_iota<1, ?x4xi64>(a)))) : tensor<?x4xf64>
 show([n], tri(n, 4, 0), name="Tri.dynamic")
-
-# CHECK-LABEL: module @ExtractDiag.static.axes
-# CHECK-NEXT: a = iota<0, 3x1xi64>() : tensor<3x1xi64>
-# CHECK-NEXT: b = gather(t, concatenate<1>(a, a)) {offset_dims = [0], collapsed_slice_dims = [0, 2], start_index_map = [0, 2], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 5, 1]} : tensor<5x3xf64>
-show([t], ExtractDiag(0, 0, 2)(t), name="ExtractDiag.static.axes", dims={"t": (3, 5, 4)})
 
 # CHECK-LABEL: module @ExtractDiag.dynamic
 # CHECK-NEXT: a = dynamic_iota<0, ?x1xi64>(concatenate<0>(minimum(size<0>(x), 4), 1)) : tensor<?x1xi64>

@@ -8,14 +8,6 @@ from pytensor.tensor.subtensor import inc_subtensor, set_subtensor
 x, v, y = pt.dmatrix("x"), pt.dvector("v"), pt.dvector("y")
 i, k = pt.lscalar("i"), pt.lscalar("k")
 
-# CHECK-LABEL: module @IncSubtensor.static.integer
-# CHECK-NEXT: return dynamic_update_slice(x, reshape<1x6xf64>(v), 2, 0) : tensor<5x6xf64>
-show([x, v], set_subtensor(x[2], v), name="IncSubtensor.static.integer", dims={"x": (5, 6), "v": (6,)})
-
-# CHECK-LABEL: module @IncSubtensor.static.whole
-# CHECK-NEXT: return broadcast_in_dim<[], 5xf64>(0) : tensor<5xf64>
-show([v], set_subtensor(v[:], 0.0), name="IncSubtensor.static.whole", dims={"v": (5,)})
-
 # Not contiguous: through padding and a mask.
 # CHECK-LABEL: module @IncSubtensor.static.runtime
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed IncSubtensor node

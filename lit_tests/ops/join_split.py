@@ -8,19 +8,9 @@ x, y = pt.dmatrix("x"), pt.dmatrix("y")
 f = pt.fmatrix("f")
 n = pt.lscalar("n")
 
-# CHECK-LABEL: module @Join.static.mixed
-# CHECK-NEXT: return concatenate<1>(x, convert<f64>(f)) : tensor<3x6xf64>
-show([x, f], pt.join(-1, x, f), name="Join.static.mixed", dims={"x": (3, 4), "f": (3, 2)})
-
 # CHECK-LABEL: module @Join.dynamic
 # CHECK-NEXT: return concatenate<0>(x, y) : tensor<?x4xf64>
 show([x, y], pt.join(0, x, y), name="Join.dynamic", dims={"x": ("n", 4), "y": ("m", 4)})
-
-# The other axes must agree.
-# CHECK-LABEL: module @Join.dynamic.other
-# CHECK-NEXT: constraints: n == m, join, axis 0 at an unnamed Join node
-# CHECK-NEXT: return concatenate<1>(x, y) : tensor<?x6xf64>
-show([x, y], pt.join(1, x, y), name="Join.dynamic.other", dims={"x": ("n", 4), "y": ("m", 2)})
 
 # CHECK-LABEL: module @Split.dynamic
 # CHECK-NEXT: constraints: n - 1 >= 0, size 0 of Split at an unnamed Split node

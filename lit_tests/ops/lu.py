@@ -16,15 +16,6 @@ a = pt.dmatrix("a")
 # CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
 show([a], LU()(a), name="LU.dynamic", dims={"a": ("n", "n")})
 
-# CHECK-LABEL: module @LU.dynamic.indices
-# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
-# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK-NEXT: d = dynamic_iota<0, ?x?xi64>(b) : tensor<?x?xi64>
-# CHECK-NEXT: e = dynamic_iota<1, ?x?xi64>(b) : tensor<?x?xi64>
-# CHECK-NEXT: return convert<i32>(reduce<[1], add>(select(EQ(d, dynamic_broadcast_in_dim<[1], ?x?xi64>(convert<i64>(c#1), b)), e, 0), 0)), add(select(GE(add(d, -1), e), c#0, 0), convert<f64>(convert<i8>(EQ(d, e)))), select(LE(d, e), c#0, 0) : tensor<?xi32>, tensor<?x?xf64>, tensor<?x?xf64>
-# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
-show([a], LU(p_indices=True)(a), name="LU.dynamic.indices", dims={"a": ("n", "n")})
-
 # CHECK-LABEL: module @LU.dynamic.permuted
 # CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
 # CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>

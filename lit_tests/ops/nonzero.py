@@ -20,17 +20,6 @@ mask = pt.tensor("mask", dtype="bool", shape=(None,))
 # CHECK-NEXT: return real_dynamic_slice(f, 0, c, 1) : tensor<?xi64>
 show([mask], mask.nonzero()[0], name="Nonzero.dynamic", dims={"mask": (8,)})
 
-# CHECK-LABEL: module @Nonzero.dynamic.symbolic
-# CHECK-NEXT: counts: nonzero_0, n
-# CHECK-NEXT: a = convert<i64>(mask) : tensor<?xi64>
-# CHECK-NEXT: b = reduce<[0], add>(a, 0) : tensor<i64>
-# CHECK-NEXT: c = @hlograph.size(b) {hlograph.bound = "n", hlograph.dim = "nonzero_0"} : tensor<i64>
-# CHECK-NEXT: d = @stablehlo.dynamic_reduce_window(a, 0, maximum(size<0>(mask), 1), 1, 1, 1, reshape<1x2xi64>(concatenate<0>(maximum(add(size<0>(mask), -1), 0), 0))) {called_computations = [@add_int64]} : tensor<?xi64>
-# CHECK-NEXT: e = dynamic_iota<0, ?xi64>(size<0>(mask)) : tensor<?xi64>
-# CHECK-NEXT: f = scatter(0, dynamic_reshape<?x1xi64>(select(mask, subtract(d, 1), subtract(add(e, b), d)), concatenate<0>(size<0>(mask), 1)), e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<?xi64>
-# CHECK-NEXT: return real_dynamic_slice(f, 0, c, 1) : tensor<?xi64>
-show([mask], mask.nonzero()[0], name="Nonzero.dynamic.symbolic", dims={"mask": ("n",)})
-
 # One place for an element; row and column are worked out of it.
 # CHECK-LABEL: module @Nonzero.dynamic.matrix
 # CHECK-NEXT: counts: nonzero_0, 3*n

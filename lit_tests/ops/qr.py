@@ -24,12 +24,6 @@ show([a], QR()(a), name="QR.dynamic", dims={"a": ("m", "n")})
 # CHECK: @householder_product_float64(tensor<?x?xf64>, tensor<?xf64>) -> tensor<?x?xf64> implements "householder_product":
 show([a], QR(mode="economic")(a), name="QR.dynamic.economic", dims={"a": ("m", "n")})
 
-# CHECK-LABEL: module @QR.dynamic.r
-# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<1>(a)) : tensor<2xi64>
-# CHECK-NEXT: return select(LE(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)), @householder_qr_float64(a)#0, 0) : tensor<?x?xf64>
-# CHECK: @householder_qr_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>) implements "householder_qr":
-show([a], QR(mode="r")(a), name="QR.dynamic.r", dims={"a": ("m", "n")})
-
 # CHECK-LABEL: module @QR.dynamic.pivoting
 # CHECK-NEXT: b = concatenate<0>(size<0>(a), size<1>(a)) : tensor<2xi64>
 # CHECK-NEXT: c:3 = @pivoted_qr_float64(a) : tensor<?x?xf64>, tensor<?xf64>, tensor<?xi32>

@@ -11,10 +11,6 @@ n, k = pt.lscalar("n"), pt.lvector("k")
 # CHECK-NEXT: return dynamic_reshape<4x?xf64>(x, concatenate<0>(4, size<0>(x))) : tensor<4x?xf64>
 show([x], x.reshape((x.shape[1], x.shape[0])), name="Reshape.dynamic", dims={"x": ("n", 4)})
 
-# CHECK-LABEL: module @Reshape.dynamic.same
-# CHECK-NEXT: return x : tensor<?x4xf64>
-show([x], x.reshape((x.shape[0], -1)), name="Reshape.dynamic.same", dims={"x": ("n", 4)})
-
 # CHECK-LABEL: module @Reshape.dynamic.inferred
 # CHECK-NEXT: return dynamic_reshape<?xf64>(x, multiply(size<0>(x), 4)) : tensor<?xf64>
 show([x], x.reshape((-1,)), name="Reshape.dynamic.inferred", dims={"x": ("n", 4)})

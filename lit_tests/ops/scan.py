@@ -42,14 +42,6 @@ show([a], powers, name="Scan.dynamic.until")
 # States from far back are read from the trace.
 far = scan(lambda new, old: new + old, outputs_info=[{"initial": y, "taps": [-1, -6]}], n_steps=n)
 
-# CHECK-LABEL: module @Scan.dynamic.far
-# CHECK-NEXT: constraints: n + 6 >= 0, size 0 of AllocEmpty at an unnamed AllocEmpty node
-# CHECK-NEXT: constraints: max(min(n + 6, 6), 0) == 6, the written value, axis 0 at an unnamed IncSubtensor node
-# CHECK-NEXT: constraints: n >= 0, n_steps of the scan 'scan_fn' at an unnamed Scan node
-# CHECK-NEXT: a = add(n, 6) : tensor<i64>
-# CHECK-NEXT: return real_dynamic_slice(while<(p0, p1) -> LT(p0, n), (p0, p1) -> (add(p0, 1), dynamic_update_slice(p1, add(dynamic_slice<[1]>(p1, add(p0, 5)), dynamic_slice<[1]>(p1, p0)), add(p0, 6)))>(0, concatenate<0>(slice<0:6:1>(dynamic_update_slice(dynamic_broadcast_in_dim<[], ?xf64>(0, a), dynamic_reshape<?xf64>(y, 6), 0)), 0))#1, minimum(a, 6), a, 1) : tensor<?xf64>
-show([y, n], far, name="Scan.dynamic.far", dims={"y": (6,)})
-
 # The rows of a gradient's buffer that a step reads and adds to slide along with it; what is read backwards is no copy.
 products = scan(lambda s, p: p * s, sequences=x, outputs_info=pt.constant(np.float64(1)))
 back = pytensor.grad(None, x, known_grads={products: g})

@@ -7,16 +7,6 @@ from pytensor.tensor.linalg import Solve, SolveTriangular
 
 a, b, v = pt.dmatrix("a"), pt.dmatrix("b"), pt.dvector("v")
 
-# CHECK-LABEL: module @SolveTriangular.static.vector
-# CHECK-NEXT: b = triangular_solve(a, reshape<3x1xf64>(v)) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<3x1xf64>
-# CHECK-NEXT: return reshape<3xf64>(b) : tensor<3xf64>
-show(
-    [a, v],
-    SolveTriangular(lower=False, unit_diagonal=True, b_ndim=1)(a, v),
-    name="SolveTriangular.static.vector",
-    dims={"a": (3, 3), "v": (3,)},
-)
-
 # CHECK-LABEL: module @SolveTriangular.dynamic
 # CHECK-NEXT: c = triangular_solve(a, b) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x2xf64>
 # CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(a, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, c) : tensor<?x2xf64>

@@ -14,9 +14,3 @@ show([k], pt.sort(k), name="SortOp.dynamic", dims={"k": ("n",)})
 # CHECK-NEXT: a:2 = sort(x, dynamic_iota<1, ?x4xi64>(concatenate<0>(size<0>(x), 4))) {dimension = 1, is_stable = true, (p0, p1, p2, p3) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<?x4xf64>, tensor<?x4xi64>
 # CHECK-NEXT: return a#1 : tensor<?x4xi64>
 show([x], pt.argsort(x, axis=1), name="ArgSortOp.dynamic", dims={"x": ("n", 4)})
-
-# Complex numbers: real parts first, and what has a NaN last.
-# CHECK-LABEL: module @SortOp.dynamic.complex
-# CHECK-NEXT: i = sort(z) {dimension = 0, is_stable = true} : tensor<?xcomplex<f64>>
-# CHECK: return or(or(and(LT(a, b), or(d, f)), and(GT(a, b), g)), or(and(or(EQ(a, b), and(NE(a, a), h)), or(LT(c, e), g)), and(EQ(a, a), h)))
-show([z], pt.sort(z), name="SortOp.dynamic.complex", dims={"z": ("n",)})

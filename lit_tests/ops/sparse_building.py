@@ -14,10 +14,6 @@ from sparse_inputs import constant, csc, csr, dense, rows, values, x
 # CHECK-NEXT: return a : tensor<3x2xf64>
 show([values], dense(csr), name="SparseCSM.static", dims={"values": (3,)})
 
-# CHECK-LABEL: module @SparseCSM.static.result
-# CHECK-NEXT: return values, [1, 0, 1], [0, 1, 2, 3], 2 : tensor<3xf64>, tensor<3xi32>, tensor<4xi32>, tensor<i64>
-show([values], csr, name="SparseCSM.static.result", dims={"values": (3,)})
-
 # CHECK-LABEL: module @SparseCSMProperties.static
 # CHECK-NEXT: return multiply(values, 2), [1, 0, 1], [0, 1, 2, 3], [3, 2] : tensor<3xf64>, tensor<3xi32>, tensor<4xi32>, tensor<2xi32>
 show([values], list(ps.csm_properties(csr * 2.0)), name="SparseCSMProperties.static", dims={"values": (3,)})

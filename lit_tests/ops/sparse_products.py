@@ -7,7 +7,7 @@ import pytensor.tensor as pt
 from common import show
 from pytensor.sparse.math import sdg_csc, sdg_csr
 from pytensor.sparse.rewriting import sd_csc, sd_csr
-from sparse_inputs import constant, csc_constant, csr, dense, places, values, x
+from sparse_inputs import constant, csr, dense, places, values, x
 
 W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 
@@ -16,18 +16,6 @@ W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 # CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(broadcast_in_dim<[0, 1], 3x4xf64>([2, 3, 5]), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x4xf64>
 # CHECK-NEXT: return b : tensor<3x4xf64>
 show([x], ps.dot(constant, x), name="SparseDot.static", dims={"x": (2, 4)})
-
-# CHECK-LABEL: module @SparseDot.static.left
-# CHECK-NEXT: a = gather(transpose<[1, 0]>(x), [1, 0, 2]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
-# CHECK-NEXT: b = scatter(0, [0, 1, 1], multiply(broadcast_in_dim<[0, 1], 3x4xf64>([3, 2, 5]), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x4xf64>
-# CHECK-NEXT: return transpose<[1, 0]>(b) : tensor<4x2xf64>
-show([x], ps.dot(x, csc_constant), name="SparseDot.static.left", dims={"x": (4, 3)})
-
-# CHECK-LABEL: module @SparseDot.static.vector
-# CHECK-NEXT: a = gather(v, [1, 0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<3xf64>
-# CHECK-NEXT: b = scatter(0, [0, 1, 2], multiply(values, a)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
-# CHECK-NEXT: return b : tensor<3xf64>
-show([values, v], ps.dot(csr, v), name="SparseDot.static.vector", dims={"values": (3,), "v": (2,)})
 
 # CHECK-LABEL: module @SparseDot.dynamic.argument
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease

@@ -12,11 +12,6 @@ n, s = pt.lscalar("n"), pt.lvector("s")
 # CHECK-NEXT: return exponential(reshape<3x4xf64>(x)) : tensor<3x4xf64>
 show([x], pt.exp(pt.specify_shape(x, (3, None))), name="SpecifyShape.dynamic", dims={"x": ("rows", 4)})
 
-# CHECK-LABEL: module @SpecifyShape.dynamic.runtime
-# CHECK-NEXT: constraints: n == rows, SpecifyShape: axis 0 at an unnamed SpecifyShape node
-# CHECK-NEXT: return exponential(x) : tensor<?x4xf64>
-show([x, n], pt.exp(pt.specify_shape(x, (n, None))), name="SpecifyShape.dynamic.runtime", dims={"x": ("rows", 4)})
-
 # CHECK-LABEL: module @SpecifyShape.dynamic.computed
 # CHECK-NEXT: checks: AssertionError, SpecifyShape: axis 0 of size x_0 is not as asserted
 # CHECK-NEXT: constraints: s_0 >= 1, index 0 of axis 0 at an unnamed Subtensor node, index

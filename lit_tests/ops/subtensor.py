@@ -7,18 +7,6 @@ from common import show
 x, v = pt.dmatrix("x"), pt.dvector("v")
 i, k = pt.lscalar("i"), pt.lscalar("k")
 
-# CHECK-LABEL: module @Subtensor.static.backward
-# CHECK-NEXT: return reverse<[0]>(slice<2:5:2>(v)) : tensor<2xf64>
-show([v], v[4:0:-2], name="Subtensor.static.backward", dims={"v": (5,)})
-
-# CHECK-LABEL: module @Subtensor.static.clamped
-# CHECK-NEXT: return slice<1:5:1>(v) : tensor<4xf64>
-show([v], v[1:100], name="Subtensor.static.clamped", dims={"v": (5,)})
-
-# CHECK-LABEL: module @Subtensor.static.whole
-# CHECK-NEXT: return v : tensor<5xf64>
-show([v], v[:], name="Subtensor.static.whole", dims={"v": (5,)})
-
 # An index that is an argument is data: checked when the program runs, and no size.
 # CHECK-LABEL: module @Subtensor.dynamic
 # CHECK-NEXT: return real_dynamic_slice(x, concatenate<0>(minimum(size<0>(x), 1), 0), concatenate<0>(size<0>(x), 6), 1) : tensor<?x6xf64>
@@ -32,10 +20,6 @@ show([x], x[-1], name="Subtensor.dynamic.integer", dims={"x": ("n", 6)})
 # CHECK-LABEL: module @Subtensor.dynamic.reverse
 # CHECK-NEXT: return reverse<[0]>(v) : tensor<?xf64>
 show([v], v[::-1], name="Subtensor.dynamic.reverse", dims={"v": ("n",)})
-
-# CHECK-LABEL: module @Subtensor.dynamic.step
-# CHECK-NEXT: return real_dynamic_slice(v, 0, maximum(add(multiply(divide(add(size<0>(v), 2), 3), 3), -2), 0), 3) : tensor<?xf64>
-show([v], v[::3], name="Subtensor.dynamic.step", dims={"v": ("n",)})
 
 # An end that is an argument is a size.
 # CHECK-LABEL: module @Subtensor.dynamic.end

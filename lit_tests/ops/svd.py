@@ -15,13 +15,6 @@ a = pt.dmatrix("a")
 # CHECK: @svd_complete_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd_complete":
 show([a], SVD()(a), name="SVD.dynamic", dims={"a": ("m", "n")})
 
-# CHECK-LABEL: module @SVD.dynamic.economic
-# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
-# CHECK-NEXT: c:3 = @svd_float64(select(b, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
-# CHECK-NEXT: return select(b, c#0, nan), select(b, c#1, nan), select(b, c#2, nan) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
-# CHECK: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
-show([a], SVD(full_matrices=False)(a), name="SVD.dynamic.economic", dims={"a": ("m", "n")})
-
 # CHECK-LABEL: module @SVD.dynamic.values
 # CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
 # CHECK-NEXT: return select(b, @singular_values_float64(select(b, a, 0)), nan) : tensor<?xf64>

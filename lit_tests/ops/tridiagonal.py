@@ -19,14 +19,3 @@ show([low, main, high], LUFactorTridiagonal()(low, main, high), name="LUFactorTr
 # CHECK: f1:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, b1#1) : tensor<i64>, tensor<?x1xf64>
 # CHECK: return dynamic_reshape<?xf64>(f1#1, size<0>(b)) : tensor<?xf64>
 show([*factors, b], SolveLUFactorTridiagonal(1, False)(*factors, b), name="SolveLUFactorTridiagonal.dynamic", dims=None)
-
-# CHECK-LABEL: module @SolveLUFactorTridiagonal.dynamic.transposed
-# CHECK: m:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>
-# CHECK: e1:2 = while<(p0, p1) -> LT(p0, c)>(0, m#1) : tensor<i64>, tensor<?x1xf64>
-# CHECK: return dynamic_reshape<?xf64>(e1#1, size<0>(b)) : tensor<?xf64>
-show(
-    [*factors, b],
-    SolveLUFactorTridiagonal(1, True)(*factors, b),
-    name="SolveLUFactorTridiagonal.dynamic.transposed",
-    dims=None,
-)

@@ -22,18 +22,3 @@ x, y, z = (pt.zmatrix(name) for name in "xyz")
 # CHECK-NEXT: l3 = dot_general(k3, a3) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
 # CHECK-NEXT: return real(l3) : tensor<?x?xf64>
 show([a, b, c], TRSYL()(a, b, c), name="TRSYL.dynamic", dims={"a": ("m", "m"), "b": ("n", "n"), "c": ("m", "n")})
-
-# CHECK-LABEL: module @TRSYL.dynamic.complex
-# CHECK-NEXT: a = concatenate<0>(size<0>(x), size<0>(y)) : tensor<2xi64>
-# CHECK-NEXT: b = concatenate<0>(size<0>(x), size<0>(x)) : tensor<2xi64>
-# CHECK-NEXT: g:2 = while<(p0, p1) -> LT(p0, size<0>(y))>(0, (0.000000e+00,0.000000e+00)) : tensor<i64>, tensor<?x?xcomplex<f64>>
-# CHECK-NEXT:   (p0, p1) ->
-# CHECK-NEXT:     c = reduce<[1], add>(select(EQ(dynamic_iota<1, ?x?xi64>(concatenate<0>(size<0>(y), size<0>(y))), p0), y, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)) : tensor<?xcomplex<f64>>
-# CHECK-NEXT:     d = EQ(dynamic_iota<1, ?x?xi64>(a), p0) : tensor<?x?xi1>
-# CHECK-NEXT:     e = dot_general(p1, dynamic_reshape<?x1xcomplex<f64>>(c, concatenate<0>(size<0>(y), 1))) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x1xcomplex<f64>>
-# CHECK-NEXT:     f = triangular_solve(add(x, multiply(convert<complex<f64>>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)))), reduce<[0], add>(select(EQ(dynamic_iota<0, ?xi64>(size<0>(y)), p0), c, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)))), subtract(dynamic_reshape<?x1xcomplex<f64>>(reduce<[1], add>(select(d, z, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)), concatenate<0>(size<0>(x), 1)), e)) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xcomplex<f64>>
-# CHECK-NEXT:     return (add(p0, 1), select(d, dynamic_broadcast_in_dim<[0], ?x?xcomplex<f64>>(dynamic_reshape<?xcomplex<f64>>(f, size<0>(x)), a), p1))
-# CHECK-NEXT: return g#1 : tensor<?x?xcomplex<f64>>
-show(
-    [x, y, z], TRSYL()(x, y, z), name="TRSYL.dynamic.complex", dims={"x": ("m", "m"), "y": ("n", "n"), "z": ("m", "n")}
-)
