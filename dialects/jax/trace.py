@@ -182,8 +182,11 @@ def trace(
         fixing, solution = next(((c, found) for c, found in solutions if found is not None), (None, None))
         if fixing is not None and solution is not None:
             fixed = (*fixed, fixing)
-            described = [_with(argument, *solution) for argument in described]
-            demands = _demands_with(demands, *solution)
+            root, value = solution
+            described = [
+                replace(x, dims=tuple(dimension.substitute(dim, {root: value}) for dim in x.dims)) for x in described
+            ]
+            demands = _demands_with(demands, root, value)
         elif error is None:
             assert traced is not None  # what ends a trace fixes a size
             again = functools.partial(
@@ -327,11 +330,6 @@ def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
     leaves = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in leaves]
     keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in leaves)
     return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
-
-
-def _with(argument: Argument, root: str, value: Dim) -> Argument:
-    """An argument with a size fixed."""
-    return replace(argument, dims=tuple(dimension.substitute(dim, {root: value}) for dim in argument.dims))
 
 
 def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[Constraint]:

@@ -77,7 +77,10 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
         [stands.get(x, x) for x in inputs],
         found,
         given,
-        _names([(stands[x], x.type.dims) for x in roots if x in stands and is_xtensor(x)], _resized(nodes)),
+        _names(
+            [(stands[x], x.type.dims) for x in roots if x in stands and is_xtensor(x)],
+            {name for node in nodes if _of_xtensor(node.op) for name in _resized_by(node)},
+        ),
     )
 
 
@@ -188,12 +191,8 @@ def _inlined(library: Library) -> Any:
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def _resized(nodes: Sequence[Any]) -> set[str]:
-    """Names of dimensions that have another size in one place of the graph than in another."""
-    return {name for node in nodes if _of_xtensor(node.op) for name in _resized_by(node)}
-
-
 def _resized_by(node: Any) -> Iterator[str]:
+    """Names of dimensions that have another size behind a node than in front of it."""
     kind, x = type(node.op).__name__, node.inputs[0]
     if kind == "Concat":
         yield node.op.dim

@@ -66,7 +66,8 @@ def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _S
             axis = len(expanded) - len(new_axes)
             mask = _fitted(ctx, x.dims[axis:], entry)
             if alone and mask.literal is None:  # one index for all the axes that it stands for
-                x = _merged(x, axis, mask.ndim)
+                merged = hlo.product(x.dims[axis : axis + mask.ndim])
+                x = hlo.reshape(x, (*x.dims[:axis], merged, *x.dims[axis + mask.ndim :]))
                 expanded.append(hlo.true_places(mask))
             else:
                 expanded.extend(mask_places(mask))
@@ -101,11 +102,6 @@ def _fitted(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> Tensor:
     known = map(ctx.builder.constraints.canonical, mask.dims)
     fixed = tuple(now if isinstance(now, int) else size for now, size in zip(known, mask.dims, strict=True))
     return mask if fixed == mask.dims else hlo.reshape(mask, fixed)
-
-
-def _merged(x: Tensor, axis: int, count: int) -> Tensor:
-    """`x` with `count` axes from `axis` on made one."""
-    return hlo.reshape(x, (*x.dims[:axis], hlo.product(x.dims[axis : axis + count]), *x.dims[axis + count :]))
 
 
 def _common_shape(ctx: Context, indices: Sequence[Tensor]) -> list[Tensor]:

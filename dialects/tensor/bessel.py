@@ -132,23 +132,15 @@ def _sin_pi(v: Array) -> Array:
     return jnp.where(rest > 1, -1, 1) * jnp.sin(math.pi * near)
 
 
-def _power_series(v: Array, square: Array, terms: int) -> Array:
-    """The sum of square^k / (k! (v + 1) ... (v + k))."""
+def _i_series(v: Array, x: Array) -> Array:
+    """The power series, behind (x / 2)^v / gamma(v + 1)."""
+    leading = jnp.exp(v * jnp.log(x / 2) - gammaln(v + 1) - x)
 
     def inward(i: Array, total: Array) -> Array:
-        k = (terms - i).astype(v.dtype)
-        return 1 + total * square / (k * (v + k))
+        k = (36 - i).astype(v.dtype)
+        return 1 + total * (x * x / 4) / (k * (v + k))
 
-    return lax.fori_loop(0, terms, inward, jnp.ones_like(v))
-
-
-def _leading(v: Array, x: Array) -> Array:
-    """The logarithm of (x / 2)^v / gamma(v + 1)."""
-    return v * jnp.log(x / 2) - gammaln(v + 1)
-
-
-def _i_series(v: Array, x: Array) -> Array:
-    return jnp.exp(_leading(v, x) - x) * _power_series(v, x * x / 4, 36)
+    return leading * lax.fori_loop(0, 36, inward, jnp.ones_like(v))
 
 
 def _i_downward(v: Array, x: Array, z: Array) -> Array:

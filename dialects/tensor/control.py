@@ -18,11 +18,7 @@ from ..registry import find, lowers
 from ..transforms import batching
 
 
-def _if_else_branches(op: Any) -> Sequence[Sequence[int]]:
-    return [range(1, 1 + op.n_outs), range(1 + op.n_outs, 1 + 2 * op.n_outs)]
-
-
-@lowers("IfElse", branches=_if_else_branches)
+@lowers("IfElse", branches=lambda op: [range(1, 1 + op.n_outs), range(1 + op.n_outs, 1 + 2 * op.n_outs)])
 def if_else(ctx: Context, node: Any, condition: Tensor) -> list[Tensor]:
     """Evaluates the nodes that only the chosen branch needs, and its checks, only when it is chosen."""
     return hlo.if_(hlo.convert(condition, bool), ctx.branch(0), ctx.branch(1), own_sizes=True)

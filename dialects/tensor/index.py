@@ -259,10 +259,6 @@ def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
     return given + [Window(0, size) for size in x.dims[len(given) :]]
 
 
-def _drop(x: Tensor, windows: Sequence[Window]) -> Tensor:
-    return hlo.reshape(x, tuple(dim for dim, w in zip(x.dims, windows, strict=True) if not w.dropped))
-
-
 @lowers("Subtensor")
 def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     """`x[i, a:b:c, ...]`."""
@@ -271,7 +267,8 @@ def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     if isinstance(known, Tensor):
         return known
     windows = _windows(ctx, x, entries)
-    result = _drop(read_windows(ctx, x, windows), windows)
+    kept = read_windows(ctx, x, windows)
+    result = hlo.reshape(kept, tuple(dim for dim, w in zip(kept.dims, windows, strict=True) if not w.dropped))
     return result if known is None else ctx.builder.knowing(result, known)
 
 

@@ -68,14 +68,6 @@ def refusal(name: str, dtype: DType, operands: Sequence[DType]) -> str | None:
     return None
 
 
-def _elementwise(name: str, function: Callable[..., Tensor]) -> None:
-    to_output(name)(lambda dtype, *operands: function(*operands))
-
-
-def _comparison(name: str, direction: str) -> None:
-    as_is(name)(lambda dtype, x, y: _compare(direction, x, y))
-
-
 def _compare(direction: str, x: Tensor, y: Tensor) -> Tensor:
     """Comparison in the operands' common dtype; of signed with unsigned integers exactly, as NumPy does."""
     common = np.result_type(x.dtype, y.dtype)
@@ -151,10 +143,10 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Mul": lambda *xs: fold(hlo.multiply, xs),
 }
 for _name, _function in _FUNCTIONS.items():
-    _elementwise(_name, _function)
+    to_output(_name)(lambda dtype, *operands, function=_function: function(*operands))
 
 for _name, _direction in {"LT": "LT", "GT": "GT", "LE": "LE", "GE": "GE", "EQ": "EQ", "NEQ": "NE"}.items():
-    _comparison(_name, _direction)
+    as_is(_name)(lambda dtype, x, y, direction=_direction: _compare(direction, x, y))
 
 
 # ---- rounding and parts -------------------------------------------------------------------------------------------
@@ -302,7 +294,7 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 
 @as_is("Pow")
 def _power(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
-    exponent = y.literal if y.literal is not None and y.literal.ndim == 0 else _splat(y)
+    exponent = y.literal if y.literal is not None and y.literal.ndim == 0 else y.builder.splats.get(y.uid)
     x = hlo.convert(x, dtype)
     if dtype.kind in "iu":
         return _integer_power(x, hlo.convert(y, dtype), None if exponent is None else int(exponent.item()))
@@ -360,11 +352,6 @@ def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
     unit = hlo.select(hlo.compare("EQ", x, one), one, zero)
     unit = hlo.select(hlo.compare("EQ", x, minus), hlo.select(odd, minus, one), unit)
     return hlo.select(hlo.compare("LT", y, zero), unit, result)
-
-
-def _splat(x: Tensor) -> np.ndarray[Any, Any] | None:
-    """The value of a tensor that a scalar constant was broadcast to."""
-    return x.builder.splats.get(x.uid)
 
 
 @to_output("Clip")
