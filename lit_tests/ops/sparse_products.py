@@ -2,12 +2,11 @@
 """Products of sparse matrices: rows, factors and scatters that add."""
 
 import pytensor.sparse as ps
-import pytensor.sparse.math as math
 import pytensor.tensor as pt
 from common import show
-from pytensor.sparse.math import sdg_csc, sdg_csr
-from pytensor.sparse.rewriting import sd_csc, sd_csr
-from sparse_inputs import constant, csr, dense, places, values, x
+from pytensor.sparse.math import sdg_csr
+from pytensor.sparse.rewriting import sd_csr
+from sparse_inputs import constant, dense, places, values, x
 
 W, v = ps.csr_matrix("W", dtype="float64"), pt.dvector("v")
 
@@ -45,16 +44,6 @@ show([x], ps.structured_dot(constant, x), name="SparseStructuredDot.static", dim
 # CHECK-NEXT: return a : tensor<3x3xf64>
 show([], dense(ps.true_dot(constant, constant.T)), name="SparseTrueDot.static")
 
-# CHECK-LABEL: module @SparseUsmm.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of Usmm{no_inplace}'
-# CHECK-NEXT: constraints: 3 == x_1, SpecifyShape: axis 1 at node 'operand of Usmm{no_inplace}'
-# CHECK-NEXT: a = scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
-# CHECK-NEXT: b = gather(a, [1, 0, 1]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 3]} : tensor<3x3xf64>
-# CHECK-NEXT: c = scatter(0, [0, 1, 2], multiply(broadcast_in_dim<[0], 3x3xf64>(reshape<3xf64>(values)), b)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x3xf64>
-# CHECK-NEXT: return add(multiply(c, 2), reshape<3x3xf64>(x)) : tensor<3x3xf64>
-show([values, x], math.usmm(pt.constant(2.0).reshape((1, 1)), csr, constant.T.toarray(), x), name="SparseUsmm.dynamic")
-
 # CHECK-LABEL: module @SparseSamplingDot.static
 # CHECK-NEXT: a = gather(x, [0, 1, 2]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
 # CHECK-NEXT: b = gather(slice<0:2:1, 0:4:1>(x), [1, 0, 1]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
@@ -73,17 +62,6 @@ show([x], dense(ps.sampling_dot(x, x[:2], constant)), name="SparseSamplingDot.st
 # CHECK-NEXT: return reduce<[1], add>(multiply(d, e), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3xf64>, tensor<2xi1>
 show([x], sdg_csr(*places, x, x[:3]), name="SparseStructuredDotGradCSR.static", dims={"x": (4, 2)})
 
-# CHECK-LABEL: module @SparseStructuredDotGradCSC.static
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: a = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
-# CHECK-NEXT: b = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: c = reduce_window(b, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: d = gather(slice<0:2:1, 0:2:1>(x), select(a, [1, 0, 1], 0)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 2]} : tensor<3x2xf64>
-# CHECK-NEXT: e = gather(x, c) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 2]} : tensor<3x2xf64>
-# CHECK-NEXT: return reduce<[1], add>(multiply(d, e), 0), concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3xf64>, tensor<2xi1>
-show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.static", dims={"x": (3, 2)})
-
 # CHECK-LABEL: module @SparseStructuredDotCSR.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
 # CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
@@ -94,16 +72,3 @@ show([x], sdg_csc(*places, x, x[:2]), name="SparseStructuredDotGradCSC.static", 
 # CHECK-NEXT: e = scatter(0, reshape<3x1xi32>(c), multiply(broadcast_in_dim<[0], 3x4xf64>(values), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x4xf64>
 # CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3x4xf64>, tensor<2xi1>
 show([values, x], sd_csr(values, *places, x), name="SparseStructuredDotCSR.static", dims={"values": (3,), "x": (2, 4)})
-
-# CHECK-LABEL: module @SparseStructuredDotCSC.dynamic
-# CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
-# CHECK-NEXT: checks: ValueError, indices of a sparse matrix are out of range
-# CHECK-NEXT: constraints: x_0 + 1 == 4, SpecifyShape: axis 0 at node 'operand of StructuredDotCSC'
-# CHECK-NEXT: constraints: values_0 == 3, axis 0 of the elementwise operation at an unnamed Elemwise node
-# CHECK-NEXT: a = and(GE([1, 0, 1], 0), LT([1, 0, 1], 2)) : tensor<3xi1>
-# CHECK-NEXT: b = scatter(0, [1, 2, 3], 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xi32>
-# CHECK-NEXT: c = reduce_window(b, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
-# CHECK-NEXT: d = dynamic_gather(x, c, concatenate<0>(1, size<1>(x))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<3x?xf64>
-# CHECK-NEXT: e = scatter(0, reshape<3x1xi32>(select(a, [1, 0, 1], 0)), multiply(dynamic_broadcast_in_dim<[0], 3x?xf64>(values, concatenate<0>(3, size<1>(x))), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<2x?xf64>
-# CHECK-NEXT: return e, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<2x?xf64>, tensor<2xi1>
-show([values, x], sd_csc(values, *places, pt.constant(2), x), name="SparseStructuredDotCSC.dynamic")
