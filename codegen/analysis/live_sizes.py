@@ -119,26 +119,29 @@ class LiveSizes:
 
     def _at(self, element: Element, depth: int) -> Dim | None:
         if element not in self._known:
-            limits = limits_at(element)
-            found = None if limits is None or depth > _DEEPEST else self._find(element, depth + 1)
-            if found is not None and limits is not None:
-                low, high = self.least(found), self.greatest(found)
-                if low is None or high is None or low < limits[0] or high > limits[1]:
-                    found = None  # it may wrap around
-            self._known[element] = found
+            found = self._find(element, depth + 1) if depth <= _DEEPEST else None
+            self._known[element] = found if found is not None and self._fits(element, found) else None
         return self._known[element]
+
+    def _fits(self, element: Element, found: Dim) -> bool:
+        """Whether an integer's type has all values that it may have, so that it does not wrap around."""
+        limits, low, high = limits_at(element), self.least(found), self.greatest(found)
+        return limits is not None and low is not None and high is not None and limits[0] <= low and high <= limits[1]
+
+    def _given(self, element: Element) -> Dim | None:
+        """What an element is that is not computed."""
+        return next((dimension.symbol(name) for name, x in self.scalars.items() if x == element[0]), None)
 
     def _find(self, element: Element, depth: int) -> Dim | None:
         value, place = element
-        name = next((name for name, scalar in self.scalars.items() if scalar == value), None)
-        if name is not None:
-            return dimension.symbol(name)
-        op = owner(value)
-        if op is None:
-            return None
+        given, op = self._given(element), owner(value)
+        if given is not None or op is None:
+            return given
         if op.name == "stablehlo.constant":
             found = constant(value)
-            return None if found is None else int(found.reshape(-1)[place if found.ndim else 0])
+            if found is None or found.dtype.kind not in "iu":
+                return None
+            return int(found.reshape(-1)[place if found.ndim else 0])
         sources = elements_of(op, place)
         if sources is None:
             return None

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..dims import Dim, roots
-from ..ir.attributes import gather_numbers, integers
+from ..ir.attributes import integers
 from ..ir.bindings import ir
 from ..ir.op_sheet import form_of
-from ..ir.values import constant, owner, shape_of
+from ..ir.values import owner, shape_of
 from ..ir.walk import returned_by, walk
-from .live_sizes import LiveSizes, elements_of
+from .live_sizes import Element, LiveSizes
 
 Known: TypeAlias = "tuple[Dim | None, ...]"
 
@@ -84,7 +84,7 @@ class _OpenSizes(LiveSizes):
     def __init__(self) -> None:
         super().__init__()
         self.shapes: dict[ir.Value, Known] = {}
-        self.elements: dict[tuple[ir.Value, int], Dim | None] = {}
+        self.elements: dict[Element, Dim | None] = {}
 
     def shape(self, value: ir.Value) -> Known:
         """The dimensions of a value; None for those that are not known."""
@@ -118,8 +118,6 @@ class _OpenSizes(LiveSizes):
             return self._sliced(*operands)
         if op.name in ("stablehlo.dynamic_pad", "stablehlo.pad"):
             return self._padded(op)
-        if op.name == "stablehlo.dynamic_gather":
-            return self._gathered(op, len(shape_of(value)))
         return self._by_axes(op, len(shape_of(value)))
 
     def _by_axes(self, op: ir.Operation, rank: int) -> Known:
@@ -135,6 +133,11 @@ class _OpenSizes(LiveSizes):
         if op.name == "stablehlo.concatenate":
             (along,) = form.moved
             found[along] = _sum([self.shape(operand)[along] for operand in op.operands])
+        if op.name == "stablehlo.dynamic_gather":
+            sizes = self._vector(op.operands[2], len(form.operands[0]))
+            for axis, size in zip(form.operands[0], sizes, strict=True):
+                if axis is not None:
+                    found[axis] = size
         return tuple(found)
 
     def _carried(self, loop: ir.Operation, place: int) -> Known:
@@ -175,45 +178,18 @@ class _OpenSizes(LiveSizes):
             for size, low, high, between in zip(shape, *amounts, strict=True)
         )
 
-    def _gathered(self, op: ir.Operation, rank: int) -> Known:
-        numbers = gather_numbers(op.attributes["dimension_numbers"])
-        indices = list(self.shape(op.operands[1]))
-        if numbers.index_vector_dim < len(indices):
-            del indices[numbers.index_vector_dim]
-        slices = self._vector(op.operands[2], len(shape_of(op.operands[0])))
-        gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-        left = iter([size for axis, size in enumerate(slices) if axis not in gone])
-        behind = iter(indices)
-        return tuple(next(left if axis in numbers.offset_dims else behind) for axis in range(rank))
-
     def _vector(self, value: ir.Value, count: int) -> Known:
         return tuple(self.element(value, place) for place in range(count))
 
-    def _at(self, element: tuple[ir.Value, int], depth: int) -> Dim | None:
-        """As the parent, for integers that are taken not to wrap around."""
-        if element in self.elements:
-            return self.elements[element]
-        if element not in self._known:
-            self._known[element] = self._find(element, depth + 1) if depth <= 40 else None
-        return self._known[element]
+    def _fits(self, element: Element, found: Dim) -> bool:
+        """Integers that sizes are computed from are taken not to wrap around."""
+        return True
 
-    def _find(self, element: tuple[ir.Value, int], depth: int) -> Dim | None:
-        value, place = element
-        op = owner(value)
-        if op is None:
-            return None
-        if op.name == "stablehlo.get_dimension_size":
+    def _given(self, element: Element) -> Dim | None:
+        value, op = element[0], owner(element[0])
+        if op is not None and op.name == "stablehlo.get_dimension_size":
             return self.shape(op.operands[0])[ir.IntegerAttr(op.attributes["dimension"]).value]
-        if op.name == "stablehlo.constant":
-            found = constant(value)
-            if found is None or found.dtype.kind not in "iu":
-                return None
-            return int(found if not found.ndim else found.reshape(-1)[place])
-        sources = elements_of(op, place)
-        if sources is None:
-            return None
-        known = [dim for source in sources if (dim := self._at(source, depth)) is not None]
-        return self._combined(op.name, known) if len(known) == len(sources) else None
+        return self.elements.get((value, element[1]))
 
 
 def _sum(dims: Sequence[Dim | None]) -> Dim | None:

@@ -38,7 +38,8 @@ Axes: `attribute=word` says what an attribute, a list of axes or of one number f
     0, 1, size   one number an axis: where it is another, or another than the axis' size, the op moves elements
     last, every  so many axes at the end are changed; it lists all axes
     dot, gather  dimension numbers
-    by=          no attribute says it: `reshape`; `update` (an operand has fewer elements); `last2` (of matrices)
+    by=          no attribute says it: `reshape`; `update` (an operand has fewer elements); `last2` (of matrices);
+                 `parts` (an operand says how much is taken of each axis)
 """
 
 from __future__ import annotations
@@ -136,6 +137,7 @@ stablehlo.reshape                 moving      kernel first  by=reshape
 stablehlo.reverse                 moving      kernel first  dimensions=along
 stablehlo.slice                   moving      kernel first  start_indices=0 limit_indices=size strides=1
 stablehlo.transpose               moving      kernel first  permutation=from
+stablehlo.dynamic_gather          indexed     dimension_numbers=gather by=parts
 stablehlo.dynamic_slice           indexed     kernel first  slice_sizes=size
 stablehlo.dynamic_update_slice    indexed     kernel starts  by=update
 stablehlo.gather                  indexed     kernel starts  dimension_numbers=gather slice_sizes=size
@@ -179,14 +181,13 @@ stablehlo.rng_bit_generator       other       starts
 stablehlo.send                    other       effect
 """
 
-_OPS: Mapping[str, frozenset[str]] = {
-    name: frozenset(facts) for name, *facts in (line.split() for line in _TABLE.strip().splitlines())
-}
+_LINES = [line.split() for line in _TABLE.strip().splitlines()]
+_OPS: Mapping[str, frozenset[str]] = {name: frozenset(x for x in facts if "=" not in x) for name, *facts in _LINES}
 # For each op what its attributes say of axes: pairs of a name and a word.
 AXES: Mapping[str, tuple[tuple[str, str], ...]] = {
     name: said
-    for name, facts in _OPS.items()
-    if (said := tuple((x, word) for x, _, word in sorted(fact.partition("=") for fact in facts) if word))
+    for name, *facts in _LINES
+    if (said := tuple((attribute, word) for attribute, equals, word in (x.partition("=") for x in facts) if equals))
 }
 
 

@@ -172,12 +172,13 @@ def _gather(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> 
     numbers = gather_numbers(op.attributes[name])
     left = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     offsets = iter(numbers.offset_dims)
-    operand: Axes = [None if axis in left else next(offsets) for axis in range(len(shapes[0]))]
+    slices: Axes = [None if axis in left else next(offsets) for axis in range(len(shapes[0]))]
     behind = iter([axis for axis in range(len(shape_of(op.results[0]))) if axis not in numbers.offset_dims])
     vector = numbers.index_vector_dim
     places: Axes = [None if axis == vector else next(behind) for axis in range(len(shapes[1]))]
-    indexed = [operand[axis] for axis in numbers.start_index_map if operand[axis] is not None]
-    return _moves(Form((operand, places)), indexed, sized=True)
+    indexed = [slices[axis] for axis in numbers.start_index_map if slices[axis] is not None]
+    rest: list[Axes] = [[None] * len(shape) for shape in shapes[2:]]
+    return _moves(Form((slices, places, *rest)), indexed, sized=True)
 
 
 def _update(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
@@ -186,6 +187,10 @@ def _update(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> 
     axes: Axes = [axis if all_ else None for axis, all_ in enumerate(whole)]
     operands = (form.operands[0], axes, *form.operands[2:])
     return _moves(replace(form, operands=operands), [axis for axis, all_ in enumerate(whole) if not all_])
+
+
+def _parts(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
+    return _moves(form, [axis for axis in form.operands[0] if axis is not None], sized=True)
 
 
 def _last(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
@@ -212,6 +217,7 @@ _READERS = {
     "joined": _along,
     "last": _last,
     "last2": _last,
+    "parts": _parts,
     "reshape": _reshape,
     "to": _to,
     "update": _update,

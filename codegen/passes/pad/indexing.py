@@ -15,6 +15,7 @@ from ...dims import Dim, maximum
 from ...ir.attributes import gather_numbers, integers, scatter_numbers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
+from ...ir.op_sheet import form_of
 from . import facts
 from .facts import Fact
 from .live import Dims, Live
@@ -117,8 +118,7 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     """Indices are clamped to the live sizes; rows of padded indices read anything."""
     x, indices = operands[0], operands[1]
     numbers = gather_numbers(operation.attributes["dimension_numbers"])
-    offset_dims, collapsed = list(numbers.offset_dims), list(numbers.collapsed_slice_dims)
-    batching = list(numbers.operand_batching_dims)
+    collapsed, batching = list(numbers.collapsed_slice_dims), list(numbers.operand_batching_dims)
     index_batching = list(numbers.start_indices_batching_dims)
     index_map, vector_dim = list(numbers.start_index_map), numbers.index_vector_dim
     sizes: Dims = (
@@ -146,22 +146,21 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
         x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + shape[axis]))
     for axis in range(x.ndim):
         x = padder.resize(x, axis, max(x.shape[axis], shape[axis]))
-    batch = [axis for axis in range(indices.ndim) if axis != vector_dim]
-    offsets = [axis for axis in range(x.ndim) if axis not in collapsed and axis not in batching]
+    form = form_of(operation)
+    assert form is not None
     dims: list[Dim] = []
     known: list[Fact | None] = []
     result: list[int] = []
-    batch_axes, offset_axes = iter(batch), iter(offsets)
-    for place in range(len(batch) + len(offsets)):
-        if place in offset_dims:
-            axis = next(offset_axes)
-            dims.append(sizes[axis])
-            result.append(shape[axis])
-            known.append(x.pad(axis) if sizes[axis] == x.dims[axis] and shape[axis] == x.shape[axis] else None)
-        else:
-            axis = next(batch_axes)
-            dims.append(indices.dims[axis])
-            result.append(indices.shape[axis])
+    for place in range(len(padder.type_of(operation.results[0])[0])):
+        taken, at = form.places(place)[:2]
+        if taken is not None:
+            dims.append(sizes[taken])
+            result.append(shape[taken])
+            whole = sizes[taken] == x.dims[taken] and shape[taken] == x.shape[taken]
+            known.append(x.pad(taken) if whole else None)
+        elif at is not None:
+            dims.append(indices.dims[at])
+            result.append(indices.shape[at])
             known.append(None)
     attributes = dict(attributes_of_op(operation))
     attributes["slice_sizes"] = i64_array(shape)

@@ -14,6 +14,7 @@ from ...builder.types import DType
 from ...ir.attributes import dot_numbers, integers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
+from ...ir.op_sheet import form_of
 from . import facts
 from .facts import Fact
 from .live import Live
@@ -133,10 +134,10 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     for left, right in zip(*contracting, strict=True):
         if type(lhs.dims[left]) is not int:
             lhs, rhs = _annihilate(padder, lhs, left, rhs, right)
-    free = [axis for axis in range(lhs.ndim) if axis not in (*batching[0], *contracting[0])]
-    other = [axis for axis in range(rhs.ndim) if axis not in (*batching[1], *contracting[1])]
-    pairs: list[tuple[Live, int, Live]] = [(lhs, axis, rhs) for axis in [*batching[0], *free]]
-    pairs += [(rhs, axis, lhs) for axis in other]
+    form = form_of(operation)
+    assert form is not None
+    places = map(form.places, range(len(padder.type_of(operation.results[0])[0])))
+    pairs = [(lhs, left, rhs) if left is not None else (rhs, right or 0, lhs) for left, right in places]
     known: list[Fact | None] = []
     for x, axis, y in pairs:
         zero = x.pads[axis] is not None and facts.is_zero(x.pad(axis)) and facts.is_finite(y.whole)

@@ -23,6 +23,7 @@ TYPES = {
     "%i": "i32",
     "%part": "2x1x4x4xf64",
     "%at": "2x1xi32",
+    "%parts": "4xi64",
 }
 ADD = "stablehlo.add %a, %b : tensor<f64>"
 LESS = "stablehlo.compare LT, %a, %b : (tensor<f64>, tensor<f64>) -> tensor<i1>"
@@ -38,6 +39,12 @@ CASES: dict[str, tuple[str, ...]] = {
         "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [1], rhs_batching_dimensions = [1], "
         "lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2]>",
         "3x2x4x2x4xf64",
+    ),
+    "dynamic_gather": (
+        "%x, %at, %parts",
+        "dimension_numbers = #stablehlo.gather<offset_dims = [0, 2, 3], collapsed_slice_dims = [1], "
+        "start_index_map = [1], index_vector_dim = 1>",
+        "2x2x4x2xf64",
     ),
     "dynamic_slice": ("%x, %i, %i, %i, %i", "slice_sizes = array<i64: 2, 1, 4, 4>", "2x1x4x4xf64"),
     "dynamic_update_slice": ("%x, %part, %i, %i, %i, %i", "", "2x3x4x4xf64"),
@@ -84,6 +91,7 @@ KEPT: dict[str, tuple[list[int | None], ...]] = {
     "cholesky": ([0, 1, None, None],),
     "concatenate": ([0, None, 2, 3],) * 2,
     "dot_general": ([1, 0, 2, None], [3, 0, None, 4]),
+    "dynamic_gather": ([None, None, None, None], [1, None], [None]),
     "dynamic_slice": ([0, None, 2, 3], [], [], [], []),
     "dynamic_update_slice": ([0, None, 2, 3], [0, None, 2, 3], [], [], [], []),
     "fft": ([0, 1, 2, None],),
@@ -117,6 +125,7 @@ def parsed(case: str) -> tuple[ir.Module, ir.Operation]:
         %z = stablehlo.constant dense<0.0> : tensor<f64>
         %i = stablehlo.constant dense<0> : tensor<i32>
         %at = stablehlo.constant dense<[[2], [0]]> : tensor<2x1xi32>
+        %parts = stablehlo.constant dense<[2, 1, 4, 2]> : tensor<4xi64>
         %part = stablehlo.constant dense<0.5> : tensor<2x1x4x4xf64>
         %y = "stablehlo.{case}"({operands}) {body} {{{attributes}}} : ({types}) -> tensor<{result}>
         return %y : tensor<{result}> }}"""
@@ -169,7 +178,7 @@ def test_sizes_follow_where_the_table_says_so(case: str) -> None:
             assert axis is None or axis in form.sized or sizes_of(op.results[0])[axis] == size
 
 
-FLAT = {"dot_general", "dynamic_slice", "dynamic_update_slice", "gather"}
+FLAT = {"dot_general", "dynamic_gather", "dynamic_slice", "dynamic_update_slice", "gather"}
 
 
 @pytest.mark.parametrize("case", sorted(CASES.keys() - FLAT))
@@ -190,7 +199,7 @@ def test_a_leading_axis(case: str) -> None:
 
 
 def test_dimension_numbers_have_no_leading_axis() -> None:
-    for case in ("dot_general", "gather"):
+    for case in ("dot_general", "dynamic_gather", "gather"):
         module, op = parsed(case)
         assert module.operation.verify()
         with pytest.raises(KeyError, match=case):
