@@ -6,44 +6,41 @@ there is one. For a new set of sizes the policy says how they are met: the progr
 with known sizes is one dictionary lookup and JAX's C++ call path, which recognizes dtypes and shapes itself. Arguments
 are therefore checked where JAX traces a new signature, and not again.
 
-    Function ── signature, policies ── calls/path.py (the code of a call) ── Cache ── Executable
-                                                                              └─ Adapter (pads and cuts) ─┘
+    Function ── calls/path.py (the code of a call) ── Cache ── Executable
+        └────── executables/serving.py (new sizes) ────┘└─ Adapter (pads and cuts) ─┘
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 
 from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
-from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, PolicyError
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.interrupts import deferred
 from ..codegen.ir.jax_checks import is_checkified
 from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
-from ..codegen.recipe import Recipe
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .calls.arguments import check_call, converted, find_sizes, key_data, key_of, narrowed, values_of
+from .calls.arguments import check_call, converted, key_data, key_of, narrowed
 from .calls.array_likes import to_arrays
 from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .calls.short import short_call
-from .executables.cache import Cache, Entry, Key
-from .executables.devices import find_device, is_sharded, platform_of
-from .executables.executable import Account, Executable
-from .executables.padding import Adapter, exact_check, padded_check
-from .executables.policy import Plan, Policies, above_bound, warn_of_recompilation, warn_of_refusal
-from .executables.prepared import PreparedProgram, pending_size, prepare
+from .executables.cache import Entry, Key
+from .executables.devices import find_device, platform_of
+from .executables.executable import Executable
+from .executables.prepared import PreparedProgram
+from .executables.serving import Serving
 from .executables.stats import Counter, Stats
-from .executables.stored import Shelf, StoredExecutable
-from .executables.sync_client import choose_device
+from .executables.stored import Shelf
 from .host import is_from_python
 from .options import CompileOptions
 from .transforms.derived import Derived
@@ -112,26 +109,25 @@ class Function:
         self._sparse = any(group.sparse for group in (*self._given, *self._returned))
         self.__signature__ = signature_of(self._given)
         self._adapts = bool(self._shared or self._key_arguments or self._sparse)
-        self._depth = 7 if self._adapts else 5  # from where a warning is given to the user's call
         self._single = len(signature.results) == 1
-        self._policies = Policies(options.policy, signature)
         self._for_jax: Function | None = None
         self.changed: Callable[[], Callable[[], object] | None] = lambda: None
         self.derived = Derived(program, self._like)
-        self._account = Account(self._tell)
-        self._calls, self._misses = Counter(), Counter()
+        self._calls = Counter()
         wide = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         # 64-bit values need JAX's x64 mode in this thread for the time of the call; the global flag stays as it is.
         # What is 64 bits wide inside the module only is no business of JAX's.
         self.needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
-        self._cache = Cache(options.cache_size, self._dropped)
-        jax_arrays = options.numpy is None
-        self._short = short_call(signature, self._cache.lock, self._known, self._x64) if jax_arrays else None
+        self._serving = Serving(
+            program, options, shelf, self.device, x64=self._x64, tell=self._tell, drop=self._dropped
+        )
+        jax_arrays, cache = options.numpy is None, self._serving.cache
+        self._short = short_call(signature, cache.lock, self._serving.known, self._x64) if jax_arrays else None
         self._written = call_function(
             signature,
             name=program.name,
-            entries=self._cache.entries,
+            entries=cache.entries,
             count=self._calls.increment,
             slow=self._slow_call,
             traced=self._traced_call,
@@ -141,11 +137,6 @@ class Function:
             shorter=self._short,
             returns_jax=jax_arrays,
         )
-
-    @cached_property
-    def _runs_on(self) -> Any:
-        """Where executables run. It is asked for by the first call: before it, a process may still be forked."""
-        return choose_device(self.options.cpu, self.device, numpy=self.options.numpy is not None)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -193,7 +184,7 @@ class Function:
         if self.needs_x64 and not X64.value:
             args = self._widened(args)
         try:
-            checks, outputs = self._first_call(key, args, number)
+            checks, outputs = self._serving.first_call(key, args, number, 6 if self._adapts else 5)
         except FloatingPointError as error:
             return self._failed_call(None, args, error)
         except ArgumentShapeError as error:
@@ -284,7 +275,7 @@ class Function:
             None where there is more to a call than that: sizes are padded, or an argument's value decides a size; and
             before the first call.
         """
-        entry = None if self._signature.value_roots else self._exact(args)
+        entry = None if self._signature.value_roots else self._serving.exact(args)
         if entry is None:
             return None
         run, checks, single = entry.call_unchecked, entry.checks, self._single
@@ -299,25 +290,15 @@ class Function:
 
         return checked
 
-    def _exact(self, args: Sequence[Any]) -> Executable | None:
-        """The executable for exactly such arguments, which a call has had; None before the first one."""
-        entry = None if self._signature.has_data_sizes else self._known(args)
-        return entry if isinstance(entry, Executable) and entry.ready else None
-
-    def _known(self, args: Sequence[Any]) -> Entry | None:
-        """What the cache has for arguments that a call has had."""
-        return self._cache.entries.get(key_of(self._signature, args))
-
     def prepared(self, sizes: Mapping[str, int]) -> PreparedProgram:
         """The program for these sizes, as what the primitive puts into other modules; see `prepare`."""
-        key = tuple(sizes[root.name] for root in self._signature.roots)
-        return self._cache.prepared(key, lambda: prepare(self.program, sizes, self.options.passes))
+        return self._serving.prepared(sizes)
 
     def _in_jax(self) -> Function:
         """This function for transformations, which calls with JAX's arrays and expects such."""
         if self.options.numpy is None:
             return self
-        with self._cache.lock:
+        with self._serving.cache.lock:
             if self._for_jax is None:
                 self._for_jax = self._like(self.program)
             return self._for_jax
@@ -325,106 +306,6 @@ class Function:
     def _like(self, program: Program) -> Function:
         """A function of another program with this one's options, for JAX arrays."""
         return Function(program, self.options.for_derived(program))
-
-    # ---- compiling --------------------------------------------------------------------------------------------------
-
-    def _first_call(self, key: Key, args: Sequence[Any], number: int) -> tuple[tuple[CheckSpec, ...], Any]:
-        """A call with sizes that are new: plans how they are met, and runs; compiles if need be.
-
-        Returns:
-            The checks whose flags come last, and the results.
-        """
-        self._misses.increment()
-        sizes = dict(zip([root.name for root in self._signature.roots], key, strict=True))
-        sizes = find_sizes(
-            self._signature, check_call(self._signature, args, len(self._shared)), values_of(self._signature, sizes)
-        )
-        traced = any(isinstance(x, jax.core.Tracer) for x in args)
-        while True:
-            plan = self._planned(sizes, exact=traced or any(map(is_sharded, args)))
-            if self._is_exact(plan):
-                warn_of_recompilation(self.program.name, self._signature, self._policies, plan, self._depth)
-                return self._exact_call(key, args, number, sizes)
-            try:
-                adapter = self._adapter(plan, sizes, number)
-            except PaddingError as error:
-                if not warn_of_refusal(self.program.name, self._policies, error, self._depth):
-                    raise  # all sizes are exact as it is
-                continue
-            if not traced:
-                adapter = self._cache.remember(key, adapter)
-            outputs = self._run_first(adapter.executable, adapter.call, args)
-            return adapter.checks, outputs
-
-    def _planned(self, sizes: Mapping[str, int], *, exact: bool) -> Plan:
-        """How sizes are met: exactly, where there is an executable for them that was kept."""
-        kept = not self._signature.has_data_sizes and self.shelf.serves(sizes)
-        try:
-            return self._policies.plan(sizes, exact=exact or kept)
-        except PolicyError as error:
-            raise above_bound(self._signature, error) from None
-
-    def _is_exact(self, plan: Plan) -> bool:
-        return not plan.bounds and not self._signature.has_data_sizes
-
-    def _prepare_exact(self, executable: Executable, sizes: dict[str, int]) -> None:
-        executable.prepare(
-            lambda: self.prepared(sizes), lambda _: exact_check(self._signature, len(self._shared), sizes)
-        )
-
-    def _exact_call(
-        self, key: Key, args: Sequence[Any], number: int, sizes: dict[str, int]
-    ) -> tuple[tuple[CheckSpec, ...], Any]:
-        """Specializes, compiles and runs; other threads with the same sizes wait for the executable."""
-        executable = self._cache.exact(key, number, lambda: self._new(Plan(sizes, {})))
-
-        def run(*args: Any) -> Any:
-            self._prepare_exact(executable, sizes)
-            return executable.call(*args)
-
-        outputs = self._run_first(executable, run, args)
-        return executable.checks, outputs
-
-    def _adapter(self, plan: Plan, sizes: Mapping[str, int], number: int) -> Adapter:
-        """What these sizes need on the executable of their bucket, which is made if it is new."""
-        executable = self._bucket(plan, number)
-
-        def second_stage(name: str, count: int) -> Adapter:
-            """Goes on where a size from data is known; it is met at a bucket of its own."""
-            try:
-                bound = self._policies.bound(name, count)
-            except PolicyError as error:
-                raise ArgumentShapeError(str(error)) from None
-            return self._adapter(Plan(plan.exact, {**plan.bounds, name: bound}), sizes, number)
-
-        return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
-
-    def _bucket(self, plan: Plan, number: int) -> Executable:
-        """The executable of a bucket, prepared."""
-        executable = self._cache.padded(plan, number, lambda: self._new(plan))
-        recipe = Recipe(plan.exact, plan.bounds, self.options.passes)
-        try:
-            executable.prepare(lambda: PreparedProgram(recipe.sized(self.program), recipe), padded_check)
-        except BaseException:
-            self._cache.forget(executable)
-            raise
-        return executable
-
-    def _new(self, sizes: Plan) -> Executable:
-        stored, options = self.shelf.find(sizes), self.options
-        if stored is None:
-            return Executable(sizes, self._account, options.cpu, self._runs_on, options.numpy)
-        return StoredExecutable(stored, sizes, self._account, options.cpu, self._runs_on, options.numpy)
-
-    def _run_first(self, executable: Executable, run: Callable[..., Any], args: Sequence[Any]) -> Any:
-        """A call that may compile; leaves nothing half-built behind."""
-        with self._x64():
-            try:
-                return run(*args)
-            except BaseException as error:
-                if not isinstance(error, FloatingPointError):  # that is about what it returned
-                    self._cache.forget(executable)
-                raise
 
     def _dropped(self) -> None:
         """Called by the cache when an exact executable is gone."""
@@ -463,51 +344,21 @@ class Function:
         """
         from .warming import compile_all, wanted
 
-        found = wanted(self.program, self.options, self._policies, sizes, up_to or {}, self._planned, self.shelf)
-        return compile_all(self.__name__, [partial(self._warmed, *each) for each in found], self._x64)
+        serving = self._serving
+        found = wanted(self.program, self.options, serving.policies, sizes, up_to or {}, serving.planned, self.shelf)
+        return compile_all([partial(serving.warmed, *each, self._calls.value) for each in found], self._x64)
 
     def needs_threads(self, args: Sequence[Any]) -> str:
         """Compiles what a call with such arguments runs on; why that needs XLA's threads, or "" if it does not."""
         if not self._signature.has_data_sizes:
             self.warm(self._look_at(args)[1])
-        entry = self._exact(args)
+        entry = self._serving.exact(args)
         return "its sizes are padded or computed from data" if entry is None else entry.needs_threads
 
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes that decide on a call's executable."""
         return tuple(root.name for root in self._signature.roots)
-
-    def _warmed(
-        self, sizes: dict[str, int], counts: Mapping[str, Sequence[int]], bucket: Plan | None
-    ) -> Iterator[Executable]:
-        """What calls with these sizes run on, prepared and known to them, or the executables of a bucket alone."""
-        key, number = tuple(sizes[root.name] for root in self._signature.roots), self._calls.value
-        while True:
-            plan = bucket or self._planned(sizes, exact=False)
-            if self._is_exact(plan):
-                executable = self._cache.exact(key, number, partial(self._new, Plan(sizes, {})))
-                self._prepare_exact(executable, sizes)
-                yield executable
-                return
-            try:
-                if bucket is None:
-                    self._cache.remember(key, self._adapter(plan, sizes, number))
-                yield from self._stages(plan, counts, number)
-                return
-            except PaddingError as error:
-                if bucket or not warn_of_refusal(self.program.name, self._policies, error, self._depth):
-                    raise
-
-    def _stages(self, plan: Plan, counts: Mapping[str, Sequence[int]], number: int) -> Iterator[Executable]:
-        """What calls with a plan run on, of which sizes from data have these bounds."""
-        from .warming import bounds_of
-
-        executable = self._bucket(plan, number)
-        yield executable
-        pending = pending_size(executable.signature)
-        for bound in bounds_of(pending, counts) if pending else ():
-            yield from self._stages(Plan(plan.exact, {**plan.bounds, pending: bound}), counts, number)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -554,21 +405,22 @@ class Function:
     @property
     def stats(self) -> Stats:
         """Calls, compiles, compile seconds and cache hits so far."""
-        calls, executables = self._calls.value, self._cache.stats()
+        calls, serving = self._calls.value, self._serving
+        executables = serving.cache.stats()
         return Stats(
-            **self._account.counts(),
+            **serving.account.counts(),
             calls=calls,
-            cache_hits=calls - self._misses.value,
+            cache_hits=calls - serving.misses.value,
             executables=len(executables),
             by_executable=tuple(executables),
-            refusals=self._policies.refusals,
+            refusals=serving.policies.refusals,
             unproven=unproven_note(),
             bundle=self.shelf.lines(),
         )
 
     def clear_cache(self) -> None:
         """Drops all executables, those of derivatives and batches too."""
-        self._cache.clear()
+        self._serving.cache.clear()
         for function in self.derived:
             function.clear_cache()
 

@@ -37,13 +37,12 @@ from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.merging import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
-from .calls.path import recognizing_call
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
 from .function import Function
 from .jitted.calls import X64, Call, Key, Parameters, has_sharded_type, is_named, kind_of, leaves_of, sizes_of, types_of
-from .jitted.plans import Plan, overflow_note, preparation, restoration, to_numpy
+from .jitted.plans import Plan, overflow_note, preparation, recognizing_call, restoration, to_numpy
 from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
 from .lowered.jit_lower import lower, lower_by_jax

@@ -10,12 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import sys
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +28,6 @@ from .executables.stored import Shelf
 from .lowered.ahead import all_sizes, completed, known_sizes
 from .options import CompileOptions
 
-SHOWN_AFTER = 2.0  # seconds
 TRIED = 4096  # sizes that are tried to find some in a bucket for which the constraints hold
 Sizes: TypeAlias = "Mapping[str, int] | Sequence[Mapping[str, int]]"
 
@@ -186,12 +183,11 @@ def _met(
 
 
 def compile_all(
-    name: str, works: Sequence[Callable[[], Iterable[Executable]]], mode: Callable[[], AbstractContextManager[Any]]
+    works: Sequence[Callable[[], Iterable[Executable]]], mode: Callable[[], AbstractContextManager[Any]]
 ) -> dict[str, float]:
     """Compiles, in threads where there are several.
 
     Args:
-        name: the program's.
         works: each finds the executables that a call runs on, and makes their modules if they are new.
         mode: gives the context in which calls run.
 
@@ -208,39 +204,11 @@ def compile_all(
                 now = time.perf_counter()
                 seconds[sizes] = now - start if new else seconds.get(sizes, 0.0)
                 start = now
-        done()
 
-    with progress(name, len(works)) as done:
-        if len(works) == 1:
-            compile_one(works[0])
-        else:
-            with ThreadPoolExecutor(min(len(works), os.cpu_count() or 1)) as pool:
-                for future in [pool.submit(compile_one, work) for work in works]:
-                    future.result()
+    if len(works) == 1:
+        compile_one(works[0])
+    else:
+        with ThreadPoolExecutor(min(len(works), os.cpu_count() or 1)) as pool:
+            for future in [pool.submit(compile_one, work) for work in works]:
+                future.result()
     return seconds
-
-
-@contextmanager
-def progress(name: str, count: int) -> Iterator[Callable[[], None]]:
-    """Says on stderr how far it is, if that is a terminal and it takes long; gives what is called after each one."""
-    finished: list[None] = []
-    shown = threading.Event()
-    ended = threading.Event()
-
-    def show() -> None:
-        while not ended.wait(0.0 if shown.is_set() else SHOWN_AFTER):
-            shown.set()
-            print(f"\rcompiling {name}: {len(finished)} of {count}", end="", file=sys.stderr, flush=True)
-            ended.wait(0.5)
-        if shown.is_set():
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    thread = threading.Thread(target=show, daemon=True) if sys.stderr is not None and sys.stderr.isatty() else None
-    if thread is not None:
-        thread.start()
-    try:
-        yield lambda: finished.append(None)
-    finally:
-        ended.set()
-        if thread is not None:
-            thread.join()

@@ -31,15 +31,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax import tree_util
 
 from ...codegen.dtypes import kind_of
 from ...codegen.ir.jax_checks import is_checkified, trace_mode
-from ...codegen.ir.jax_compat import short_calls, x64_caller, x64_flag
+from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
 from .short import ShortCall
-from .writer import is_jax_array, write
+from .writer import write
 
 Call = Callable[[Sequence[Any]], Any]
 
@@ -69,7 +68,7 @@ def _key_text(roots: Sequence[Root], argument: str) -> str:
     return f"({''.join(parts)})"
 
 
-def _given(*args: Any) -> tuple[Any, ...]:
+def given_arguments(*args: Any) -> tuple[Any, ...]:
     """The arguments that a call has, `MISSING` for those that are left out before another one."""
     count = len(args)
     while count and args[count - 1] is MISSING:
@@ -118,7 +117,7 @@ def call_function(
     given = f"given({passed}*more)"
     names: dict[str, Any] = {
         "MISSING": MISSING,
-        "given": _given,
+        "given": given_arguments,
         "tracers": TRACERS,
         "no_tracers": TRACERS.isdisjoint,
         "traced": traced,
@@ -169,52 +168,3 @@ def call_function(
     parameters = ", ".join([*(f"{value}=MISSING" for value in values), "*more"])
     keywords = dict(zip(values, [argument.name for argument in signature.arguments], strict=True))
     return write(parameters, lines, names, name=name, keywords=keywords)
-
-
-def recognizing_call(
-    avals: Sequence[Any],
-    tree: Any,
-    run: Callable[..., Any],
-    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None,
-    restore: Callable[[Any], Any] | None,
-    otherwise: Callable[..., Any],
-) -> Callable[..., Any]:
-    """A call that knows JAX arrays of certain types, and passes on all others. For one array:
-
-        def call(a0=MISSING, /, *more, **keywords):
-            if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
-                return run(a0)
-            return otherwise(*given(a0, *more), **keywords)
-
-    Args:
-        avals: the arrays' abstract ones.
-        tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
-        run: takes the arrays.
-        prepare: from the arrays to those that are run, if these are others.
-        restore: from what comes back to the results, if these are others.
-        otherwise: takes all other calls.
-    """
-    questions = short_calls()
-    assert questions is not None
-    numbers = range(len(avals))
-    names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run}
-    names |= {"prepare": prepare, "restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": _given}
-    names |= {"flatten": tree_util.tree_flatten, "tree": tree}
-    same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
-    passed = "".join(f"a{i}, " for i in numbers)
-    outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
-    returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
-    if tree is None:
-        parameters = ", ".join([*(f"a{i}=MISSING" for i in numbers), *["/"] * bool(avals), "*more", "**keywords"])
-        lines = [f"if {same} and x64.value is wide and not more and not keywords: {returned}"]
-        rest = f"*given({passed}*more)"
-    else:
-        parameters, rest = "*args, **keywords", "*args"
-        lines = [
-            "leaves, found = flatten((args, keywords))",
-            "if found == tree and x64.value is wide:",
-            f"    {passed or '_ '}= leaves",
-            f"    if {same}: {returned}",
-        ]
-    return write(parameters, [*lines, f"return otherwise({rest}, **keywords)"], names)

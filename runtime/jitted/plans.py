@@ -13,7 +13,11 @@ from jax import tree_util
 
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
+from ...codegen.ir.jax_compat import short_calls
 from ...dialects.jax.trace import Traced, is_key
+from ..calls.arguments import MISSING
+from ..calls.path import X64, given_arguments
+from ..calls.writer import is_jax_array, write
 from ..function import Function
 
 
@@ -92,3 +96,58 @@ def overflow_note(limit: Constraint, sizes: Mapping[str, int]) -> str:
 def to_numpy(x: Any) -> Any:
     """A result as a NumPy array; random keys, and what is traced, stay what they are."""
     return x if is_key(x) or isinstance(x, jax.core.Tracer) else np.asarray(x)
+
+
+def recognizing_call(
+    avals: Sequence[Any],
+    tree: Any,
+    run: Callable[..., Any],
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None,
+    restore: Callable[[Any], Any] | None,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A call that knows JAX arrays of certain types, and passes on all others. For one array:
+
+        def call(a0=MISSING, /, *more, **keywords):
+            if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
+                return run(a0)
+            return otherwise(*given(a0, *more), **keywords)
+
+    Args:
+        avals: the arrays' abstract ones.
+        tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
+        run: takes the arrays.
+        prepare: from the arrays to those that are run, if these are others.
+        restore: from what comes back to the results, if these are others.
+        otherwise: takes all other calls.
+    """
+    questions = short_calls()
+    assert questions is not None
+    numbers = range(len(avals))
+    names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
+    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run}
+    names |= {
+        "prepare": prepare,
+        "restore": restore,
+        "otherwise": otherwise,
+        "MISSING": MISSING,
+        "given": given_arguments,
+    }
+    names |= {"flatten": tree_util.tree_flatten, "tree": tree}
+    same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
+    passed = "".join(f"a{i}, " for i in numbers)
+    outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
+    returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
+    if tree is None:
+        parameters = ", ".join([*(f"a{i}=MISSING" for i in numbers), *["/"] * bool(avals), "*more", "**keywords"])
+        lines = [f"if {same} and x64.value is wide and not more and not keywords: {returned}"]
+        rest = f"*given({passed}*more)"
+    else:
+        parameters, rest = "*args, **keywords", "*args"
+        lines = [
+            "leaves, found = flatten((args, keywords))",
+            "if found == tree and x64.value is wide:",
+            f"    {passed or '_ '}= leaves",
+            f"    if {same}: {returned}",
+        ]
+    return write(parameters, [*lines, f"return otherwise({rest}, **keywords)"], names)

@@ -32,7 +32,7 @@ from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
-from ..warming import progress, too_many
+from ..warming import too_many
 from .results import chosen, undefined
 from .values import Ragged
 
@@ -280,11 +280,9 @@ class RowsFunction:
             raise too_many(self.element.name, count, self.options.cache_size)
         self._policies.warmed(up_to)
         seconds: dict[str, float] = {}
-        with progress(self.element.name, count) as done:
-            for each in itertools.product(*spans.values()):
-                largest = {name: span[-1] for name, span in zip(spans, each, strict=True)}
-                seconds |= _compiled(self._within_bounds({**given, **largest}, traced=False, partial=False))
-                done()
+        for each in itertools.product(*spans.values()):
+            largest = {name: span[-1] for name, span in zip(spans, each, strict=True)}
+            seconds |= _compiled(self._within_bounds({**given, **largest}, traced=False, partial=False))
         return seconds
 
     def warm_call(

@@ -37,7 +37,7 @@ class LongWay:
 
     def __init__(self, function: hlograph.Function) -> None:
         self.calls = 0
-        for entry in function._cache.entries.values():
+        for entry in function._serving.cache.entries.values():
             entry.call = self._counting(entry.call)
 
     def _counting(self, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,7 +135,7 @@ def test_each_call_is_counted_once(linear):
     assert stats.calls == 12 * OFTEN
     assert stats.cache_hits == 12 * OFTEN - 2
     assert stats.compiles == stats.executables == 2
-    assert [entry.used for entry in linear._cache.entries.values()] == [9 * OFTEN - 1, 12 * OFTEN - 1]
+    assert [entry.used for entry in linear._serving.cache.entries.values()] == [9 * OFTEN - 1, 12 * OFTEN - 1]
 
 
 def test_short_calls_count_for_what_was_used_last():
@@ -147,7 +147,7 @@ def test_short_calls_count_for_what_was_used_last():
     function(jnp.ones(3))  # short, and the latest
     assert ways.calls == 0
     function(jnp.ones(5))
-    assert list(function._cache.entries) == [(3,), (5,)]
+    assert list(function._serving.cache.entries) == [(3,), (5,)]
 
 
 def test_sizes_in_turn(linear):
@@ -386,7 +386,7 @@ import jax, jax.numpy as jnp, numpy as np, hlograph, pytensor.tensor as pt
 from jax.sharding import NamedSharding, PartitionSpec
 jax.config.update("jax_enable_x64", True)
 first, second = jax.devices()
-from hlograph.runtime.calls import short as short_call
+import hlograph.runtime.function as made_by
 x, y = pt.dvector("x"), pt.dvector("y")
 here = jnp.arange(4.0), jnp.full(4, 0.5)
 mesh = jax.sharding.Mesh(np.array([first, second]), "i")
@@ -410,9 +410,9 @@ def outcome(function, args):
 
 for device in (None, first, second):
     function = hlograph.function([x, y], x + 2 * y, device=device)
-    asked, short_call.asked = short_call.asked, lambda signature: None
+    short_call, made_by.short_call = made_by.short_call, lambda *_: None
     long = hlograph.function([x, y], x + 2 * y, device=device)
-    short_call.asked = asked
+    made_by.short_call = short_call
     for context in [*contexts, *reversed(contexts)]:
         for args in (here, loose, here, there, loose, spread, *mixed, there, here):
             with contexts[context]():
@@ -425,7 +425,7 @@ for device in (None, first, second):
                     assert found.sharding == wanted.sharding, (device, context, found.sharding, wanted.sharding)
                     assert found.committed == wanted.committed, (device, context, args)
                     np.testing.assert_array_equal(found, [1.0, 2.0, 3.0, 4.0])
-    records = [found for each in function._short._records.values() for found in each.values()]
+    records = [found for each in function._serving.cache.entries.values() for found in each.short.values()]
     assert None in records
     assert len(records) > records.count(None)
 print("done")
@@ -472,7 +472,7 @@ def test_devices_are_those_of_the_long_way(source):
 def test_a_cleared_cache_keeps_no_executable(linear):
     x, y = vectors()
     warm(linear, x, y)
-    (entry,) = linear._cache.entries.values()
+    (entry,) = linear._serving.cache.entries.values()
     alive = weakref.ref(entry)
     del entry
     linear.clear_cache()
@@ -487,7 +487,7 @@ def test_an_executable_that_was_dropped_is_not_kept():
     x = pt.dvector("x")
     function = hlograph.function([x], x + 1, cache_size=1, policy="exact")
     warm(function, jnp.ones(3))
-    alive = weakref.ref(function._cache.entries[(3,)])
+    alive = weakref.ref(function._serving.cache.entries[(3,)])
     function(jnp.ones(4))
     gc.collect()
     assert alive() is None

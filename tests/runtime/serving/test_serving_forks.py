@@ -115,7 +115,7 @@ def test_a_lock_that_another_thread_held() -> None:
     import threading
     fn = hlograph.jit(f, dims={"x": ("n", 64), "a": None}, outputs="numpy")
     fn(X(3), A)
-    (cache,) = [function._cache for function in fn.functions]
+    (cache,) = [function._serving.cache for function in fn.functions]
     held, over = threading.Event(), threading.Event()
 
     def hold():
