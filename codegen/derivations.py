@@ -18,12 +18,10 @@ class Made:
         program: it.
         places: for each of its results, which result (pushforward, batched) or argument (pullback, gradient) of the
             other it belongs to.
-        same: for a batched program, whether each result has no batch axis.
     """
 
     program: Any
     places: tuple[int, ...]
-    same: tuple[bool, ...] = ()
 
 
 class Source(Protocol):
@@ -62,4 +60,4 @@ class Source(Protocol):
         """
 
     def batched(self, program: Any, mapped: tuple[bool, ...]) -> Made:
-        """With a leading batch axis on the mapped arguments, and on the results that depend on them."""
+        """With a leading batch axis on the mapped arguments, and on all results."""

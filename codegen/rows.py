@@ -1,13 +1,14 @@
-"""Programs for many rows, made of a program for one: padded to bounds, then batched.
+"""Programs for many rows, made of a program for one: batched, and padded to bounds before where rows have sizes.
 
     element   (w[4], x[n, 4]) -> y[n]                     sizes: n of each row, d of all
-    rows      (w[4], x[64, 40, 4], n[64], rows[64]) -> y[64, 40]       `Rows(size=64, ragged={"n"}, bounds={"n": 40})`
+    a batch   (w[4], x[b, n, 4]) -> y[b, n]               `Batch("b", shared={0})`: all rows have the same sizes
+    rows      (w[4], x[64, 40, 4], n[64], rows[64]) -> y[64, 40]       `Rows(64, {0}, ragged={"n"}, bounds={"n": 40})`
 
-In: a `?` program of one row, and which of its sizes each row has for itself. Out: a static program whose further
-arguments are the rows' sizes, and which rows count. Padding on the way in may hold anything; on the way out it holds
-zeros, so that cotangents of it go nowhere. Derivatives are rows of the element's derivatives: what many rows share has
-the sum of their cotangents. Decision to know: passes run on the padded element, whose loops they know; of the batched
-module what is left over is simplified, if that is wanted.
+In: a `?` program of one row, and which of its arguments are the same for all. Out: of a batch a `?` program with a
+further size; of rows a static program whose further arguments are the rows' sizes, and which rows count. Padding on the
+way in may hold anything; on the way out it holds zeros, so that cotangents of it go nowhere. Derivatives are batches of
+the element's derivatives: what many rows share has the sum of their cotangents. Decision to know: passes run on the
+padded element, whose loops they know; of the batched module what is left over is simplified, if that is wanted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .errors import BatchingError, UnsupportedGraphError
+from .errors import BatchingError, PassError, UnsupportedGraphError
+from .inputs import fresh
+from .ir.bindings import ir
 from .passes.batch import batch
 from .passes.driver import run_all
 from .passes.pad import pad
@@ -26,24 +29,16 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """How a program of one row becomes one of many.
+class Batch:
+    """How a program of one row becomes one of many that have the same sizes.
 
     Attributes:
-        size: how many rows there can be.
+        size: the name of their number; of `Rows` how many there can be.
         shared: the arguments that are the same for all rows.
-        ragged: the sizes that each row has for itself.
-        bounds: the greatest value of each size, those that all rows share included.
-        passes: what the padded element goes through; of the batched module `simplify`, if it is among them.
-        partial: some rows do not count, and give zeros; otherwise only those behind the last one do not.
     """
 
-    size: int
+    size: int | str
     shared: frozenset[int]
-    ragged: frozenset[str]
-    bounds: Mapping[str, int]
-    passes: tuple[str, ...] = ()
-    partial: bool = False
 
     def of(self, element: Program, after: Sequence[int | str] = (), summed: frozenset[int] = frozenset()) -> Program:
         """The program of many rows; its source makes derivatives.
@@ -55,8 +50,38 @@ class Rows:
             summed: results that are summed over the rows.
 
         Raises:
+            BatchingError: an op that cannot have the axis.
             PaddingError: an op that cannot be padded.
         """
+        try:
+            batched, _ = batch(element.copy_module(), self.size, shared=self.shared, summed=summed)
+        except PassError as error:
+            raise BatchingError(str(error).removeprefix("batch: ")) from None
+        return self._made(batched, element, tuple(range(len(element.signature.arguments))))
+
+    def _made(self, module: ir.Module, element: Program, order: tuple[int | str, ...]) -> Program:
+        made = Program(module, filename=element.filename)
+        made.source = RowsSource(element, self, order)
+        return made
+
+
+@dataclass(frozen=True)
+class Rows(Batch):
+    """The same where rows have sizes of their own.
+
+    Attributes:
+        ragged: these sizes.
+        bounds: the greatest value of each size, those that all rows share included.
+        passes: what the padded element goes through; of the batched module `simplify`, if it is among them.
+        partial: some rows do not count, and give zeros; otherwise only those behind the last one do not.
+    """
+
+    ragged: frozenset[str]
+    bounds: Mapping[str, int]
+    passes: tuple[str, ...] = ()
+    partial: bool = False
+
+    def of(self, element: Program, after: Sequence[int | str] = (), summed: frozenset[int] = frozenset()) -> Program:
         padded, _ = pad(element.copy_module(), self.bounds, poisoned=True, zeros=True)
         program = Program(padded)
         signature = program.signature
@@ -66,19 +91,28 @@ class Rows:
             )
         if self.passes:
             program.optimize_own(self.passes)
-        count = len(element.signature.arguments)
         sizes = {argument.size: number for number, argument in enumerate(signature.arguments) if argument.size}
         places = {**sizes, ROWS: len(signature.arguments)}
-        order = _order(after, places, count)
+        order = _order(after, places, len(element.signature.arguments))
         shared = {number for name, number in sizes.items() if name not in self.ragged} | self.shared
         batched, _ = batch(
             program._module, self.size, shared=shared, summed=summed, order=order, rows=ROWS, zeros=self.partial
         )
         run_all(batched, [spec for spec in self.passes if parse_spec(spec)[0] == "simplify"])
-        made = Program(batched, filename=element.filename)
         names = {number: name for name, number in places.items()}
-        made.source = RowsSource(element, self, tuple(names.get(number, number) for number in order))
-        return made
+        return self._made(batched, element, tuple(names.get(number, number) for number in order))
+
+
+def batched(program: Program, mapped: Sequence[bool]) -> Made:
+    """A program with a leading axis on the mapped arguments and on all results.
+
+    Raises:
+        BatchingError: an op cannot have it.
+    """
+    axis = fresh("batch", {root.name for root in program.signature.roots})
+    shared = frozenset(number for number, flag in enumerate(mapped) if not flag)
+    made = Batch(axis, shared).of(program)
+    return Made(made, tuple(range(len(program.signature.results))))
 
 
 def _order(after: Sequence[int | str], places: Mapping[str, int], count: int) -> list[int]:
@@ -103,7 +137,7 @@ class RowsSource:
     """
 
     element: Program
-    rows: Rows
+    rows: Batch
     order: tuple[int | str, ...]
     inline = None
     shares = False
@@ -135,8 +169,10 @@ class RowsSource:
         raise UnsupportedGraphError("the results of rows are arrays")
 
     def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
-        """None: a batch of batches is a loop."""
-        raise BatchingError("a batch of rows of different lengths is a loop over its entries")
+        """A batch of a batch is one of the program; of rows with sizes it is a loop."""
+        if isinstance(self.rows, Rows):
+            raise BatchingError("a batch of rows of different lengths is a loop over its entries")
+        return batched(program, mapped)
 
     @property
     def _source(self) -> Source:

@@ -1,8 +1,8 @@
 """What a program was made from. Its derivatives and batches are programs that its source makes.
 
 In: a program, and which of its arguments and results are meant. Out: another program, with a source of its own. A graph
-gives graphs, by its library's gradients and vectorization (`GraphSource`); a function that JAX traced gives functions,
-which are traced as it was (`dialects/jax/source.py`).
+gives graphs, by its library's gradients, and what is batched is the program itself (`rows.py`); a function that JAX
+traced gives functions, which are traced as it was (`dialects/jax/source.py`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import dims as dimension
-from .errors import BatchingError
 from .graph import Graph
-from .inputs import fresh
 from .program import Made, Program
+from .rows import batched
 from .signature import Argument, Result, Signature
 
 
@@ -63,19 +62,8 @@ class GraphSource:
         return self._program(made, program, "grad", [axes(a, signature) for a in signature.arguments])
 
     def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
-        """By the library's vectorization, node by node."""
-        signature = program.signature
-        if signature.has_data_sizes:
-            raise BatchingError("a size depends on data")
-        axis = fresh("batch", {root.name for root in signature.roots})
-        dims = [
-            (axis, *axes(a, signature)) if flag else axes(a, signature)
-            for a, flag in zip(signature.arguments, mapped, strict=True)
-        ]
-        made = self.graph.transforms.batched(self.graph.variables, self.graph.results, mapped)
-        found = self._program(made, program, "batched", dims)
-        assert found is not None
-        return Made(found.program, found.places, made.same)
+        """The program's ops with a further axis."""
+        return batched(program, mapped)
 
     def _program(self, made: Any, program: Program, what: str, dims: Sequence[Any]) -> Made | None:
         if not made.outputs:

@@ -207,8 +207,6 @@ def _names() -> Iterator[Name]:
             f"{checks} without_nan_checks",
             f"no function finds its NaN under `jax.{name}`",
         )
-    pytensor_rules = "dialects/transforms/batching.py, dialects/random/pytensor_ops.py"
-    yield Name(("pytensor.graph.replace:_vectorize_node",), pytensor_rules, "`jax.vmap` runs a loop over the batch")
     for path, used_by in (
         ("pytensor.compile.mode:optdb", "dialects/rewrites/selection.py, runtime/mode/classes.py"),
         ("pytensor.compile.mode:predefined_modes", "runtime/mode/classes.py"),

@@ -65,6 +65,7 @@ from .linalg import permuted_rows as permuted_rows
 from .linalg import pivots_to_permutation as pivots_to_permutation
 from .linalg import triangle as triangle
 from .linalg import triangular_solve as triangular_solve
+from .mapped import mapped as mapped
 from .order import is_nan as is_nan
 from .order import is_number as is_number
 from .order import larger as larger

@@ -104,7 +104,7 @@ def growing_loop(
         The last values of all carries, those that the body added too.
     """
     builder = inits[0].builder
-    with _opened(builder, inits, 2) as (holder, (test, block)):
+    with opened(builder, inits, 2) as (holder, (test, block)):
         carries = Carries(builder, inits, block)
         with builder.region(block) as scope:
             following = list(body(carries))
@@ -198,7 +198,7 @@ def _branches(
     name: str, selector: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]], *, own_sizes: bool = False
 ) -> list[Tensor]:
     builder = selector.builder
-    with _opened(builder, [selector], len(branches)) as (operation, blocks):
+    with opened(builder, [selector], len(branches)) as (operation, blocks):
         results: list[list[Tensor]] = []
         checks = []
         for block, branch in zip(blocks, branches, strict=True):
@@ -264,7 +264,7 @@ def _taken(pred: Tensor, x: Tensor, own: OwnSizes) -> Tensor:
 
 
 @contextmanager
-def _opened(builder: Builder, operands: Sequence[Tensor], count: int) -> Iterator[tuple[ir.Operation, list[ir.Block]]]:
+def opened(builder: Builder, operands: Sequence[Tensor], count: int) -> Iterator[tuple[ir.Operation, list[ir.Block]]]:
     """A detached op whose regions are filled before its result types are known.
 
     What is abandoned by an error is erased while the values that it uses are there: a module that goes first leaves it

@@ -216,6 +216,26 @@ class Places:
             self._ip = before
             close_places(scope)
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Ops made inside are erased in the end: what was noted of them is forgotten."""
+        frame = self._frame
+        known = [len(notes) for notes in (*frame.notes, frame.spare)]
+        try:
+            yield
+        finally:
+            del frame.spare[known.pop() :]
+            for notes, count in zip(frame.notes, known, strict=True):
+                for uid in list(notes)[count:]:
+                    del notes[uid]
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Ops of `codegen/ir/ops.py` made inside go to the insertion point."""
+        assert self._ip is not None
+        with self._ip, self.location:
+            yield
+
     def outside(self) -> Any:
         """The place just outside of the innermost region, for `at`; to be asked for before the region is opened."""
         return self._ip, len(self._frame.scopes)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from . import ops
 from .bindings import ir, stablehlo
+from .open_ops import Size, vector
 from .values import sizes_of
 
 
@@ -17,7 +18,15 @@ def _behind(axes: Sequence[int]) -> list[int]:
     return [axis + 1 for axis in axes]
 
 
-def slices(value: ir.Value, places: ir.Value, axes: Sequence[int], sizes: Sequence[int], *, each: bool) -> ir.Value:
+def slices(
+    value: ir.Value,
+    places: ir.Value,
+    axes: Sequence[int],
+    sizes: Sequence[Size],
+    *,
+    each: bool,
+    type_: ir.Type,
+) -> ir.Value:
     """For each row of places the slice there; like `dynamic_slice`, a gather moves starts back into the array.
 
     Args:
@@ -26,6 +35,7 @@ def slices(value: ir.Value, places: ir.Value, axes: Sequence[int], sizes: Sequen
         axes: those, counted without the rows.
         sizes: of a slice.
         each: whether the array has the rows in front, so that each row of places is for its own.
+        type_: of the result.
     """
     numbers = stablehlo.GatherDimensionNumbers.get(
         offset_dims=_behind(range(len(sizes))),
@@ -35,7 +45,7 @@ def slices(value: ir.Value, places: ir.Value, axes: Sequence[int], sizes: Sequen
         start_index_map=_behind(axes) if each else list(axes),
         index_vector_dim=1,
     )
-    return _gather(value, places, [sizes_of(places)[0], *sizes], numbers, [1, *sizes] if each else sizes)
+    return gather(value, places, type_, numbers, [1, *sizes] if each else sizes)
 
 
 def along(value: ir.Value, places: ir.Value, axis: int) -> ir.Value:
@@ -52,23 +62,27 @@ def along(value: ir.Value, places: ir.Value, axis: int) -> ir.Value:
     count = sizes_of(places)
     shape = [count[0], *[count[1] if number == axis else size for number, size in enumerate(sizes)]]
     taken = [1, *[1 if number == axis else size for number, size in enumerate(sizes)]]
-    return _gather(value, ops.reshape(places, [*count, 1]), shape, numbers, taken)
+    return gather(value, ops.reshape(places, [*count, 1]), ops.tensor_type(value, shape), numbers, taken)
 
 
-def _gather(
-    value: ir.Value, places: ir.Value, shape: Sequence[int], numbers: ir.Attribute, sizes: Sequence[int]
+def gather(
+    value: ir.Value,
+    places: ir.Value,
+    type_: ir.Type,
+    numbers: ir.Attribute,
+    sizes: Sequence[Size],
+    *,
+    is_sorted: bool = False,
 ) -> ir.Value:
-    made = ir.Operation.create(
-        "stablehlo.gather",
-        results=[ops.tensor_type(value, shape)],
-        operands=[value, places],
-        attributes={
-            "dimension_numbers": numbers,
-            "slice_sizes": ops.integer_list(sizes),
-            "indices_are_sorted": ir.BoolAttr.get(False),
-        },
-    )
-    return made.results[0]
+    """A gather of slices of these sizes; a `dynamic_gather` where one of them is open."""
+    known = [size for size in sizes if isinstance(size, int)]
+    attributes = {"dimension_numbers": numbers, "indices_are_sorted": ir.BoolAttr.get(is_sorted)}
+    if len(known) == len(sizes):
+        attributes["slice_sizes"] = ops.integer_list(known)
+        name, operands = "stablehlo.gather", [value, places]
+    else:
+        name, operands = "stablehlo.dynamic_gather", [value, places, vector(sizes)]
+    return ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).results[0]
 
 
 def with_slices(array: ir.Value, places: ir.Value, axes: Sequence[int], parts: ir.Value) -> ir.Value:

@@ -102,6 +102,14 @@ def broadcast(value: ir.Value, sizes: Sequence[Size], axes: Sequence[int], type_
     return broadcast_to(value, vector(sizes), axes, wanted)
 
 
+def reshape(value: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """A reshape to sizes of as many elements."""
+    known = [each for each in sizes if isinstance(each, int)]
+    if len(known) == len(sizes) and not is_open(value):
+        return ops.reshape(value, known)
+    return stablehlo.dynamic_reshape(_type(value, sizes), value, vector(sizes))
+
+
 def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: ir.Type) -> ir.Value:
     """A broadcast to a shape that is a value, of which IREE is told which axes stretch.
 

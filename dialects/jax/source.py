@@ -115,7 +115,7 @@ class TracedSource:
         arguments = self._arguments(program, mapped, axis)
         made = self._trace(lambda arrays: jax.vmap(self.function, in_axes)(list(arrays)), arguments, program, "batched")
         count = len(program.signature.results)
-        return Made(made, tuple(range(count)), (False,) * count)
+        return Made(made, tuple(range(count)))
 
     # ---- tracing ------------------------------------------------------------------------------------------------
 

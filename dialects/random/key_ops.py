@@ -184,17 +184,6 @@ class DrawParts(PlainOp):
         _, static = self.library.module("tensor.basic").infer_static_shape(shape)
         return self._apply(inputs, self._tensor_type(self.dtype, static))
 
-    def batched_node(self, node: Any, key: Any, size: Any, *parameters: Any) -> Any:
-        """The node for operands of which some have a further axis in front."""
-        old_key, old_size, *old_parameters = node.inputs
-        if getattr(size.type, "ndim", None) != getattr(old_size.type, "ndim", None):
-            raise NotImplementedError(f"the size of {self} cannot differ from element to element of a batch")
-        pairs = [(key, old_key), *zip(parameters, old_parameters, strict=True)]
-        added = max(new.type.ndim - old.type.ndim for new, old in pairs)
-        operands = [_with_axes_in_front(new, added - (new.type.ndim - old.type.ndim)) for new, old in pairs]
-        op = type(self)(self.rv_op, self.batch_ndim + added, self.dtype)
-        return op.make_node(operands[0], size, *operands[1:])
-
     def _shape(self, inputs: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> list[Any]:
         """The draw's shape from those of the key and the parameters."""
         key, size, *parameters = inputs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pytensor.graph.op import Op
-from pytensor.graph.replace import _vectorize_node
 
 from ..library import library
 from .key_ops import DrawParts, FoldInParts, SplitKeyParts, register
@@ -27,6 +26,3 @@ class Draw(DrawParts, Op):
 
 
 register(SplitKey, FoldIn, Draw)
-
-for _class in (SplitKey, FoldIn, Draw):
-    _vectorize_node.register(_class)(lambda op, node, *operands: op.batched_node(node, *operands))

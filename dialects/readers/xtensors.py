@@ -24,7 +24,7 @@ from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
 from ..rewrites.rebuilding import Rebuilding
-from ..transforms import batching, static_shapes
+from ..transforms import static_shapes
 from ..walk import order
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
@@ -176,7 +176,7 @@ def _inlined(library: Library) -> Any:
     def inline(fgraph: Any, node: Any) -> list[Any] | None:
         if not _holds(node.op):
             return None
-        if batching.has_own_derivatives(node.op):
+        if _has_own_derivatives(node.op):
             raise UnsupportedGraphError(
                 f"{node.op} holds xtensor ops and has gradients of its own, which would be lost; write its graph with "
                 "plain tensors (`x.values`)"
@@ -224,3 +224,9 @@ def _names(roots: Sequence[tuple[Any, tuple[str, ...]]], resized: set[str]) -> d
         found[root] = tuple(None if name in resized & used else known[name] for name in dims)
         used.update(dims)
     return found
+
+
+def _has_own_derivatives(op: Any) -> bool:
+    """Whether the derivatives of an inner graph are said to be others than those of its parts."""
+    names = ("pullback_overrides", "pushforward_overrides", "lop_overrides", "grad_overrides", "rop_overrides")
+    return any(getattr(op, name, None) is not None for name in names)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen import builder as hlo
 from ...codegen.builder import INT64, Carries, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
-from ...codegen.errors import BatchingError, UnsupportedGraphError
-from ...codegen.lowering import Deferred
+from ...codegen.errors import UnsupportedGraphError
 from ..library import library
 from ..registry import find, lowers
-from ..transforms import batching
+from .one_element import of_one_element
 
 
 @lowers("IfElse", branches=lambda op: [range(1, 1 + op.n_outs), range(1 + op.n_outs, 1 + 2 * op.n_outs)])
@@ -85,7 +84,7 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
         return ctx.lower_op(op.core_op, core_node, operands)
     lowering = find(op.core_op)
     if lowering is None or not lowering.batched:
-        return _unrolled(ctx, node, operands)
+        return _mapped(ctx, node, operands)
     batch = _batch(ctx, node.inputs, operands, counts)
     if lowering.stretched:
         given = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
@@ -111,7 +110,7 @@ def _same_for_all(node: Any, counts: Sequence[int]) -> dict[int, Any]:
         place: core
         for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
         if count > 1 or (count and not x.type.broadcastable[0])
-        for core in [batching.of_one_element(graphs, x, count)]
+        for core in [of_one_element(graphs, x, count)]
         if core is not None
     }
 
@@ -142,26 +141,46 @@ def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], coun
     return tuple(batch)
 
 
-def _unrolled(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
-    """Ops whose rules know no batch axes: the graph in which they have them (`batching.py`) is lowered in place."""
-    graphs = library(type(node.op).__module__.partition(".")[0])
-    counts = [x.ndim - len(core) for x, core in zip(operands, node.op.inputs_sig, strict=True)]
+def _mapped(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
+    """Ops whose rules know no batch axes: what the rule makes of one element, for all of them."""
+    op = node.op
+    counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
     cores = _same_for_all(node, counts)
     given = _with_cores(ctx, operands, cores)
-    if all(place in cores or all(x.type.broadcastable[: counts[place]]) for place, x in enumerate(node.inputs)):
+    single = {place for place, x in enumerate(node.inputs) if all(x.type.broadcastable[: counts[place]])}
+    if len(single | cores.keys()) == len(operands):
         return _repeated(ctx, node, operands, counts, cores)
+    batch = _batch(ctx, node.inputs, given, [0 if place in cores else count for place, count in enumerate(counts)])
+    for place in single - cores.keys():
+        given[place] = hlo.squeeze(given[place], range(counts[place]))  # a size stays known
+    each = [place not in single | cores.keys() for place in range(len(operands))]
+    size, core = hlo.product(batch), op._create_dummy_core_node(node.inputs)
+    inputs = [_as_given(x) for x in core.inputs]
+    for place in (place for place, flag in enumerate(each) if flag):
+        dims = given[place].dims[counts[place] :]
+        given[place] = hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims))
+
+    def one(*elements: Tensor) -> list[Tensor]:
+        return ctx.lower_inner(inputs, core.outputs, elements)
+
+    lowering = find(op.core_op)
     try:
-        inputs, outputs, stretched = batching.unroll_blockwise(graphs, node, cores)
-    except BatchingError as error:
-        lowering = find(node.op.core_op)
         if lowering is not None and lowering.loops:
-            return _over_batch(ctx, node, operands, counts, _looped(ctx, node, given, counts, cores.keys()))
+            results = _looped(ctx, given, each, size, one)
+        else:
+            results = hlo.mapped(given, each, one)
+    except UnsupportedGraphError as error:
         raise UnsupportedGraphError(
-            f"{type(node.op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
+            f"{type(op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
             f"has no lowering ({error}); apply it to one core input at a time"
         ) from None
-    squeezed = [hlo.squeeze(x, axes) for x, axes in zip(given, stretched, strict=True)]
-    return _over_batch(ctx, node, operands, counts, ctx.lower_inner(inputs, outputs, squeezed))
+    return _over_batch(ctx, node, operands, counts, [hlo.reshape(x, (*batch, *x.dims[1:])) for x in results])
+
+
+def _as_given(variable: Any) -> Any:
+    """The tensor that a node has turned into a scalar; others as they are."""
+    owner = variable.owner
+    return owner.inputs[0] if owner is not None and type(owner.op).__name__ == "ScalarFromTensor" else variable
 
 
 def _over_batch(
@@ -186,53 +205,24 @@ def _repeated(
 
 
 def _looped(
-    ctx: Context, node: Any, given: Sequence[Tensor], counts: Sequence[int], same: Collection[int]
+    ctx: Context, given: Sequence[Tensor], each: Sequence[bool], size: Dim, one: Callable[..., list[Tensor]]
 ) -> list[Tensor]:
-    """One element of the batch after the other, where nothing knows how to compute them together.
-
-    Args:
-        ctx: the context.
-        node: the `Blockwise` node.
-        given: its operands; of those that are `same` for the whole batch, one element.
-        counts: how many batch axes each operand has.
-        same: places of operands.
-    """
+    """One element of the batch after the other, for what is a call of Python."""
     builder = ctx.builder
-    batch = _batch(ctx, node.inputs, given, [0 if place in same else count for place, count in enumerate(counts)])
-    size = hlo.product(batch)
-    rows = list(given)
-    batched = []
-    for place, (variable, count) in enumerate(zip(node.inputs, counts, strict=True)):
-        if place in same or not count:
-            continue
-        if all(variable.type.broadcastable[:count]):
-            rows[place] = hlo.squeeze(given[place], range(count))  # a size stays known
-        else:
-            batched.append(place)
-    for place in batched:
-        dims = given[place].dims[counts[place] :]
-        rows[place] = hlo.with_rows(hlo.reshape(hlo.broadcast(given[place], (*batch, *dims)), (size, *dims)), 1)
-    core = _CoreNode(node, node.op.core_op, 0)
+    rows = [hlo.with_rows(x, 1) if flag else x for x, flag in zip(given, each, strict=True)]
     stacks: list[int] = []
 
     def step(carries: Carries) -> list[Tensor]:
         (index,) = carries.values
-        operands = [hlo.row(x, index) if place in batched else x for place, x in enumerate(rows)]
-        found = ctx.lower_op(core.op, core, operands)
-        results = [found] if isinstance(found, Tensor) else found
-        for x in results:
-            if isinstance(x, Deferred):
-                raise BatchingError(f"{core.op} over batch axes: {x.reason}")
-        stacks.extend(carries.stack(x, size, index) for x in results)
+        found = one(*[hlo.row(x, index) if flag else x for x, flag in zip(rows, each, strict=True)])
+        stacks.extend(carries.stack(x, size, index) for x in found)
         return [hlo.add(index, 1)]
 
     start = builder.constant(0, INT64)
     results = hlo.growing_loop(
         [start], lambda index: hlo.compare("LT", index, builder.size(size)), step, "batch", "element"
     )
-    return [
-        hlo.reshape(hlo.slice_axis(results[place], 0, 0, size), (*batch, *results[place].dims[1:])) for place in stacks
-    ]
+    return [hlo.slice_axis(results[place], 0, 0, size) for place in stacks]
 
 
 class _CoreNode:

@@ -44,7 +44,7 @@ _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
 Values: TypeAlias = Sequence[Tensor]
 
 
-@lowers("Scan", inner=True, loops=True)
+@lowers("Scan", inner=True)
 def scan(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
     """The loop; sequences that are too short, and states whose size changes, are demands on sizes."""
     return _Scan(ctx, node, operands).results()

@@ -1,7 +1,7 @@
 """Graphs from graphs: what JAX's transformations need of PyTensor and Aesara.
 
 In: the inputs and outputs of a graph. Out: those of its pushforward (forward mode), its pullback (reverse mode), of the
-graph with the gradients of a number, or of the graph with a further leading axis (`batching.py`). The libraries' own
+graph with the gradients of a number. The libraries' own
 gradients do the work. A graph that comes out holds the variables that went in; it is lowered as any graph is.
 
     outputs = f(inputs)
@@ -22,7 +22,7 @@ from ...codegen.errors import DerivativeError
 from ..library import Library
 from ..rewrites.eigenvectors import with_slopes
 from ..walk import order
-from . import batching, static_shapes
+from . import static_shapes
 from .merging import merged
 
 
@@ -33,16 +33,13 @@ class Transformed:
     Attributes:
         inputs: its inputs: those of the graph that it was made from, and then the (co)tangents.
         outputs: what it computes.
-        places: for each output, which output (pushforward, batched) or input (pullback) of the other graph it belongs
-            to; for a gradient, the inputs that its last outputs belong to. What is missing is zero everywhere, or
-            (batched) the same for the whole batch: see `same`.
-        same: for a batched graph, whether each output has no batch axis.
+        places: for each output, which output (pushforward) or input (pullback) of the other graph it belongs to; for a
+            gradient, the inputs that its last outputs belong to. What is missing is zero everywhere.
     """
 
     inputs: list[Any]
     outputs: list[Any]
     places: tuple[int, ...]
-    same: tuple[bool, ...] = ()
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -144,20 +141,6 @@ class Transforms:
         pulled = self._pull([number], [inputs[i] for i in active], [one])
         found = [(i, self._as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
         return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
-
-    @_with_sizes_looked_up
-    def batched(self, inputs: Sequence[Any], outputs: Sequence[Any], mapped: Sequence[bool]) -> Transformed:
-        """The graph for a batch: mapped inputs, and what depends on them, have a further leading axis.
-
-        Raises:
-            BatchingError: an op cannot take it.
-        """
-        fresh = [
-            batching.with_axis(variable) if flag else variable for variable, flag in zip(inputs, mapped, strict=True)
-        ]
-        results = batching.vectorize(self._library, dict(zip(inputs, fresh, strict=True)), outputs)
-        same = tuple(new.type.ndim == old.type.ndim for new, old in zip(results, outputs, strict=True))
-        return Transformed(fresh, results, tuple(range(len(outputs))), same)
 
     # ---- the library's own gradients --------------------------------------------------------------------------------
 

@@ -54,14 +54,6 @@ class Gradient:
     places: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Batched:
-    """A callee for a batch; `same` says of each result whether it has no batch axis."""
-
-    callee: Callee
-    same: tuple[bool, ...]
-
-
 class Callee:
     """The parameter of a `stablehlo_call` equation. Equal ones call the same.
 
@@ -124,8 +116,8 @@ class Callee:
         """From the other operands and cotangents of results to cotangents of the linear operands."""
         raise DerivativeError(f"{self.name} has no transpose: it is a module without its graph")
 
-    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
-        """With a leading batch axis on the mapped operands; None where a loop over the batch has to do."""
+    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
+        """With a leading batch axis on the mapped operands and all results; None where a loop has to do."""
         return None
 
 

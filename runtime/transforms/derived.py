@@ -57,12 +57,10 @@ class Derivation:
         function: it.
         places: which result or argument of the other function each of its results belongs to; for a gradient, the
             arguments that its last results belong to.
-        same: for a batched function, whether each result has no batch axis.
     """
 
     function: Transformable
     places: tuple[int, ...]
-    same: tuple[bool, ...] = ()
 
 
 class Derived:
@@ -212,7 +210,7 @@ class Derived:
     def _made(self, key: Hashable, make: Callable[[], Made | None]) -> Derivation | None:
         if key not in self._found:
             made = make()
-            self._found[key] = None if made is None else Derivation(self._compile(made.program), made.places, made.same)
+            self._found[key] = None if made is None else Derivation(self._compile(made.program), made.places)
         return self._found[key]
 
     def _source(self) -> Source:
@@ -240,8 +238,4 @@ class Derived:
         program = self._program
         if program.source is None:
             raise BatchingError("there is no graph: the program was loaded from an artifact")
-        made = program.source.batched(program, mapped)
-        for old, new, same in zip(program.signature.results, made.program.signature.results, made.same, strict=True):
-            if new.dtype != old.dtype or len(new.dims) != len(old.dims) + (not same):
-                raise BatchingError(f"the batch of result {old} would be {new}")
-        return made
+        return program.source.batched(program, mapped)

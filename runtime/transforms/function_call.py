@@ -22,7 +22,7 @@ from ...codegen.source import restricted
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
 from . import jax_dims
-from .callee import Batched, Callee, DerivedCallee, Gradient, Shape, weak_results
+from .callee import Callee, DerivedCallee, Gradient, Shape, weak_results
 from .derived import Transformable
 
 
@@ -169,8 +169,8 @@ class FunctionCall(Callee):
         callee = self.other(found.function, self.after(len(seeded)))
         return DerivedCallee(callee, found.places, tuple(range(self.count)), linear, seeded)
 
-    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
-        """From the graph with a leading axis."""
+    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
+        """The program with a leading axis."""
         for (argument, _), _ in self.values:
             if mapped[argument]:
                 name = self.function.program.signature.arguments[argument].name
@@ -178,7 +178,7 @@ class FunctionCall(Callee):
                     f"argument {name!r} of {self.name} decides a size: a batch over it would be ragged"
                 )
         found = self.function.derived.batched(mapped)
-        return None if found is None else Batched(self.other(found.function, self.linear), found.same)
+        return None if found is None else self.other(found.function, self.linear)
 
     @property
     def count(self) -> int:
@@ -269,7 +269,7 @@ class Pushforward(Callee):
         """That of the program."""
         return self._whole().pushforward(active)
 
-    def batched(self, mapped: tuple[bool, ...]) -> Batched | None:
+    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
         """That of the program."""
         return self._whole().batched(mapped)
 

@@ -242,26 +242,32 @@ def _transpose_of_inline(
 def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> tuple[Sequence[Any], Sequence[Any]]:
     mapped = tuple(axis is not None for axis in axes)
     fronted = [x if not axis else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
+    if any(flag and np.shape(x)[0] == 0 for x, flag in zip(fronted, mapped, strict=True)):
+        return _of_nothing(callee, fronted, mapped)
     try:
-        batched = None if callee.inline and _is_empty(fronted, mapped) else callee.batched(mapped)
+        batched = callee.batched(mapped)
     except UnsupportedGraphError:
         if callee.inline is None:
             raise
         batched = None
     if batched is None:
         return (_loop if callee.inline is None else _batch_of_inline)(callee, fronted, mapped)
-    results = report(batched.callee, fronted, call(batched.callee, fronted))
+    results = report(batched, fronted, call(batched, fronted))
     # The batch's checks have just been reported; those of the single call hold.
     flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
-    places: list[Any] = [None if same else 0 for same in batched.same]
+    places: list[Any] = [0] * len(results)
     if flags:
         return [*results, np.ones(*flags_type(flags))], [*places, None]
     return results, places
 
 
-def _is_empty(operands: Sequence[Any], mapped: Sequence[bool]) -> bool:
-    """Whether nothing is in the batch, which JAX's symbolic sizes exclude."""
-    return any(flag and np.shape(x)[0] == 0 for x, flag in zip(operands, mapped, strict=True))
+def _of_nothing(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The results where nothing is in the batch, which JAX's symbolic sizes exclude."""
+    if callee.inline is not None:
+        return _batch_of_inline(callee, operands, mapped)
+    shapes = [np.shape(x)[flag:] for x, flag in zip(operands, mapped, strict=True)]
+    results = [jax.numpy.zeros((0, *shape), dtype) for shape, dtype in callee.result_types(shapes)]
+    return results, [0] * len(results)
 
 
 def _batch_of_inline(

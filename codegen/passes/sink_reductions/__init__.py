@@ -16,7 +16,7 @@ from __future__ import annotations
 from ...analysis.loops import Loop, Stack
 from ...ir.bindings import ir, run_pipeline
 from ...ir.refused import Refused
-from ...ir.values import users
+from ...ir.values import sizes_of, users
 from ..report import Report
 from .explore import explore
 from .plan import plan
@@ -85,6 +85,8 @@ def _sink(op: ir.Operation, dead: set[ir.Operation], report: Report, reassociate
 
 
 def _stack(loop: Loop, carry: int, dead: set[ir.Operation]) -> Stack | None:
+    if 0 in sizes_of(loop.op.results[carry]):  # what is nothing would be moved for ever
+        return None
     try:
         stack = loop.stack(carry)
     except Refused:

@@ -12,7 +12,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.null_type import NullType
-from pytensor.graph.replace import clone_replace, vectorize_graph
+from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.ifelse import ifelse
 
@@ -232,14 +232,6 @@ def test_a_derivative_forward_is_undefined():
     assert isinstance(pushed.type, pytensor.gradient.DisconnectedType)
     assert op.R_op(inputs, [None] * 4) == [None]
     assert SplitKey(2).R_op([key], [None]) == [None]
-
-
-def test_the_size_cannot_differ_in_a_batch():
-    n = pt.lscalar("n")
-    key, _, [draw] = keys.assign(PYTENSOR, [n], [normal(size=(n,))])
-    with pytest.raises(NotImplementedError, match="cannot differ from element to element"):
-        vectorize_graph(draw, {n: pt.lvector("many")})
-    assert key is not None
 
 
 def test_a_clone_draws_the_same():

@@ -249,9 +249,9 @@ def test_a_batch_of_none():
         assert_same(hlograph.function([X], batch, policy=policy)(np.zeros((0, 3))), np.zeros((0, 3)))
 
 
-def test_checks_of_batches_say_which_element():
+def test_checks_of_batches_say_which_step():
     batch = vectorize_graph(bounded(), {x: X})
-    with pytest.raises(AssertionError, match="in element 1 of the batch"):
+    with pytest.raises(AssertionError, match="in step 1 of the scan"):
         hlograph.function([X], batch)(np.stack([np.ones(3), LARGE]))
 
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir import ops, while_ops
-from ...ir.bindings import ir, stablehlo
-from ...ir.functions import add_function, call
-from ...ir.kinds import direction_of, identity
-from ...ir.values import constant, dtype_of, owner, sizes_of, users
-from ...ir.walk import free_symbol, symbol_of, terminator
+from .. import open_ops, ops, while_ops
+from ..bindings import ir, stablehlo
+from ..functions import add_function, call
+from ..kinds import direction_of, identity
+from ..values import constant, dtype_of, owner, sizes_of, users
+from ..walk import free_symbol, symbol_of, terminator
 from .batcher import CONTROL, Batcher, Row, captured
 from .sums import amounts
 
@@ -46,6 +46,8 @@ def _spread(batcher: Batcher, block: ir.Block, known: Mapping[ir.Value, bool]) -
             break
         if op.name == "stablehlo.while":
             found = _of_loop(batcher, op, [has(value) for value in op.operands], each)
+        elif op.name == "stablehlo.get_dimension_size":
+            found = [False]
         elif op.name in ("stablehlo.if", "stablehlo.case"):
             found = _of_branches(batcher, op, has(op.operands[0]), each)
         else:
@@ -238,7 +240,7 @@ class _Counter:
         masked = _Masked(batcher, loop)
         limit, start = batcher.row(self.limit).value, carries[self.place]
         least = ops.constant(identity("maximum", dtype_of(limit)))
-        limit = batcher.where_active(limit, ops.broadcast_in_dim(least, [batcher.size]))
+        limit = batcher.where_active(limit, batcher.repeated(least))
         greatest = ops.reduce("stablehlo.maximum", limit, least, [0])
 
         def condition(*values: ir.Value) -> list[ir.Value]:
@@ -247,18 +249,14 @@ class _Counter:
         def body(*values: ir.Value) -> list[ir.Value]:
             index = values[self.place]
             if not self.differences:
-                return masked.step(ops.compare("LT", self._all(batcher, index), limit), values)[1]
+                return masked.step(ops.compare("LT", batcher.repeated(index), limit), values)[1]
             left = stablehlo.subtract(greatest, index)
-            mask = ops.compare("GE", limit, self._all(batcher, stablehlo.add(left, start)))
+            mask = ops.compare("GE", limit, batcher.repeated(stablehlo.add(left, start)))
             known = {op.results[0]: Row(left, False) for op in self.differences}
             with batcher.given(known):
                 return masked.step(mask, values)[1]
 
         return masked.results(while_ops.loop(masked.carries(carries), condition, body))
-
-    @staticmethod
-    def _all(batcher: Batcher, scalar: ir.Value) -> ir.Value:
-        return ops.broadcast_in_dim(scalar, [batcher.size])
 
 
 def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
@@ -328,7 +326,7 @@ def _kept(batcher: Batcher, mask: ir.Value, old: ir.Value, new: ir.Value) -> ir.
     while value != old and (made := owner(value)) is not None and made.name == "stablehlo.dynamic_update_slice":
         writes.append(made)
         value = made.operands[0]
-    if not writes or value != old:
+    if not writes or value != old or open_ops.is_open(*[write.operands[1] for write in writes]):
         return batcher.where(mask, new, old)
     for write in writes:
         array, part, *starts = write.operands
@@ -381,15 +379,22 @@ def _chosen(op: ir.Operation, selector: ir.Value, number: int, count: int) -> ir
     if op.name == "stablehlo.if":
         return selector if number == 0 else stablehlo.not_(selector)
     if number < count - 1:
-        return ops.compare("EQ", selector, ops.filled(selector, number))
-    below = ops.compare("LT", selector, ops.filled(selector, 0))
-    return stablehlo.or_(below, ops.compare("GE", selector, ops.filled(selector, number)))
+        return ops.compare("EQ", selector, _like(selector, number))
+    below = ops.compare("LT", selector, _like(selector, 0))
+    return stablehlo.or_(below, ops.compare("GE", selector, _like(selector, number)))
+
+
+def _like(value: ir.Value, number: int) -> ir.Value:
+    return open_ops.full(number, value, open_ops.sizes(value))
 
 
 def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
     """A call's ops stand where it stood; what a library does for many matrices stays a function of its own."""
     symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-    function = _function(op, symbol)
+    assert batcher.module is not None
+    function = next(
+        opened.operation for opened in batcher.module.body.operations if symbol_of(opened.operation) == symbol
+    )
     rows = [batcher.row(value) for value in op.operands]
     block = function.regions[0].blocks[0]
     if not any(row.each for row in rows):
@@ -398,29 +403,18 @@ def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
         return batcher.block(block, rows)
     types = [batcher.type_of(argument) for argument in block.arguments]
     name = free_symbol(batcher.module, f"{symbol}_batch")
-    outer, batcher.active = batcher.active, None
+    outer = batcher.active, batcher.size
+
+    def body(*values: ir.Value) -> list[ir.Value]:
+        batcher.active, batcher.size = None, open_ops.size(values[0], 0)
+        return [batcher.full(row) for row in batcher.block(block, [Row(x, True) for x in values])]
+
     with ir.InsertionPoint(batcher.module.body):
-        add_function(
-            name,
-            types,
-            lambda *values: [batcher.full(row) for row in batcher.block(block, [Row(x, True) for x in values])],
-            sym_visibility=ir.StringAttr.get("private"),
-            **{"hlograph.implements": function.attributes["hlograph.implements"]},
-        )
-    batcher.active = outer
+        attributes = {"hlograph.implements": function.attributes["hlograph.implements"]}
+        add_function(name, types, body, sym_visibility=ir.StringAttr.get("private"), **attributes)
+    batcher.active, batcher.size = outer
     results = [batcher.type_of(result) for result in op.results]
     return [Row(value, True) for value in call(name, results, [batcher.full(row) for row in rows])]
-
-
-def _function(op: ir.Operation, symbol: str) -> ir.Operation:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "builtin.module":
-        parent = parent.operation.parent
-    assert parent is not None, "an op in a module"
-    for found in parent.operation.regions[0].blocks[0].operations:
-        if found.operation.name == "func.func" and symbol_of(found.operation) == symbol:
-            return found.operation
-    raise AssertionError(f"no function {symbol}")
 
 
 CONTROL.update(

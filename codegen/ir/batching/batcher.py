@@ -1,9 +1,9 @@
-"""`Batcher`: walks a static module op by op and makes its batched version.
+"""`Batcher`: walks a module op by op and makes its batched version.
 
 In: blocks of the module, and what stands for their arguments. Out: the same ops at the current place, with the batch
 axis in front where something depends on it. A rule is a function of the batcher and an op, registered by the op's name;
-it is asked only where an operand has the axis. Decision to know: a rule may return `NotImplemented`; the op then runs
-row by row, in a loop, and is counted in `looped`.
+it is asked only where an operand has the axis. Decisions to know: a rule may return `NotImplemented`; the op then runs
+row by row, in a loop, and is counted in `looped`. Sizes may be open, that of the batch too; they never get the axis.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import PassError
-from ...ir import ops
-from ...ir.attributes import flag_of
-from ...ir.bindings import ir, stablehlo
-from ...ir.clone import replace_operands
-from ...ir.kinds import EFFECTS, is_elementwise
-from ...ir.values import sizes_of
-from ...ir.walk import terminator
-from ...ir.while_ops import counted
+from .. import open_ops, ops
+from ..attributes import call_target, flag_of
+from ..bindings import DYNAMIC, ir, stablehlo
+from ..clone import replace_operands
+from ..kinds import EFFECTS, is_elementwise
+from ..open_ops import Size
+from ..values import shape_of, sizes_of
+from ..walk import terminator
+from ..while_ops import counted
 
 
 @dataclass(frozen=True)
@@ -59,29 +60,36 @@ class Batcher:
     """The walk.
 
     Attributes:
-        module: the batched one.
-        size: of the batch axis.
+        module: the batched one, for functions that calls need; None where there is no call.
+        size: of the batch axis: an int, or an int64 scalar.
+        may_be_empty: whether there may be no row at all, where `size` is open.
         active: which rows count at the current place, a vector of booleans; None for all. What the others hold is
             never seen, but must not keep a loop running.
         summed: the values of which only the sum over the rows is needed.
         looped: how often ops of a name run row by row.
-        rows: what stands for the values so far.
+        rows: what stands for the values so far; what comes from outside of the walk is the same for all rows.
     """
 
-    def __init__(self, module: ir.Module, size: int, summed: Collection[ir.Value] = ()) -> None:
+    def __init__(self, module: ir.Module | None, size: Size, summed: Collection[ir.Value] = ()) -> None:
         self.module = module
         self.size = size
+        self.may_be_empty = False
         self.active: ir.Value | None = None
         self.summed = frozenset(summed)
         self.looped: Counter[str] = Counter()
-        self.rows: dict[ir.Value, Row] = {}
+        self.rows: dict[ir.Value, Row] = _Rows()
         self._given: dict[ir.Value, Row] = {}
 
     # ---- values -----------------------------------------------------------------------------------------------------
 
     def type_of(self, value: ir.Value) -> ir.RankedTensorType:
         """The type with the batch axis."""
-        return ops.tensor_type(value, [self.size, *sizes_of(value)])
+        return ops.tensor_type(value, [self.extent, *sizes_of(value)])
+
+    @property
+    def extent(self) -> int:
+        """The size of the batch axis as types have it."""
+        return self.size if isinstance(self.size, int) else DYNAMIC
 
     def row(self, value: ir.Value) -> Row:
         """What stands for a value."""
@@ -96,16 +104,45 @@ class Batcher:
         assert not row.total
         if row.each:
             return row.value
-        shape = sizes_of(row.value)
-        return ops.broadcast_in_dim(row.value, [self.size, *shape], range(1, len(shape) + 1))
+        return self.repeated(row.value)
+
+    def repeated(self, value: ir.Value) -> ir.Value:
+        """A value that is the same for all rows, with the batch axis."""
+        shape = open_ops.sizes(value)
+        return open_ops.broadcast(value, [self.size, *shape], range(1, len(shape) + 1))
 
     def each(self, values: Iterable[ir.Value]) -> list[ir.Value]:
         """What stands for values, all with the batch axis."""
         return [self.full(self.rows[value]) for value in values]
 
+    def one_at_least(self, value: ir.Value) -> ir.Value:
+        """A value with the axis, with a row of zeros where there is none: no slice can be taken of nothing."""
+        if not self.may_be_empty:
+            return value
+        whole = open_ops.sizes(value)
+        high: list[Size] = [0] * len(whole)
+        high[0] = open_ops.compute("subtract", open_ops.compute("maximum", self.size, 1), self.size)
+        none = open_ops.vector([0] * len(whole))
+        return stablehlo.dynamic_pad(value.type, value, ops.scalar(0, value), none, open_ops.vector(high), none)
+
+    def as_many(self, value: ir.Value) -> ir.Value:
+        """The rows that there are, of what was made of `one_at_least`."""
+        return open_ops.part_along(value, 0, 0, self.size) if self.may_be_empty else value
+
+    def same_for_all(self, value: ir.Value) -> ir.Value:
+        """What stands for a value that decides a size.
+
+        Raises:
+            PassError: it differs from row to row.
+        """
+        row = self.rows[value]
+        if row.each:
+            raise PassError("batch: a size, or what decides one, would differ from row to row")
+        return row.value
+
     def where(self, mask: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """`value` in the rows of a mask, `other` in the rest."""
-        return stablehlo.select(ops.broadcast_in_dim(mask, sizes_of(value), [0]), value, other)
+        return stablehlo.select(open_ops.broadcast(mask, open_ops.sizes(value), [0]), value, other)
 
     def where_active(self, value: ir.Value, other: ir.Value) -> ir.Value:
         """`value` in the rows that count, `other` in the rest."""
@@ -126,6 +163,21 @@ class Batcher:
             self.rows.update(zip(operation.results, found, strict=True))
         return [self.rows[value] for value in last.operands]
 
+    def apply(self, operation: ir.Operation, operands: Sequence[Row]) -> list[Row]:
+        """An op at the current place, whatever stands elsewhere for its operands (of which two may be one value)."""
+        holder = ir.Operation.create("builtin.module", regions=1)
+        types = [value.type for value in operation.operands]
+        block = holder.regions[0].blocks.append(*types, arg_locs=[operation.location] * len(types))
+        copy = operation.clone(ip=ir.InsertionPoint(block))
+        for place, argument in enumerate(block.arguments):
+            copy.operands[place] = argument
+            self.rows[argument] = operands[place]
+        found = self._operation(copy)
+        for argument in block.arguments:
+            del self.rows[argument]
+        holder.erase()
+        return found
+
     @contextmanager
     def given(self, known: Mapping[ir.Value, Row]) -> Iterator[None]:
         """Meanwhile values that are known stand for results of ops."""
@@ -145,6 +197,9 @@ class Batcher:
             return SUMS[operation.name](self, operation)
         if not self.is_each(read):
             return self.same(operation)
+        if operation.name == "stablehlo.get_dimension_size":
+            axis = ir.IntegerAttr(operation.attributes["dimension"]).value
+            return [Row(stablehlo.get_dimension_size(self.rows[operation.operands[0]].value, axis + 1), False)]
         if operation.name in EFFECTS and not _is_pure_call(operation):
             raise PassError(f"batch: {operation.name} does more than to give a result, and cannot run for many rows")
         name = "elementwise" if is_elementwise(operation) else operation.name
@@ -179,6 +234,8 @@ class Batcher:
 
     def _row_by_row(self, operation: ir.Operation) -> list[ir.Value]:
         """An op without a rule, in a loop over the rows."""
+        if not isinstance(self.size, int) or any(None in shape_of(result) for result in operation.results):
+            raise PassError(f"batch: {operation.name} has no rule for a batch axis, and its sizes are open")
         self.looped[operation.name] += 1
         outside = dict(self.rows)
         read = [value for value in {*operation.operands, *captured(operation)} if outside[value].each]
@@ -199,6 +256,11 @@ class Batcher:
 # Rules of ops with blocks that are run, which may leave results without the axis; and of sums, see `sums.py`.
 CONTROL: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
 SUMS: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
+
+
+class _Rows(dict[ir.Value, Row]):
+    def __missing__(self, value: ir.Value) -> Row:
+        return Row(value, False)
 
 
 class _Values(Mapping[ir.Value, ir.Value]):
@@ -259,6 +321,6 @@ def _is_pure_call(operation: ir.Operation) -> bool:
     """Whether an op whose name says nothing of it says itself that it does no more than to give a result."""
     if operation.name == "stablehlo.rng":
         return True
-    if operation.name != "stablehlo.custom_call":
+    if operation.name != "stablehlo.custom_call" or call_target(operation) == "hlograph.size":
         return False
     return not flag_of(operation, "has_side_effect", False)

@@ -1,4 +1,4 @@
-"""batch: a static module becomes one for many rows, with a leading axis on its arguments and results.
+"""batch: a module becomes one for many rows, with a leading axis on its arguments and results.
 
     before  func.func @main(%w: tensor<4xf64>, %x: tensor<16x4xf64>, %n: tensor<i32>) -> tensor<f64>
     after   func.func @main(%w: tensor<4xf64>, %x: tensor<64x16x4xf64>, %n: tensor<64xi32>, %rows: tensor<64xi1>)
@@ -9,8 +9,9 @@ all. `%rows` says which rows count: the others run along, raise no flags and are
 the rows instead, as cotangents of shared arguments are. A loop turns as often as its longest row needs, and rows that
 are finished keep their carries.
 
-Preconditions: static shapes; no calls of Python. Rounding: dots and reductions may associate in another order, sums
-over rows too; nothing else changes. An op without a rule runs row by row, in a loop; the report says which.
+Preconditions: no calls of Python; no sizes from data, and where the number of rows is a number no open sizes. Rounding:
+dots and reductions may associate in another order, sums over rows too; nothing else changes. An op without a rule runs
+row by row, in a loop; the report says which. The rules are in `codegen/ir/batching/`.
 """
 
 from __future__ import annotations
@@ -20,19 +21,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ... import signature as signatures
-from ...errors import PassError
-from ...ir import ops
-from ...ir.bindings import ir, run_pipeline
-from ...ir.functions import add_function
-from ...ir.host_calls import host_calls
-from ...ir.modules import replace_body
-from ...ir.values import dtype_of
-from ...ir.walk import main_function, module_name
-from ...signature import Argument, Signature
-from ..report import Report
-from . import combining, control, elements, indexed, sums
-from .batcher import RULES, Batcher, Row
+from .. import dims as dimension
+from .. import signature as signatures
+from ..errors import PassError
+from ..ir import open_ops, ops
+from ..ir.batching import Batcher, Row, demanded, total, worst
+from ..ir.bindings import DYNAMIC, ir, run_pipeline
+from ..ir.functions import add_function
+from ..ir.host_calls import host_calls
+from ..ir.modules import replace_body
+from ..ir.walk import main_function, module_name
+from ..signature import Argument, Signature
+from .report import Report
 
 
 def run(module: ir.Module, report: Report, /, *, size: int = 2) -> None:
@@ -46,7 +46,7 @@ def run(module: ir.Module, report: Report, /, *, size: int = 2) -> None:
 
 def batch(
     module: ir.Module,
-    size: int,
+    size: int | str,
     *,
     shared: Collection[int] = (),
     summed: Collection[int] = (),
@@ -57,8 +57,8 @@ def batch(
     """The batched module, in the context of `module`, and how often each op runs row by row.
 
     Args:
-        module: a static module; not changed.
-        size: of the new axis, at least 1.
+        module: not changed.
+        size: of the new axis, at least 1; or its name, where it is open, as others of the module may be then.
         shared: the arguments that have no new axis.
         summed: the results that are sums over the rows, without the new axis.
         order: the batched module's arguments, as numbers of the module's (and the number behind them for `rows`).
@@ -66,33 +66,36 @@ def batch(
         zeros: rows that do not count give zeros.
 
     Raises:
-        PassError: the module is not static, or calls Python.
+        PassError: the module has open sizes and the batch has not, a size that would differ from row to row, or the
+            module calls Python.
     """
     signature = signatures.read(module)
-    if not signature.is_static:
-        raise PassError("batch needs static shapes: specialize or pad the program first")
-    if host_calls(module):
-        raise PassError("batch: the program calls Python functions, which take one row each")
-    if size < 1:
-        raise PassError(f"batch: size must be at least 1, got {size}")
+    _refuse(module, signature, size, shared)
     source = main_function(module)
     block = source.regions[0].blocks[0]
     count = len(block.arguments)
     placed = list(range(count + bool(rows)) if order is None else order)
+    each = [number not in shared for number in range(count)]
     with module.context, source.location:
         made = ir.Module.create()
         made.operation.attributes["sym_name"] = ir.StringAttr.get(module_name(module))
-        batcher = Batcher(made, size, sums.demanded(block, summed))
+        batcher = Batcher(made, size if isinstance(size, int) else 0, demanded(block, summed))
 
         def body(*values: ir.Value) -> list[ir.Value]:
             given = dict(zip(placed, values, strict=True))
+            if isinstance(size, str):
+                batcher.size = open_ops.size(given[each.index(True)], 0)
             if rows:
                 batcher.active = given[count]
-            found = batcher.block(block, [Row(given[number], number not in shared) for number in range(count)])
+            found = batcher.block(block, [Row(given[number], each[number]) for number in range(count)])
             return _returned(batcher, signature, found, summed, zeros)
 
-        types = [x.type if number in shared else batcher.type_of(x) for number, x in enumerate(block.arguments)]
-        types += [ops.tensor_type(np.dtype(bool), [size])] if rows else []
+        extent = size if isinstance(size, int) else DYNAMIC
+        types = [
+            ops.tensor_type(x, [extent, *ir.RankedTensorType(x.type).shape]) if flag else x.type
+            for x, flag in zip(block.arguments, each, strict=True)
+        ]
+        types += [ops.tensor_type(np.dtype(bool), [extent])] if rows else []
         with ir.InsertionPoint(made.body):
             for operation in module.body.operations:
                 if operation.operation.name == "func.func" and operation.operation != source:
@@ -103,59 +106,57 @@ def batch(
     return made, dict(batcher.looped)
 
 
+def _refuse(module: ir.Module, signature: Signature, size: int | str, shared: Collection[int]) -> None:
+    if host_calls(module):
+        raise PassError("batch: the program calls Python functions, which take one row each")
+    if isinstance(size, int):
+        if not signature.is_static:
+            raise PassError("batch needs static shapes: specialize or pad the program first")
+        if size < 1:
+            raise PassError(f"batch: size must be at least 1, got {size}")
+    elif signature.has_data_sizes:
+        raise PassError("batch: a size depends on data")
+    elif not signature.value_arguments <= set(shared):
+        raise PassError("batch: an argument whose value decides a size must be the same for all rows")
+
+
 def _returned(
     batcher: Batcher, signature: Signature, found: list[Row], summed: Collection[int], zeros: bool
 ) -> list[ir.Value]:
     flags = found[len(signature.results) :]
     values = [
-        sums.total(batcher, row) if number in summed else _or_zero(batcher, batcher.full(row), zeros)
+        total(batcher, row) if number in summed else _or_zero(batcher, batcher.full(row), zeros)
         for number, row in enumerate(found[: len(signature.results)])
     ]
-    return values + [_worst(batcher, row) for row in flags]
+    return values + [worst(batcher, row) for row in flags]
 
 
 def _or_zero(batcher: Batcher, value: ir.Value, zeros: bool) -> ir.Value:
     return value if batcher.active is None or not zeros else batcher.where_active(value, ops.filled(value, 0))
 
 
-def _worst(batcher: Batcher, flags: Row) -> ir.Value:
-    """The flags of checks: of each the least, which says that it failed (false, or minus the step) if it did."""
-    if not flags.each:
-        return flags.value
-    value = flags.value
-    if batcher.active is not None:
-        value = batcher.where_active(value, ops.full_like(value, 1))
-    combine = "stablehlo.and" if dtype_of(value).kind == "b" else "stablehlo.minimum"
-    return ops.reduce(combine, value, ops.scalar(1, value), [0])
-
-
 def _signature(
     signature: Signature,
-    size: int,
+    size: int | str,
     shared: Collection[int],
     summed: Collection[int],
     placed: Sequence[int],
     rows: str,
 ) -> Signature:
-    arguments = [
-        replace(
-            argument,
-            dims=argument.dims if number in shared else (size, *argument.dims),
-            values=(),
-            live=(),
-            size="",
-            live_values=(),
-        )
-        for number, argument in enumerate(signature.arguments)
-    ]
+    """That of the batched module. Live sizes are those of rows, and no sizes any more."""
+    first = size if isinstance(size, int) else dimension.symbol(size)
+    arguments = []
+    for number, argument in enumerate(signature.arguments):
+        dims = argument.dims if number in shared else (first, *argument.dims)
+        values = () if isinstance(size, int) else argument.values
+        arguments.append(Argument(argument.name, argument.dtype, dims, values))
     if rows:
-        arguments.append(Argument(rows, np.dtype(bool), (size,)))
+        arguments.append(Argument(rows, np.dtype(bool), (first,)))
     results = [
-        replace(result, dims=result.dims if number in summed else (size, *result.dims), live=(), size="")
+        replace(result, dims=result.dims if number in summed else (first, *result.dims), live=(), size="", sparse=())
         for number, result in enumerate(signature.results)
     ]
     ordered = tuple(arguments[number] for number in placed)
-    return Signature(ordered, tuple(results), (), (), signature.checks, platforms=signature.platforms)
-
-
-__all__ = ["RULES", "batch", "combining", "control", "elements", "indexed", "run", "sums"]
+    constraints = () if isinstance(size, int) else signature.constraints
+    roots = () if isinstance(size, int) else signatures.find_roots(ordered)
+    return Signature(ordered, tuple(results), roots, constraints, signature.checks, platforms=signature.platforms)

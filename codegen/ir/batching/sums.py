@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...ir import ops
-from ...ir.attributes import dot_numbers
-from ...ir.bindings import ir, stablehlo
-from ...ir.kinds import identity
-from ...ir.types import numpy_dtype
-from ...ir.values import constant, dtype_of, owner, sizes_of, users
-from ...ir.walk import terminator
+from .. import open_ops, ops
+from ..attributes import dot_numbers
+from ..bindings import ir, stablehlo
+from ..kinds import identity
+from ..types import numpy_dtype
+from ..values import constant, dtype_of, owner, sizes_of, users
+from ..walk import terminator
 from .batcher import SUMS, Batcher, Row
 
 # Ops of which the sum over the rows is the op of the sums.
-_LINEAR = frozenset(
-    f"stablehlo.{name}" for name in ("add", "subtract", "negate", "reshape", "transpose", "broadcast_in_dim")
-)
+_MOVES = ("reshape", "dynamic_reshape", "transpose", "broadcast_in_dim", "dynamic_broadcast_in_dim")
+_LINEAR = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "negate", *_MOVES))
 
 
 def demanded(block: ir.Block, summed: Collection[int]) -> set[ir.Value]:
@@ -41,7 +40,7 @@ def demanded(block: ir.Block, summed: Collection[int]) -> set[ir.Value]:
             continue
         if op.name in _LINEAR or _widens(op):
             found.add(value)
-            stack.extend(op.operands)
+            stack.extend(x for x in op.operands if dtype_of(x).kind in "fc")
         elif op.name == "stablehlo.while":
             place = next(number for number, result in enumerate(op.results) if result == value)
             if amounts(op, place) is not None:
@@ -102,9 +101,9 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
     if made is not None and made.name == "stablehlo.dot_general":
         numbers = dot_numbers(made.attributes["dot_dimension_numbers"])
         left, right = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
-        if left[:1] == [0] and right[:1] == [0] and all(sizes_of(x)[0] == batcher.size for x in made.operands):
+        if left[:1] == [0] and right[:1] == [0] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
             return _contracted(batcher, made)
-    value = batcher.where_active(row.value, ops.full_like(row.value, 0))
+    value = batcher.where_active(row.value, _full(row.value, 0))
     zero = ops.constant(identity("add", dtype_of(value)))
     return ops.reduce("stablehlo.add", value, zero, [0])
 
@@ -116,7 +115,7 @@ def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
         ([0, *found.lhs_contracting_dimensions], [0, *found.rhs_contracting_dimensions]),
         (list(found.lhs_batching_dimensions)[1:], list(found.rhs_batching_dimensions)[1:]),
     )
-    sides = [batcher.where_active(x, ops.full_like(x, 0)) for x in dot.operands]
+    sides = [batcher.where_active(x, _full(x, 0)) for x in dot.operands]
     copy = dot.clone(ip=ir.InsertionPoint.current)
     for place, side in enumerate(sides):
         copy.operands[place] = side
@@ -128,17 +127,31 @@ def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
 
 def _count(batcher: Batcher, like: ir.Value) -> ir.Value:
     """How many rows count, as an array like another."""
-    shape, kind = sizes_of(like), ops.tensor_type(like, [])
+    shape, kind = open_ops.sizes(like), ops.tensor_type(like, [])
     if batcher.active is None:
-        return ops.filled(like, batcher.size)
+        return open_ops.broadcast(ops.convert(open_ops.number(batcher.size), kind), shape, [])
     ones = ops.convert(batcher.active, kind.element_type)
     zero = ops.constant(identity("add", numpy_dtype(kind.element_type)))
-    return ops.broadcast_in_dim(ops.reduce("stablehlo.add", ones, zero, [0]), shape)
+    return open_ops.broadcast(ops.reduce("stablehlo.add", ones, zero, [0]), shape, [])
+
+
+def _full(value: ir.Value, number: int) -> ir.Value:
+    return open_ops.full(number, value, open_ops.sizes(value))
+
+
+def worst(batcher: Batcher, flags: Row) -> ir.Value:
+    """The flags of checks: of each the least, which says that it failed (false, or minus the step) if it did."""
+    if not flags.each:
+        return flags.value
+    combine = "and" if dtype_of(flags.value).kind == "b" else "minimum"
+    value = batcher.where_active(flags.value, _full(flags.value, 1))
+    return ops.reduce(f"stablehlo.{combine}", value, ops.scalar(1, value), [0])
 
 
 def linear(batcher: Batcher, op: ir.Operation) -> list[Row]:
     """An op of sums is the sum of the op's results."""
-    operands = [total(batcher, batcher.row(value)) for value in op.operands]
+    rows = [batcher.row(value) for value in op.operands]
+    operands = [total(batcher, row) if dtype_of(row.value).kind in "fc" else row.value for row in rows]
     shapes = [sizes_of(result) for result in op.results]
     return [Row(value, False, total=True) for value in batcher.like(op, operands, shapes)]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import ops
-from ...ir.attributes import convolution_numbers, dense_attr, dot_numbers, flag_of, integers
-from ...ir.bindings import current_context, ir
-from ...ir.kinds import identity, monoid_of
-from ...ir.op_sheet import dot_axes
-from ...ir.values import dtype_of, sizes_of
+from .. import open_ops, ops
+from ..attributes import convolution_numbers, dense_attr, dot_numbers, flag_of, integers
+from ..bindings import DYNAMIC, current_context, ir
+from ..kinds import identity, monoid_of
+from ..op_sheet import dot_axes
+from ..values import dtype_of, sizes_of
 from .batcher import Batcher, rule
 from .elements import number, shifted
 
@@ -75,7 +75,7 @@ def _from_starts(batcher: Batcher, op: ir.Operation, values: Any, starts: Any, *
         return NotImplemented
     neutral = ops.constant(identity(monoid, dtype_of(values[0])))
     made = batcher.like(op, [*batcher.each(values), neutral], None, **attributes)[0]
-    start = ops.broadcast_in_dim(batcher.row(starts[0]).value, sizes_of(made), [0])
+    start = open_ops.broadcast(batcher.row(starts[0]).value, open_ops.sizes(made), [0])
     return [ops.elementwise(f"stablehlo.{monoid}", start, made)]
 
 
@@ -98,16 +98,18 @@ def triangular_solve(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     matrix, sides = (batcher.row(value) for value in op.operands)
     if matrix.each or len(sizes_of(op.operands[1])) != 2 or not flag_of(op, "left_side", True):
         return batcher.like(op, batcher.each(op.operands))
-    length, count = sizes_of(op.operands[1])
-    columns = ops.reshape(ops.transpose(sides.value, [1, 0, 2]), [length, batcher.size * count])
-    made = batcher.like(op, [matrix.value, columns], [[length, batcher.size * count]])[0]
-    return [ops.transpose(ops.reshape(made, [length, batcher.size, count]), [1, 0, 2])]
+    _, length, count = open_ops.sizes(sides.value)
+    whole = open_ops.compute("multiply", batcher.size, count)
+    columns = open_ops.reshape(ops.transpose(sides.value, [1, 0, 2]), [length, whole])
+    made = batcher.like(op, [matrix.value, columns], [sizes_of(columns)])[0]
+    return [ops.transpose(open_ops.reshape(made, [length, batcher.size, count]), [1, 0, 2])]
 
 
 @rule("convolution")
 def convolution(batcher: Batcher, op: ir.Operation) -> Any:
     """Rows of inputs are further images; rows of kernels are further features, in groups where inputs have rows too."""
-    if _integer(op, "batch_group_count") != 1:
+    sizes = [size for value in (*op.operands, *op.results) for size in sizes_of(value)]
+    if _integer(op, "batch_group_count") != 1 or not isinstance(batcher.size, int) or DYNAMIC in sizes:
         return NotImplemented
     numbers = convolution_numbers(op.attributes["dimension_numbers"])
     groups = _integer(op, "feature_group_count")
