@@ -1,12 +1,12 @@
 """Which calls of Python functions can be one: one takes what another gives, and nothing compiled is between them.
 
-In: a module. Out: the calls of each block, in groups. Decision to know: a group is *closed*, that is, no way leads out
-of it and back; all that it needs can be there before it, and all that needs it comes behind.
+In: a module. Out: the calls of each block, in groups. Decision to know: a group is of calls that follow each other, so
+that what it needs can be there before it, and what needs it comes behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..ir.bindings import ir
 from ..ir.host_calls import data_of, is_host_call
@@ -17,52 +17,23 @@ Group = list[ir.Operation]
 
 def host_groups(module: ir.Module) -> list[Group]:
     """The calls in groups of one or more, each in the order of its block."""
-    blocks = (block for op in walk(module) for region in op.regions for block in region.blocks)
-    return [group for block in blocks for group in _Block(block).groups]
-
-
-class _Block:
-    def __init__(self, block: ir.Block) -> None:
-        self.block = block
-        self.groups: list[Group] = []
-        self._group_of: dict[ir.Operation, Group] = {}
-        for call in [view.operation for view in block.operations if is_host_call(view.operation)]:
-            self._add(call)
-
-    def _add(self, call: ir.Operation) -> None:
-        """A call joins those that it takes something of, the last ones first, as far as it can."""
-        own = self._group_of[call] = [call]
-        self.groups.append(own)
-        feeding = [self._group_of[op] for op in self._producers(call) if op in self._group_of]
-        for group in sorted(feeding, key=self.groups.index, reverse=True):
-            if group is not self._group_of[call] and self._is_closed([*group, *self._group_of[call]]):
-                self._join(group, self._group_of[call])
-
-    def _join(self, group: Group, other: Group) -> None:
-        self.groups.remove(other)
-        group += other
-        self._group_of.update(dict.fromkeys(other, group))
-
-    def _is_closed(self, members: Group) -> bool:
-        """Whether none needs, of what is no member, what needs a member."""
-        inside, seen = set(members), set(members)
-        pending = [op for member in members for op in self._producers(member) if op not in inside]
-        while pending:
-            op = pending.pop()
-            for each in self._group_of.get(op, [op]):  # what is one call needs what each of its parts needs
-                seen.add(each)
-                found = set(self._producers(each))
-                if found & inside:
-                    return False
-                pending += found - seen
-        return True
-
-    def _producers(self, op: ir.Operation) -> Iterator[ir.Operation]:
-        """The ops of the block that give what an op reads."""
-        for value in data_of(op) if is_host_call(op) else reads_of(op):
-            found = definer(value)
-            if found is not None and found.block == self.block:
-                yield found
+    groups: list[Group] = []
+    for block in [block for op in walk(module) for region in op.regions for block in region.blocks]:
+        last: Group = []
+        needing: set[ir.Operation] = set()  # what is no call, and needs one of the last group
+        for op in [view.operation for view in block.operations]:
+            if is_host_call(op):
+                needed = {definer(value) for value in data_of(op)}
+                if needed & set(last) and not needed & needing:
+                    last.append(op)
+                    continue
+                last, needing = [op], set()
+                groups.append(last)
+            elif op.regions and any(map(is_host_call, walk(op))):
+                last = []
+            elif {definer(value) for value in reads_of(op)} & (needing | set(last)):
+                needing.add(op)
+    return groups
 
 
 def taken_by(group: Group) -> list[ir.Value]:

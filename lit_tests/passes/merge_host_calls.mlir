@@ -40,26 +40,6 @@ module @between {
 
 // -----
 
-// Two pairs, each of which could be one: together they would wait for each other.
-// CHECK-LABEL: module @crossed
-// CHECK: {name = "host_1"}
-// CHECK: parts = [{name = "host_0"{{.*}}{name = "host_2"
-// CHECK: {name = "host_3"}
-module @crossed {
-  func.func public @main(%x: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %a:2 = stablehlo.custom_call @hlograph.host(%zero, %x) {api_version = 4 : i32, backend_config = {name = "host_0"}, has_side_effect = true} : (tensor<i32>, tensor<f64>) -> (tensor<i32>, tensor<f64>)
-    %b:2 = stablehlo.custom_call @hlograph.host(%zero, %x) {api_version = 4 : i32, backend_config = {name = "host_1"}, has_side_effect = true} : (tensor<i32>, tensor<f64>) -> (tensor<i32>, tensor<f64>)
-    %s = stablehlo.sine %a#1 : tensor<f64>
-    %t = stablehlo.sine %b#1 : tensor<f64>
-    %c:2 = stablehlo.custom_call @hlograph.host(%zero, %a#1, %t) {api_version = 4 : i32, backend_config = {name = "host_2"}, has_side_effect = true} : (tensor<i32>, tensor<f64>, tensor<f64>) -> (tensor<i32>, tensor<f64>)
-    %d:2 = stablehlo.custom_call @hlograph.host(%zero, %b#1, %s) {api_version = 4 : i32, backend_config = {name = "host_3"}, has_side_effect = true} : (tensor<i32>, tensor<f64>, tensor<f64>) -> (tensor<i32>, tensor<f64>)
-    return %c#1, %d#1 : tensor<f64>, tensor<f64>
-  }
-}
-
-// -----
-
 // In a step of a loop, with live sizes.
 // CHECK-LABEL: module @loop
 // CHECK: do

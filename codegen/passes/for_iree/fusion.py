@@ -11,10 +11,12 @@ none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir import ops
+from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import having
-from ...ir.op_sheet import form_of
 from ...ir.open_ops import BROADCASTS
 from ...ir.values import owner, shape_of
 from ...ir.walk import walk
@@ -24,7 +26,7 @@ Axes = tuple[int | None, ...]
 # A reduction's result -> the ways in which its axes lie along those of a value that is computed of it.
 _Ways = dict[ir.Value, set[Axes]]
 
-_FUSED = having("elementwise") | {"stablehlo.transpose", "stablehlo.reduce", *BROADCASTS}
+_ELEMENTWISE = having("elementwise")
 
 
 def separate_reductions(module: ir.Module, report: Report) -> None:
@@ -42,12 +44,12 @@ def _met_twice(block: ir.Block) -> list[ir.Value]:
     found: dict[ir.Value, None] = {}
     for each in block.operations:
         op = each.operation
-        form = form_of(op) if op.name in _FUSED else None  # others start a kernel of their own
+        move = _moves(op)
         merged: _Ways = {}
-        for operand, to in zip(op.operands, () if form is None else form.operands, strict=False):
-            for source, axes in ways.get(operand, {}).items():
-                moved = {tuple(None if axis is None else to[axis] for axis in way) for way in axes}
-                merged.setdefault(source, set()).update(moved)
+        if move is not None:
+            for place, operand in enumerate(op.operands):
+                for source, axes in ways.get(operand, {}).items():
+                    merged.setdefault(source, set()).update(move(place, way) for way in axes)
         found.update(dict.fromkeys(source for source, axes in merged.items() if len(axes) > 1))
         for result in op.results:
             own: _Ways = {source: set(axes) for source, axes in merged.items() if len(axes) == 1}
@@ -56,6 +58,23 @@ def _met_twice(block: ir.Block) -> list[ir.Value]:
             if own:
                 ways[result] = own
     return list(found)
+
+
+def _moves(op: ir.Operation) -> Callable[[int, Axes], Axes] | None:
+    """Where an op puts the axes of an operand; None of one that starts a kernel of its own."""
+    if op.name in _ELEMENTWISE:
+        return lambda _, way: way
+    if op.name in BROADCASTS:
+        places = integers(op, "broadcast_dimensions")
+        return lambda _, way: tuple(None if axis is None else places[axis] for axis in way)
+    if op.name == "stablehlo.transpose":
+        permutation = integers(op, "permutation")
+        return lambda _, way: tuple(None if axis is None else permutation.index(axis) for axis in way)
+    if op.name == "stablehlo.reduce":
+        gone = integers(op, "dimensions")
+        kept = [axis for axis in range(len(shape_of(op.operands[0]))) if axis not in gone]
+        return lambda _, way: tuple(kept.index(axis) if axis in kept else None for axis in way)
+    return None
 
 
 def _copy(value: ir.Value, report: Report) -> None:

@@ -321,7 +321,6 @@ def test_where_there_is_no_python(tmp_path):
     program = hlograph.emit_stablehlo(([X], [Print("x")(X)]))
     for run in (
         lambda: program.save(tmp_path / "x.mlir"),
-        program.to_portable,
         lambda: program.interpret(THREE),
         program.to_jax_export,
         lambda: program.compile(topology=jax.devices()),
