@@ -77,41 +77,6 @@ module @inner_axes {
 
 // -----
 
-// A loop that writes from the end reads the data from the end.
-// CHECK-LABEL: module @reversed
-// CHECK: do {
-// CHECK: [[P:%.+]] = stablehlo.subtract %{{.*}}, %iterArg : tensor<i32>
-// CHECK: stablehlo.dynamic_slice %arg1, [[P]],
-// CHECK-NOT: dynamic_update_slice
-module @reversed {
-  func.func @main(%h0: tensor<4xf32>, %data: tensor<8x4xf32>) -> (tensor<f32>) {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c8 = stablehlo.constant dense<8> : tensor<i32>
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<8x4xf32>
-    %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %zeros) : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %c7 = stablehlo.constant dense<7> : tensor<i32>
-      %place = stablehlo.subtract %c7, %i : tensor<i32>
-      %h1 = stablehlo.tanh %h : tensor<4xf32>
-      %row = stablehlo.reshape %h1 : (tensor<4xf32>) -> tensor<1x4xf32>
-      %ys1 = stablehlo.dynamic_update_slice %ys, %row, %place, %c0 : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<4xf32>, tensor<8x4xf32>
-    }
-    %d = stablehlo.multiply %r#2, %data : tensor<8x4xf32>
-    %s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
-    return %s : tensor<f32>
-  }
-}
-
-// -----
-
 // Sizes must be known: the module stays as it is.
 // CHECK-LABEL: module @dynamic
 // CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<4xf32>, tensor<?x4xf32>

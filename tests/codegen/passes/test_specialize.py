@@ -32,6 +32,9 @@ def test_some_sizes_leave_the_others_symbolic(program):
     part = program.specialize({"n": 4})
     assert {root.name for root in part.signature.roots} == {"m", "b_0", "k"}
     assert part.signature.arguments[0].dims[0] == 4
+    assert part.specialize({"m": 2, "b_0": 2, "k": 3}).signature.is_static
+    (rest, *_) = program.specialize({"m": 2}).signature.constraints
+    assert {str(rest.lhs), str(rest.rhs)} == {"b_0", "2"}
     X, b = np.arange(8.0).reshape(4, 2), np.array([1.0, -1.0])
     for result in (part.compile()(X, b, 2), part.interpret(X, b, np.array(2))):
         np.testing.assert_array_equal(result[0], X @ b)
