@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -119,11 +120,8 @@ def growth(calls: int, threads: int = 8) -> float:
                 wrong.append(number)
 
     def run(count: int) -> float:
-        workers = [threading.Thread(target=work, args=(count // threads,)) for _ in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, [count // threads] * threads))
         gc.collect()
         with open("/proc/self/statm") as text:
             return int(text.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
@@ -133,25 +131,8 @@ def growth(calls: int, threads: int = 8) -> float:
     return grown
 
 
-RUNS: dict[str, Callable[[], None]] = {
-    "exit": at_exit,
-    "interrupt": interrupted,
-    "fork": forked,
-    "spawn": spawned,
-}
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Runs some by name, one after another; "growth" takes a number of calls."""
-    name, *rest = arguments
-    if name == "growth":
-        calls = int(float(rest[0]))
-        start = time.monotonic()
-        print(f"{growth(calls):.2f} MiB in {calls:,} calls, {time.monotonic() - start:.0f} s")
-        return
-    for name in arguments:
-        RUNS[name]()
-
+RUNS: dict[str, Callable[[], None]] = {"exit": at_exit, "interrupt": interrupted, "fork": forked, "spawn": spawned}
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for name in sys.argv[1:]:
+        RUNS[name]()

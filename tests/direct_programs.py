@@ -15,12 +15,9 @@ import os
 import re
 import subprocess
 import sys
-import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 CHUNK = 50  # programs of one process
@@ -28,97 +25,46 @@ SECONDS = 600  # of a process
 OTHERS = 3  # inputs of calls after the first one
 THREADS = 2
 DIRECT = "direct call of the kernels"
+WRONG = "wrong: "
 WORKER = [sys.executable, __file__, "--worker"]
 
 
-@dataclass
-class Outcome:
-    """What became of programs.
-
-    Attributes:
-        direct: number of those that were called directly.
-        refused: reason to number of those that were not.
-        wrong: what differed, and which processes died.
-    """
-
-    direct: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-
-    @property
-    def programs(self) -> int:
-        """Number of programs."""
-        return self.direct + self.refused.total() + len(self.wrong)
-
-    def add(self, other: Outcome) -> None:
-        """Counts another's too."""
-        self.direct += other.direct
-        self.refused += other.refused
-        self.wrong += other.wrong
-
-    def __str__(self) -> str:
-        lines = [f"{self.programs} programs: {self.direct} direct, {self.refused.total()} not, {len(self.wrong)} wrong"]
-        lines += [f"  {count:6d}  {reason}" for reason, count in self.refused.most_common()]
-        return "\n".join([*lines, *self.wrong])
-
-
-def run_all(first: int, count: int, jobs: int, tell: Any = None) -> Outcome:
-    """Runs the programs of the seeds from `first` on."""
-    total = Outcome()
-    chunks = [(start, min(CHUNK, first + count - start)) for start in range(first, first + count, CHUNK)]
+def run_all(first: int, count: int, jobs: int) -> Counter[str]:
+    """Runs the programs of the seeds from `first` on; how many were `DIRECT`, `WRONG...` or refused, and why."""
+    starts = range(first, first + count, CHUNK)
     with ThreadPoolExecutor(jobs) as pool:
-        for outcome in pool.map(lambda chunk: run_chunk(*chunk), chunks):
-            total.add(outcome)
-            if tell is not None:
-                tell(total)
-    return total
+        return sum(pool.map(lambda at: run_chunk(at, min(at + CHUNK, first + count)), starts), Counter())
 
 
-def run_chunk(first: int, count: int) -> Outcome:
+def run_chunk(seed: int, end: int) -> Counter[str]:
     """Those of one process, and of further ones where it ends before its time."""
-    outcome, seed = Outcome(), first
-    while seed < first + count:
-        found, last = _process(seed, first + count - seed)
-        outcome.add(found)
-        seed = last + 1
-    return outcome
+    found: Counter[str] = Counter()
+    while seed < end:
+        command = [*WORKER, "--first", str(seed), "--count", str(end - seed)]
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
+            printed, status = run.stdout, f"{run.returncode}: {run.stderr[-500:]}"
+        except subprocess.TimeoutExpired as error:
+            printed, status = (error.stdout or b"").decode(), f"no end after {SECONDS} s"
+        for line in printed.splitlines():
+            found[judged(seed, json.loads(line))] += 1
+            seed += 1
+        if seed < end and not (run.returncode == 0 and printed):
+            found[f"{WRONG}seed {seed}: the process ended with {status}"] += 1
+            seed += 1
+    return found
 
 
-def _process(first: int, count: int) -> tuple[Outcome, int]:
-    """What a process finds, and the last seed that it was at."""
-    command = [*WORKER, "--first", str(first), "--count", str(count)]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
-        printed, status, errors = run.stdout, str(run.returncode), run.stderr
-    except subprocess.TimeoutExpired as error:
-        printed, status, errors = (error.stdout or b"").decode(), f"no end after {SECONDS} s", ""
-    outcome, last, open_ = Outcome(), first, True
-    for line in printed.splitlines():
-        told = json.loads(line)
-        last, open_ = told["seed"], "note" not in told
-        if not open_:
-            _count(outcome, last, told["note"])
-    if open_ or last < first + count - 1:
-        outcome.wrong.append(f"seed {last}: the process ended with {status}: {errors[-500:]}")
-    return outcome, last
-
-
-def _count(outcome: Outcome, seed: int, note: str) -> None:
-    if note == DIRECT:
-        outcome.direct += 1
-    elif "differs" in note or "other bits" in note:
-        outcome.wrong.append(f"seed {seed}: {note}")
-    else:
-        reason = re.sub(r"[\w.-]*\d[\w.-]*", "N", note.removeprefix("no direct call: "))
-        outcome.refused[reason] += 1
-
-
-# ---- a process -------------------------------------------------------------------------------------------------------
+def judged(seed: int, note: str) -> str:
+    """What a program's last note means."""
+    if "differs" in note or "other bits" in note:
+        return f"{WRONG}seed {seed}: {note}"
+    return note if note == DIRECT else re.sub(r"[\w.-]*\d[\w.-]*", "N", note.removeprefix("no direct call: "))
 
 
 def work(first: int, count: int) -> None:
-    """Prints a line before each program, and one on what became of it."""
+    """A process: prints a line for each program, on what became of it."""
     from hlograph.runtime.direct import verdict
     from hlograph.runtime.executables import direct_way
 
@@ -126,59 +72,42 @@ def work(first: int, count: int) -> None:
     direct_way.EVERY = 1
     warnings.simplefilter("error", RuntimeWarning)
     for seed in range(first, first + count):
-        print(json.dumps({"seed": seed}), flush=True)
-        print(json.dumps({"seed": seed, "note": _tried(seed)}), flush=True)
+        print(json.dumps(tried(seed)), flush=True)
 
 
-def _tried(seed: int) -> str:
+def tried(seed: int) -> str:
     """How a program is called: `DIRECT`, or why not so."""
+    import numpy as np
     from property.programs import arrays_of, build, random_recipe, sizes_of
+
+    import hlograph
+    from hlograph.runtime.direct.comparison import varied
 
     recipe = random_recipe(seed)
     case = build(recipe)
     sizes = list(sizes_of(case, recipe, 1))
-    if not sizes:
-        return "no sizes that were tried fulfil the program's constraints"
-    if not case.program.signature.results:
-        return "no results"
-    fn = case.program.compile(outputs="numpy", policy="exact", cpu=_options(seed))
-    arrays = arrays_of(case, recipe, sizes[0])
+    if not sizes or not case.program.signature.results:
+        return "no results, or no sizes that were tried fulfil the program's constraints"
+    # A plan: kernels of many ops or of few, packed or not.
+    forms, regions, math, pack = (bool(seed >> bit & 1) for bit in range(4))
+    options: dict[str, Any] = {"forms": forms, "regions": regions or math, "math": math, "pack": pack}
+    cpu = hlograph.CpuOptions(**options, direct=True, direct_checks="always")
+    fn = case.program.compile(outputs="numpy", policy="exact", cpu=cpu)
+
+    def note() -> str:
+        (executable,) = fn.stats.by_executable
+        return [*(note for note in executable.plan if "direct call" in note), "the plan has no direct call"][0]
+
+    arrays, random = arrays_of(case, recipe, sizes[0]), np.random.default_rng(seed)
     fn(*arrays)
-    (executable,) = fn.stats.by_executable
-    notes = [note for note in executable.plan if "direct call" in note]
-    if notes != [DIRECT]:
-        return notes[0] if notes else "the plan has no direct call"
-    with ThreadPoolExecutor(THREADS) as pool:
-        for _ in pool.map(lambda given: fn(*given), _others(arrays, seed)):
-            pass
-    (executable,) = fn.stats.by_executable
-    return DIRECT if executable.plan[-1] == DIRECT else executable.plan[-1]
-
-
-def _options(seed: int) -> Any:
-    """A plan: kernels of many ops or of few, packed or not, by LLVM's optimizer and without."""
-    import hlograph
-
-    on = [bool(seed >> bit & 1) for bit in range(4)]
-    return hlograph.CpuOptions(
-        forms=on[0],
-        regions=on[1] or on[2],
-        math=on[2],
-        pack=on[3],
-        direct=True,
-        direct_checks="always",
-    )
-
-
-def _others(arrays: list[Any], seed: int) -> Iterator[list[Any]]:
-    """Other values of the same kinds; integers stay, as they may be sizes and places."""
-    import numpy as np
-
-    from hlograph.runtime.direct.comparison import varied
-
-    random = np.random.default_rng(seed)
-    for trial in range(OTHERS):
-        yield [varied(array, trial, random) if np.asarray(array).dtype.kind in "fc" else array for array in arrays]
+    if note() == DIRECT:  # with other values of the same kinds; integers stay, as they may be sizes and places
+        others = [
+            [varied(x, trial, random) if np.asarray(x).dtype.kind in "fc" else x for x in arrays]
+            for trial in range(OTHERS)
+        ]
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(lambda given: fn(*given), others))
+    return note()
 
 
 def main() -> int:
@@ -192,15 +121,9 @@ def main() -> int:
     if given.worker:
         work(given.first, given.count)
         return 0
-    start = time.monotonic()
-
-    def tell(total: Outcome) -> None:
-        if total.programs % 500 < CHUNK:
-            print(f"{time.monotonic() - start:6.0f} s  {str(total).splitlines()[0]}", flush=True)
-
-    total = run_all(given.first, given.count, given.jobs, tell)
-    print(total)
-    return 1 if total.wrong else 0
+    found = run_all(given.first, given.count, given.jobs)
+    print(*(f"{count:6d}  {what}" for what, count in found.most_common()), sep="\n")
+    return 1 if any(what.startswith(WRONG) for what in found) else 0
 
 
 if __name__ == "__main__":

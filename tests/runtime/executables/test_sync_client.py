@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import numpy as np
@@ -60,26 +61,11 @@ def test_there_is_one_device_for_all_threads(monkeypatch):
         def local_devices(self):
             return [self]
 
-    def make():
-        barrier.wait(10)
-        made.append(Client())
-        return made[-1]
-
-    barrier = threading.Barrier(1)
     monkeypatch.setattr(sync_client, "_made", [])
-    monkeypatch.setattr(sync_client, "make_synchronous_cpu_client", make)
-    found: list[object] = []
+    monkeypatch.setattr(sync_client, "make_synchronous_cpu_client", lambda: made.append(Client()) or made[-1])
     start = threading.Barrier(8)
-
-    def ask():
-        start.wait(10)
-        found.append(synchronous_device())
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: (start.wait(10), synchronous_device())[1], range(8)))
     assert len(made) == 1
     assert found == made * 8
 
@@ -109,10 +95,9 @@ def test_a_jaxlib_without_such_a_client(monkeypatch):
     assert jax_compat.make_synchronous_cpu_client() is None
 
 
-@needs_client
-def test_lapack_is_there_for_modules_that_call_it():
+SCRIPTS = {
     # Without its initialization the process ends.
-    printed = run(
+    "LAPACK is there for modules that call it": (
         """
         x = np.array([[4.0, 2.0], [2.0, 5.0]])
         potrf = jax.ffi.ffi_call("lapack_dpotrf_ffi", (jax.ShapeDtypeStruct((2, 2), x.dtype),
@@ -121,15 +106,11 @@ def test_lapack_is_there_for_modules_that_call_it():
         import hlograph
         factor, info = hlograph.jit(lambda x: potrf(x, uplo=np.uint8(ord("L"))), outputs="numpy")(x)
         print(np.tril(factor).tolist(), int(info))
-        """
-    )
-    assert printed == "[[2.0, 0.0], [1.0, 2.0]] 0\n"
-
-
-@needs_client
-def test_lapack_is_loaded_for_programs_that_call_it_alone():
-    """The rest of SciPy's linear algebra, 0.2 to 0.3 s, stays out, and can be had afterwards."""
-    printed = run(
+        """,
+        "[[2.0, 0.0], [1.0, 2.0]] 0\n",
+    ),
+    # The rest of SciPy's linear algebra, 0.2 to 0.3 s, stays out, and can be had afterwards.
+    "LAPACK is loaded for programs that call it alone": (
         """
         import hlograph
         import jax.numpy as jnp
@@ -139,61 +120,35 @@ def test_lapack_is_loaded_for_programs_that_call_it_alone():
             print(np.round(result[0, 0], 6), "scipy" in sys.modules, "scipy.linalg" in sys.modules)
         from scipy.linalg import cho_factor, cython_lapack
         print(cho_factor(x, lower=True)[0][0, 0], "dpotrf" in cython_lapack.__pyx_capi__)
-        """
-    )
-    assert printed == f"{np.sin(4.0):.6f} False False\n2.0 True False\n2.0 True\n"
-
-
-@needs_client
-def test_a_process_ends_with_arrays_and_functions_alive():
-    printed = run(
+        """,
+        f"{np.sin(4.0):.6f} False False\n2.0 True False\n2.0 True\n",
+    ),
+    "a process ends with arrays and functions alive": (
         """
         x = np.arange(5.0)
         keep = [compiled(lambda x: x * 2, x), jax.device_put(x, device), in_numpy(lambda x: x + 1, x)]
         kept = [keep[0](keep[1]), keep[2](x), in_numpy(lambda x: (x, x), np.zeros(5000))(np.zeros(5000))]
         keep[2].itself = keep
         print(kept[1].tolist())
-        """
-    )
-    assert printed == "[1.0, 2.0, 3.0, 4.0, 5.0]\n"
-
-
-FORKS = {
-    "fork": """
-        def in_child(work):
-            read, write = os.pipe()
-            child = os.fork()
-            if not child:
-                try:
-                    os.write(write, repr(work()).encode())
-                finally:
-                    os._exit(0)
-            os.close(write)
-            os.waitpid(child, 0)
-            return os.read(read, 10000).decode()
         """,
-    "multiprocessing": """
-        import multiprocessing
-
-        def in_child(work):
-            context = multiprocessing.get_context("fork")
-            queue = context.SimpleQueue()
-            child = context.Process(target=lambda: queue.put(repr(work())))
-            child.start()
-            child.join()
-            return queue.get()
-        """,
+        "[1.0, 2.0, 3.0, 4.0, 5.0]\n",
+    ),
 }
 
 
 @needs_client
+@pytest.mark.parametrize("case", SCRIPTS)
+def test_processes(case):
+    script, printed = SCRIPTS[case]
+    assert run(script) == printed
+
+
+@needs_client
 @pytest.mark.skipif(sys.platform != "linux", reason="forks")
-@pytest.mark.parametrize("kind", FORKS)
-def test_what_was_compiled_runs_in_forked_processes(kind):
+def test_what_was_compiled_runs_in_forked_processes():
     printed = run(
-        textwrap.dedent(FORKS[kind])
-        + textwrap.dedent(
-            """
+        """
+        import multiprocessing
         # Larger programs may be split among XLA's threads; a larger argument is none of its business.
         small, matrix, large = np.arange(5.0), np.ones((30, 30)), np.arange(300_001.0)[1:]
         calls = [
@@ -205,7 +160,7 @@ def test_what_was_compiled_runs_in_forked_processes(kind):
         ]
         first = calls[0][0](small)
 
-        def work():
+        def work(put):
             found = []
 
             def go():
@@ -215,15 +170,18 @@ def test_what_was_compiled_runs_in_forked_processes(kind):
             thread = threading.Thread(target=go)
             thread.start()
             thread.join()
-            return found, was_forked(), synchronous_device() is device
+            put((found, was_forked(), synchronous_device() is device))
 
-        print(in_child(work))
-        print(was_forked())
+        context = multiprocessing.get_context("fork")
+        queue = context.SimpleQueue()
+        child = context.Process(target=work, args=(queue.put,))
+        child.start()
+        child.join()
+        print(queue.get(), was_forked())
         """
-        )
     )
     sums = [15.0, 30.0**4, 1.0, 300_000.0, -4.0]
-    assert printed == f"{(sums * 2, True, True)!r}\nFalse\n"
+    assert printed == f"{(sums * 2, True, True)!r} False\n"
 
 
 @needs_client
