@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hlograph.codegen import builder as hlo
 from hlograph.codegen.builder import Builder
@@ -25,16 +26,32 @@ def arrays(dims):
     return [rng.normal(size=shape) for shape in dims]
 
 
-def test_both_operands_are_read_through_their_transposes():
-    dims = ((5, 3), (4, 5))
-    program = build(
-        dims,
-        lambda x, y: [hlo.dot_general(hlo.transpose(x, (1, 0)), hlo.transpose(y, (1, 0)), contracting=([1], [0]))],
-    )
-    assert "transpose" not in program.text
-    assert "contracting_dims = [0] x [1]" in program.text
-    x, y = arrays(dims)
-    np.testing.assert_allclose(program.compile()(x, y), x.T @ y.T, rtol=1e-14)
+READ = {
+    "both operands": (
+        ((5, 3), (4, 5)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 0)), hlo.transpose(y, (1, 0)), contracting=([1], [0])),
+        lambda x, y: x.T @ y.T,
+    ),
+    "batch axes": (
+        ((4, 2, 3), (2, 4, 5)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 2, 0)), y, contracting=([2], [1]), batching=([0], [0])),
+        lambda x, y: np.einsum("kbi,bkj->bij", x, y),
+    ),
+    "kept: free axes are swapped": (
+        ((2, 3, 4), (4,)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 0, 2)), y, contracting=([2], [0])),
+        lambda x, y: np.einsum("ijk,k->ji", x, y),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_products_read_through_transposes(case):
+    dims, body, expected = READ[case]
+    program = build(dims, lambda *xs: [body(*xs)])
+    assert program.op_counts().get("stablehlo.transpose", 0) == case.startswith("kept")
+    values = arrays(dims)
+    np.testing.assert_allclose(program.compile()(*values), expected(*values), rtol=1e-14)
 
 
 def test_a_transpose_with_other_users_stays_for_them():
@@ -50,23 +67,3 @@ def test_a_transpose_with_other_users_stays_for_them():
     product, swapped = program.compile()(x, y)
     np.testing.assert_allclose(product, x.T @ y, rtol=1e-14)
     np.testing.assert_array_equal(swapped, x.T)
-
-
-def test_batch_axes_move_with_the_transpose():
-    dims = ((4, 2, 3), (2, 4, 5))
-
-    def body(x, y):
-        return [hlo.dot_general(hlo.transpose(x, (1, 2, 0)), y, contracting=([2], [1]), batching=([0], [0]))]
-
-    program = build(dims, body)
-    assert "transpose" not in program.text
-    x, y = arrays(dims)
-    np.testing.assert_allclose(program.compile()(x, y), np.einsum("kbi,bkj->bij", x, y), rtol=1e-14)
-
-
-def test_a_transpose_that_swaps_free_axes_is_kept():
-    dims = ((2, 3, 4), (4,))
-    program = build(dims, lambda x, y: [hlo.dot_general(hlo.transpose(x, (1, 0, 2)), y, contracting=([2], [0]))])
-    assert program.op_counts()["stablehlo.transpose"] == 1
-    x, y = arrays(dims)
-    np.testing.assert_allclose(program.compile()(x, y), np.einsum("ijk,k->ji", x, y), rtol=1e-14)
