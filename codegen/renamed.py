@@ -5,7 +5,6 @@ In: a name that is not there. Out: an `AttributeError`, or a `TypeError` of an o
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -28,6 +27,7 @@ _BY_ITSELF = "a call that needs it has it now, without being asked"
 _CHOSEN = "hlograph chooses it"
 OPTIONS = {
     "backend_level": _CHOSEN,
+    "direct_checks": _CHOSEN,
     "open_sizes": _BY_ITSELF,
     "own_branch_sizes": _BY_ITSELF,
     "reassociate": 'reassociate=False is optimize="exact" now',
@@ -51,6 +51,8 @@ def renamed_options(function: Callable[Taken, Given]) -> Callable[Taken, Given]:
     Raises:
         TypeError: such an option is given.
     """
+    import inspect  # which takes as long as all else that `import hlograph` imports
+
     old = OPTIONS.keys() - inspect.signature(function).parameters.keys()
 
     @wraps(function)

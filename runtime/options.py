@@ -18,7 +18,6 @@ from .executables.policy import PolicyArgument
 
 DEFAULT_CACHE_SIZE = 128
 
-DirectChecks: TypeAlias = Literal["few", "never", "always"]
 Client: TypeAlias = Literal["auto", "jax", "sync"]
 CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
 Outputs: TypeAlias = 'Literal["jax", "numpy"] | Numpy'
@@ -40,8 +39,6 @@ class CpuOptions:
         direct: calls of the compiled kernels without PJRT, on the synchronous client: None for where that is faster
             and a self-test has passed on this machine; True insists, also where it is not faster, and waits for the
             self-test; see docs/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
-        direct_checks: whether a direct call is compared with PJRT again every 10,000th time: "few", until three
-            comparisons were equal; "never"; "always".
     """
 
     client: Client = "auto"
@@ -51,7 +48,6 @@ class CpuOptions:
     blas: bool = True
     pack: bool = True
     direct: bool | None = None
-    direct_checks: DirectChecks = "few"
 
     @staticmethod
     def of(argument: CpuArgument) -> CpuOptions:
@@ -75,9 +71,6 @@ class CpuOptions:
             raise ValueError(f'CpuOptions: client must be "auto", "jax" or "sync", got {self.client!r}')
         if self.direct not in (None, False, True):
             raise ValueError(f"CpuOptions: direct must be None, False or True, got {self.direct!r}")
-        if self.direct_checks not in get_args(DirectChecks):
-            checks = '"few", "never" or "always"'
-            raise ValueError(f"CpuOptions: direct_checks must be {checks}, got {self.direct_checks!r}")
 
     @property
     def plain(self) -> bool:

@@ -182,8 +182,7 @@ class DirectWay:
                 return
             note += f": {times}"
         tick = itertools.chain.from_iterable(itertools.repeat(_pattern(EVERY))).__next__
-        never = self._options.direct_checks == "never"
-        self._keep(self._direct if never else self._write(self._call, Due(tick, self._compared)), note)
+        self._keep(self._write(self._call, Due(tick, self._compared)), note)
 
     def _refuse(self, reason: str) -> None:
         """PJRT for good."""
@@ -213,7 +212,7 @@ class DirectWay:
         elif self._lock.acquire(blocking=False):  # it may never be free in a process that was forked
             try:
                 self._equal += 1
-                if self._options.direct_checks == "few" and self._equal == CHECKS and not self.refused:
+                if self._equal == CHECKS and not self.refused:
                     self._keep(self._direct, f"{self.note}; compared {CHECKS:d} times more, in calls")
             finally:
                 self._lock.release()

@@ -333,7 +333,7 @@ class Binding:
         if options.numpy is None or options.cpu.direct is False or self._sparse:
             return "it takes or gives sparse matrices or JAX's arrays, or its options exclude direct calls"
         if self._forked is None:
-            cpu = replace(options.cpu, direct=True, direct_checks="never")
+            cpu = replace(options.cpu, direct=True)
             self._forked = Function(
                 self.function.program, replace(options, policy="exact", cpu=cpu, device=None, numpy=Numpy())
             )

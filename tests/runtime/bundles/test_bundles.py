@@ -424,7 +424,7 @@ def test_nothing_of_executables_is_read_for_who_does_not_trust_them(small: Path,
 
 
 def test_a_file_that_is_not_trusted_switches_nothing_on(regression: hlograph.Program, tmp_path: Path) -> None:
-    on = hlograph.CpuOptions("sync", direct=True, direct_checks="never", math=False)
+    on = hlograph.CpuOptions("sync", direct=True, math=False)
     path = hlograph.bundle(regression, tmp_path / "a.bundle", sizes=(), cpu=on, outputs="numpy", optimize="exact")
     assert hlograph.load_bundle(path, trusted=True).options.cpu == on
     fn = hlograph.load_bundle(path, trusted=False)
