@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from .passes.report import Report, Watch
 
 Found = TypeVar("Found")
+PUBLIC = (
+    *("signature", "name", "text", "parse", "save", "describe", "op_counts", "compile", "interpret", "to_jax_export"),
+    *("run_passes", "optimize", "specialize", "pad", "plain", "with_pullback", "without_pullback"),
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,10 @@ class Program:
     compile = Verb()
     interpret = Verb()
     with_pullback = Verb()
+
+    def __dir__(self) -> tuple[str, ...]:
+        """What users need; the rest is for hlograph's own rooms."""
+        return PUBLIC
 
     if not TYPE_CHECKING:  # for whom nothing is missing then
 

@@ -11,7 +11,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen import renamed
-from hlograph.codegen.program import Program
+from hlograph.codegen.program import PUBLIC, Program
 
 X = pt.dvector("x")
 PROGRAM = hlograph.emit_stablehlo(([X], X * 2.0))
@@ -56,6 +56,12 @@ def test_an_old_option_says_the_new_one(call: str, option: str) -> None:
     with pytest.raises(TypeError, match="any more") as raised:
         CALLS[call](**{option: True})
     assert renamed.OPTIONS[option] in str(raised.value)
+
+
+def test_the_members_of_a_program() -> None:
+    assert len(PUBLIC) == 17
+    assert dir(PROGRAM) == sorted(PUBLIC)
+    assert all(getattr(PROGRAM, name) is not None for name in PUBLIC)
 
 
 def test_methods_from_above_are_found_on_the_class() -> None:

@@ -19,7 +19,7 @@ from .dims import Dims, dims_option, sizes_option
 from .files import STDIN, check_output, load_program, trusted_option
 from .graphs import GraphPath, emit_program, load_option
 from .settings import traceback_option
-from .stages import Measure, View
+from .stages import View
 
 if TYPE_CHECKING:
     from .. import Program
@@ -48,11 +48,7 @@ __all__ = ["explain"]
 @click.option("--stage", metavar="NAME", help="Print one stage's text: emitted, a pass, lowered (XLA's input), hlo.")
 @click.option("--diff", is_flag=True, help="For --stage: print how it differs from the stage before.")
 @click.option(
-    "--measure",
-    type=click.Choice(["all", "ends", "last", "none"]),
-    default="all",
-    show_default=True,
-    help="For --stages: which stages to compile for flops, bytes and memory; a compile each.",
+    "--costs/--no-costs", default=True, help="For --stages: flops, bytes and memory, a compile for each stage."
 )
 @trusted_option
 @traceback_option()
@@ -67,7 +63,7 @@ def explain(
     passes: Sequence[str],
     stage: str | None,
     diff: bool,
-    measure: Measure,
+    costs: bool,
     trusted: bool,
 ) -> None:
     """Explain what a program takes and gives, how each of its sizes is met, and what it consists of.
@@ -87,7 +83,7 @@ def explain(
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")
-        view = View(dict(ChainMap(*sizes)), passes, measure, stage, diff)
+        view = View(dict(ChainMap(*sizes)), passes, costs, stage, diff)
         _show_stages(program, view, _choice(policy), page, file)
         return
     if sizes or passes or diff:
@@ -117,14 +113,14 @@ def _show_stages(program: Program, view: View, policy: Any, page: str | None, fi
         raise click.UsageError("--diff needs --stage NAME")
     lowered = stages.lower(program, view, policy)
     if page is not None:
-        parts = stages.sections(lowered, view.measure)
+        parts = stages.sections(lowered, view.costs)
         _write(page, html_page(stages.heading(program, view.sizes), parts))
     elif view.stage is not None:
         click.echo(stages.stage_text(lowered, view.stage, diff=view.diff).rstrip("\n"))
     else:
         click.echo("stdin" if file == STDIN else file)
         click.echo(stages.heading(program, view.sizes))
-        click.echo(stages.table_text(lowered, view.measure))
+        click.echo(stages.table_text(lowered, view.costs))
 
 
 def _choice(policy: str) -> Any:

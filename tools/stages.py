@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .. import Program
     from ..runtime.lowered.stages import Lowered
 
-__all__ = ["HLO", "SETS", "Measure", "View", "lower", "measure", "stage_text", "table_text", "unified"]
+__all__ = ["HLO", "SETS", "View", "lower", "sections", "stage_text", "table_text", "unified"]
 
-Measure = Literal["all", "ends", "last", "none"]
 HLO = "hlo"
 SETS = ("default", "exact", "none")
 _NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
@@ -43,14 +42,14 @@ class View:
     Attributes:
         sizes: by name.
         passes: those to run; none for the default ones.
-        measure: which stages are compiled for their costs.
+        costs: whether stages are compiled for their costs.
         stage: the only stage to print.
         diff: whether to print how it differs from the one before.
     """
 
     sizes: Mapping[str, int]
     passes: Sequence[str] = ()
-    measure: Measure = "all"
+    costs: bool = True
     stage: str | None = None
     diff: bool = False
 
@@ -90,29 +89,19 @@ def _missing(program: Program, sizes: Mapping[str, int], policy: Any) -> list[st
     return [root.name for root in program.signature.roots if root.name not in sizes and root.name not in follows]
 
 
-def measure(lowered: Lowered, which: Measure) -> list[str]:
-    """Compiles stages for their costs, and says what is under way.
-
-    Returns:
-        The names of those that were compiled.
-    """
-    names = list(lowered.stages.names)
-    if which == "none":
-        return []
-    if which == "last":
-        names = names[-1:]
-    if which == "ends":
-        first = next(stage.name for stage in lowered.stages if stage.program().signature.is_static)
-        names = list(dict.fromkeys([first, names[-1]]))
+def measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
+    """The table's rows; with the costs of stages, which are compiled for that."""
+    names = lowered.stages.names if costs else ()
     for number, name in enumerate(names, start=1):
         with progress(f"compiling {name} ({number} of {len(names)})"):
             lowered.cost(name)
-    return names
+    rows = lowered.table(names)
+    return rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
 
 
-def sections(lowered: Lowered, which: Measure) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+def sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
     """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
-    yield "stages", lowered.table(measure(lowered, which))
+    yield "stages", measured(lowered, costs)
     yield "", [(line,) for line in lowered.stages.remarks()]
     stages = list(lowered.stages)
     yield stages[0].name, [(stages[0].short_text(),)]
@@ -122,14 +111,10 @@ def sections(lowered: Lowered, which: Measure) -> Iterator[tuple[str, Sequence[S
         yield f"{before.name} to {after.name}", [("\n".join(lines[:_LINES] + more),)]
 
 
-def table_text(lowered: Lowered, which: Measure) -> str:
+def table_text(lowered: Lowered, costs: bool) -> str:
     """The table and what its numbers are."""
-    rows = lowered.table(measure(lowered, which))
-    if which == "none":
-        rows = [(name, ops, *rest[4:]) for name, ops, *rest in rows]
-    lines = [columns(rows, indent="  ")]
-    lines += lowered.stages.remarks()
-    return "\n".join([*lines, *([] if which == "none" else ["", _NOTE])])
+    lines = [columns(measured(lowered, costs), indent="  "), *lowered.stages.remarks()]
+    return "\n".join([*lines, *(["", _NOTE] if costs else [])])
 
 
 def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:

@@ -17,6 +17,7 @@ from ...codegen.analysis.host_groups import given_by, host_groups, taken_by
 from ...codegen.constraints import Constraint
 from ...codegen.dims_text import parse
 from ...codegen.ir.host_calls import name_of, parts_of
+from ...codegen.passes.pad.padder import Action
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result
 from ...runtime.executables.policy import Policies, PolicyArgument
@@ -26,7 +27,7 @@ from ...runtime.transforms.derived import Transformable
 from ..console import Rows, count, format_dims
 from .explanation import Explanation
 from .sizes import Size, axes_of, bounds_of, sizes_of
-from .walk import PYTHON, Action, Node, Value, walk
+from .walk import PYTHON, Node, Value, place_of, walk
 
 _SHOWN_PLACES = 3
 
@@ -133,7 +134,7 @@ def _action_rows(actions: Sequence[Action]) -> Rows:
     """Kind, size and detail of what padding does, where, and why; the most frequent first."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for action in actions:
-        groups.setdefault((action.kind, action.dim, action.detail, action.why), []).append(action.op)
+        groups.setdefault((action.kind, action.dim, action.detail, action.why), []).append(place_of(action))
     found = sorted(groups.items(), key=lambda item: -len(item[1]))
     return [(kind, dim, detail, _some(places), why) for (kind, dim, detail, why), places in found]
 

@@ -9,10 +9,9 @@ from the first walk that reached it, so that its sizes are expressions as long a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from ...codegen import dims as dimension
 from ...codegen import signature as signatures
@@ -24,7 +23,7 @@ from ...codegen.ir.host_calls import is_host_call, name_of
 from ...codegen.ir.walk import main_function, symbol_of
 from ...codegen.passes.pad import prepare
 from ...codegen.passes.pad.live import Live
-from ...codegen.passes.pad.padder import Padder, Pending
+from ...codegen.passes.pad.padder import Action, Padder, Pending
 from ...codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
@@ -57,25 +56,6 @@ class Value:
 
     def __str__(self) -> str:
         return f"[{', '.join(self.dims)}]"
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """An action of the padding pass at an op.
-
-    Attributes:
-        kind: "mask", "extend", "shift", "compact", "clamp", ...
-        dim: the live size concerned.
-        detail: what it is done with, e.g. the value that a mask fills in.
-        op: the op that needs it, in words.
-        why: of a mask, what the padding was before it.
-    """
-
-    kind: str
-    dim: str
-    detail: str
-    op: str
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,32 +116,6 @@ class Facts:
     refusals: list[Refusal]
 
 
-@dataclass
-class _Watched(Padder):
-    """A padder that remembers at which op it did what."""
-
-    sites: list[tuple[Any, ir.Operation]] = field(default_factory=list)
-
-    def note(self, kind: str, dim: Dim, detail: str = "", why: str = "") -> None:
-        """Records an action, and the op."""
-        super().note(kind, dim, detail, why)
-        if self._operation is not None:
-            self.sites.append((self.actions[-1], self._operation))
-
-    @property
-    def kept(self) -> Iterator[Action]:
-        """The actions that were not taken back."""
-        identities = {id(action) for action in self.actions}
-        for action, operation in self.sites:
-            if id(action) in identities:
-                yield Action(action.kind, action.dim, action.detail, describe(operation), action.why)
-
-    @property
-    def operation(self) -> ir.Operation | None:
-        """The op under way."""
-        return self._operation
-
-
 def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     """The facts about a module.
 
@@ -181,7 +135,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
         padder, error = _walk_once(module, signature, bounds, pins)
         _take(env, padder, pins)
         if error is None:
-            kept = list(padder.kept)
+            kept = padder.actions
             break
         operation = padder.operation
         where = padder.where if operation is None else describe(operation)
@@ -208,11 +162,10 @@ def _take(env: _Environment, padder: Padder, pins: Mapping[str, int]) -> None:
 
 def _walk_once(
     module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int]
-) -> tuple[_Watched, PaddingError | None]:
+) -> tuple[Padder, PaddingError | None]:
     """One run of the padding pass, whose module is thrown away."""
-    prepared = prepare(module, bounds, kind=_Watched, least=pins)
+    prepared = prepare(module, bounds, least=pins)
     padder = prepared.padder
-    assert isinstance(padder, _Watched)
     try:
         with padder.builder.function("main", [(a.dims, a.dtype) for a in prepared.arguments]) as handles:
             prepared.outputs(handles)
@@ -250,7 +203,9 @@ class _Reader:
                 break
             results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
             sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
-            self.nodes.append(Node(_short(operation), location(operation), title, results, operands, sizes_only))
+            self.nodes.append(
+                Node(_short(operation), location(operation.location), title, results, operands, sizes_only)
+            )
             if operation.name in _CONTROL:
                 for part, region in enumerate(operation.regions):
                     self._block(region.blocks[0], f"{describe(operation)}: {_part(operation, part)}")
@@ -309,12 +264,17 @@ def _short(operation: ir.Operation) -> str:
 
 def describe(operation: ir.Operation) -> str:
     """An op in words: its name and its location."""
-    return str(Node(_short(operation), location(operation)))
+    return str(Node(_short(operation), location(operation.location)))
 
 
-def location(operation: ir.Operation) -> str:
-    """An op's location in short: the graph's variable, what JAX calls it, or a line of the text that was parsed."""
-    text = str(operation.location)
+def place_of(action: Action) -> str:
+    """The op of an action in words."""
+    return str(Node(action.op.partition(".")[2], location(action.location)))
+
+
+def location(given: ir.Location) -> str:
+    """A location in short: the graph's variable, what JAX calls it, or a line of the text that was parsed."""
+    text = str(given)
     found = re.search(r'"((?:[^"\\]|\\.)*)"(?::(\d+):\d+)?', text)
     if found is None:
         return ""

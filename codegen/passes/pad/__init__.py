@@ -148,19 +148,12 @@ class Walk:
         return self.padder.block(main_function(self.padder.source).regions[0].blocks[0], live)
 
 
-def prepare(
-    module: ir.Module,
-    bounds: Mapping[str, int],
-    *,
-    kind: type[Padder] = Padder,
-    least: Mapping[str, int] | None = None,
-) -> Walk:
+def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str, int] | None = None) -> Walk:
     """Arguments and sizes of the padded module.
 
     Args:
         module: a `?` module.
         bounds: see `pad`.
-        kind: the class of the padder.
         least: the least value of roots for which it is not 0.
 
     Raises:
@@ -171,7 +164,7 @@ def prepare(
     constraints = signatures.known_constraints(signature)
     builder = LiveBuilder(module.context, module_name(module), constraints)
     values = frozenset(root.name for root in signature.roots if root.kind == "value")
-    padder = kind(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
+    padder = Padder(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
     for root in signature.roots:
         signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
         bound = bounds.get(root.name)

@@ -140,7 +140,7 @@ class Padder:
         self._shapes: dict[Dims, tuple[int, ...]] = {}
         self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
         self._masks: dict[tuple[Dim, int], Tensor] = {}
-        self._operation: ir.Operation | None = None
+        self.operation: ir.Operation | None = None
 
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Padder:
         excess = self.dim(a - least)
         low = self.interval(excess)[0]
         roots = dimension.roots(excess)
-        parent = None if self._operation is None else self._operation.parent
+        parent = None if self.operation is None else self.operation.parent
         inside = parent is not None and parent.operation.name != "func.func"
         if not roots or (low is not None and low >= 0) or inside or not roots.isdisjoint(self.counts):
             return
@@ -304,8 +304,8 @@ class Padder:
     def where(self) -> str:
         """The current op, in words."""
         return (
-            f"{self._operation.name} ({location_text(self._operation.location)})"
-            if self._operation is not None
+            f"{self.operation.name} ({location_text(self.operation.location)})"
+            if self.operation is not None
             else "main"
         )
 
@@ -316,7 +316,7 @@ class Padder:
 
     def note(self, kind: str, dim: Dim, detail: str = "", why: str = "") -> None:
         """Records an action for reports."""
-        operation = self._operation
+        operation = self.operation
         if operation is not None:
             self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail, why))
             if not why:
@@ -330,7 +330,7 @@ class Padder:
             axis: the axis.
             value: what a mask fills in; None where the padding is good as it is.
         """
-        op = self._operation
+        op = self.operation
         if op is not None:
             source = next((v for v in op.operands if v in self.env and self.env[v].tensor is x.tensor), None)
             held = "" if value is None else holds(self.env, source, x, axis)
@@ -482,7 +482,7 @@ class Padder:
 
     def block(self, block: ir.Block, arguments: Sequence[Live]) -> list[Live]:
         """Walks a block; returns what its terminator returns."""
-        env, builder, outer = self.env, self.builder, self._operation
+        env, builder, outer = self.env, self.builder, self.operation
         for value, live in zip(block.arguments, arguments, strict=True):
             env[value] = live
         for view in block.operations:
@@ -490,9 +490,9 @@ class Padder:
             name = operation.name
             operands = [env[value] for value in operation.operands]
             if name in ("stablehlo.return", "func.return"):
-                self._operation = outer
+                self.operation = outer
                 return operands
-            self._operation = operation
+            self.operation = operation
             builder.location = operation.location
             rule = RULES.get(name)
             results = rule(self, operation, operands) if rule is not None else self._without_rule(operation, operands)
