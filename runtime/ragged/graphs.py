@@ -18,28 +18,24 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...codegen import dims as dimension
-from ...codegen import signature as signatures
-from ...codegen.analysis.mapped_rows import rows_of_results
 from ...codegen.errors import ArgumentShapeError, GraphError
 from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.ir.refused import Refused
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ...codegen.sparse_parts import grouped
 from ..calls.arguments import check_count, check_type, key_data, narrowed
 from ..calls.keywords import in_order, signature_of
-from ..executables.stats import Stats
-from ..function import Function
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
-from .arguments import OF_ROWS, Lengths, sizes_named, with_rows
+from .arguments import OF_ROWS, sizes_named, with_rows
+from .calling import Empty, OfRows, Variant
 from .function import RowsFunction
+from .leaves import Leaf, lengths_of
 from .values import Ragged
 
 
-class RaggedFunction:
+class RaggedFunction(OfRows):
     """A graph of one row, for many; see `hlograph.function`.
 
     Args:
@@ -50,28 +46,38 @@ class RaggedFunction:
 
     Attributes:
         program: of one row.
+        variant: what runs it.
     """
+
+    _apart = False
 
     def __init__(
         self, emit: Callable[..., Program], inputs: Sequence[Any], dims: Mapping[Any, Any], options: CompileOptions
     ) -> None:
         self._rows, self._ragged = sizes_named(dims)
-        self._inside = _is_inside(dims, self._rows, inputs)
-        self.program = emit(dims={key: _of_one(key, entry, self._rows, self._inside) for key, entry in dims.items()})
-        if self._inside:
-            _check_map(emit(dims={key: _named(entry) for key, entry in dims.items()}), self._rows)
+        _refuse_rows_inside(dims, self._rows, inputs)
+        self.program = emit(dims={key: _of_one(key, entry, self._rows) for key, entry in dims.items()})
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
-        rank = 0 if self._inside else 1
-        self._axes = [_axes_of(names.get(a.name), self._rows, len(a.dims) + rank) for a in signature.arguments]
         self._entries = [names.get(a.name) for a in signature.arguments]
+        self._axes = [
+            _axes_of(entry, self._rows, len(a.dims) + 1)
+            for a, entry in zip(signature.arguments, self._entries, strict=True)
+        ]
+        self._shapes = [[dim if isinstance(dim, int) else str(dim) for dim in a.dims] for a in signature.arguments]
         shared = frozenset(i for i, axes in enumerate(self._axes) if axes is None and not signature.arguments[i].key)
-        self._of_rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
+        rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
+        self.variant: Variant | None = Variant((), self.program, rows)
         dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         self._is_wide = any(narrowed(dtype) != dtype for dtype in dtypes)
         self._groups = grouped(signature.arguments[: len(signature.arguments) - len(self._bindings)])
-        self.__name__, self.__signature__ = self.program.name, signature_of(self._groups)
+        self.name = self.__name__ = self.program.name
+        self.__signature__ = signature_of(self._groups)
+
+    @property
+    def _variants(self) -> list[Variant]:
+        return [] if self.variant is None else [self.variant]
 
     def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """The results of all rows.
@@ -85,62 +91,55 @@ class RaggedFunction:
         check_count(self.program.signature, len(args), len(self._bindings))
         traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(args))
         with enable_x64(True) if self._is_wide and not traced else nullcontext():
-            return self._run(args, narrow=traced)
+            return self._run_all(args, narrow=traced)
 
-    def _run(self, args: Sequence[Any], narrow: bool) -> Any:
-        signature = self.program.signature
+    def _run_all(self, args: Sequence[Any], narrow: bool) -> Any:
+        arguments = self.program.signature.arguments
         args = (*args, *[container.get_value(borrow=True) for container in self._bindings])
         listed: list[bool] = []
-        said = Lengths({}, {})
-        values = []
         given = [with_rows(x, entry, listed) for x, entry in zip(args, self._entries, strict=True)]
-        for argument, axes, value in zip(signature.arguments, self._axes, given, strict=True):
-            values.append(value if argument.key else self._taken(argument, axes, value, said, narrow))
-        for number, argument in enumerate(signature.arguments):
+        leaves = [
+            Leaf(value, argument.name, True) if argument.key else self._leaf(argument, axes, value, narrow)
+            for argument, axes, value in zip(arguments, self._axes, given, strict=True)
+        ]
+        known = self._sizes(leaves, [[] if a.key else s for a, s in zip(arguments, self._shapes, strict=True)])
+        for number, argument in enumerate(arguments):
             if argument.key:
-                key = jax.random.wrap_key_data(key_data(argument, values[number]), impl=argument.key)
-                values[number] = jax.random.key_data(jax.random.split(key, said.sizes[self._rows]))
-        if self._inside:  # the element has the axis too, of size 1
-            values = [x if axes is None else x[:, None] for x, axes in zip(values, self._axes, strict=True)]
-        found = self._of_rows(values, said.lengths, said.sizes)
-        if self._inside:
-            found = [_without_axis(x) for x in found]
-        cut = [x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in found]
-        return cut[0] if len(cut) == 1 else tuple(cut)
+                key = jax.random.wrap_key_data(key_data(argument, leaves[number].value), impl=argument.key)
+                parts = jax.random.key_data(jax.random.split(key, known[self._rows]))
+                leaves[number] = Leaf(parts, argument.name, False)
+        found = self._run(self, leaves, *lengths_of(leaves, known))
+        results = found if isinstance(found, tuple) else (found,)
+        cut = tuple(x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in results)
+        return cut[0] if len(cut) == 1 else cut
 
-    def _taken(
-        self,
-        argument: Argument,
-        axes: dict[int, str] | None,
-        value: Any,
-        found: Lengths,
-        narrow: bool,
-    ) -> Any:
-        """An argument's values; its lengths and sizes are taken note of."""
-        sizes = found.sizes
-        own = value.lengths if isinstance(value, Ragged) else None
+    def _leaf(self, argument: Argument, axes: dict[int, str] | None, value: Any, narrow: bool) -> Leaf:
+        """An argument with its lengths."""
         array = value.values if isinstance(value, Ragged) else value
         if not hasattr(array, "dtype"):
             array = np.asarray(array, argument.dtype)
         check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
-        rank = len(argument.dims) + (axes is not None and not self._inside)
+        rank = len(argument.dims) + (axes is not None)
         if array.ndim != rank:
             said = f"the rows' axis {self._rows!r} and those of {argument}" if axes is not None else str(argument)
             raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
+        for dim, size in zip(argument.dims, array.shape[axes is not None :], strict=True):
+            if isinstance(dim, int) and dim != size:
+                raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
         if axes is None:
-            _note_sizes(argument, array.shape, {}, sizes)
-            return array
-        _agree(sizes, self._rows, array.shape[0], argument)
-        _note_sizes(argument, array.shape[1:], axes, sizes, self._inside)
-        if own is not None and tuple(axes) != value.axes:
+            return Leaf(array, argument.name, True)
+        if not isinstance(value, Ragged):
+            full = tuple(np.full(array.shape[0], array.shape[axis], np.int32) for axis in axes)
+            return Leaf(array, argument.name, False, axes, full)
+        if tuple(axes) != value.axes:
             raise ArgumentShapeError(
                 f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
             )
-        for place, (axis, name) in enumerate(axes.items()):
-            extent = array.shape[axis]
-            full = np.full(array.shape[0], extent, np.int32) if own is None else own[place]
-            found.note(name, full, extent, argument.name)
-        return array
+        return Leaf(array, argument.name, False, axes, value.lengths)
+
+    def _variant(self, plan: Any, leaves: Sequence[Leaf], sizes: Mapping[str, int], empty: Empty) -> Variant:
+        assert self.variant is not None
+        return self.variant
 
     def warm(self, sizes: Sizes = ({},), *, up_to: Mapping[str, int] | None = None) -> dict[str, float]:
         """Compiles what calls of NumPy arrays with these sizes run on; nothing is run. See `Function.warm`.
@@ -159,114 +158,42 @@ class RaggedFunction:
         seconds: dict[str, float] = {}
         for given in sets_of(sizes):
             with enable_x64(True) if self._is_wide else nullcontext():
-                for name, time in self._of_rows.warm(given, up_to or {}).items():
+                for name, time in self._variants[0].rows.warm(given, up_to or {}).items():
                     seconds[name] = time or seconds.get(name, 0.0)
         return seconds
 
-    @property
-    def functions(self) -> list[Function]:
-        """The compiled functions held now, one for each set of bounds."""
-        return self._of_rows.functions
-
-    @property
-    def stats(self) -> Stats:
-        """Calls, compiles and cache hits of all programs so far."""
-        return self._of_rows.stats
-
     def clear_cache(self) -> None:
         """Drops all executables."""
-        self._of_rows.clear()
+        self._variants[0].rows.clear()
 
     def __repr__(self) -> str:
         return f"<RaggedFunction {self.program.name}{self.program.signature}, rows {self._rows}>"
 
 
-def _note_sizes(
-    argument: Argument, shape: Sequence[int], axes: Mapping[int, str], sizes: dict[str, int], inside: bool = False
-) -> None:
-    for axis, (dim, size) in enumerate(zip(argument.dims[inside:], shape, strict=True), start=1):
-        if axis in axes:
-            continue
-        if isinstance(dim, int):
-            if dim != size:
-                raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
-        elif str(dim).isidentifier():
-            _agree(sizes, str(dim), size, argument)
-
-
-def _agree(sizes: dict[str, int], name: str, size: int, argument: Argument) -> None:
-    if sizes.setdefault(name, size) != size:
-        raise ArgumentShapeError(f"argument {argument.name!r} has {name} = {size}, but another has {sizes[name]}")
-
-
-def _is_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> bool:
-    """Whether the graph has the rows' axis itself, in all inputs that `dims` says it of, or in none.
+def _refuse_rows_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> None:
+    """Refuses a graph that has the rows' axis itself: one of a single row is what rows are made of.
 
     Raises:
-        GraphError: in some.
+        GraphError: an input has as many axes as `dims` names for it, the rows' included.
     """
-    found = {}
     for key, entry in dims.items():
         if isinstance(entry, str | int) or not entry or entry[0] != rows or ... in entry:
             continue
         named = (x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key))
-        found[str(key)] = getattr(next(named, None), "ndim", None) == len(entry)
-    if len(set(found.values())) > 1:
-        inside = ", ".join(key for key, own in found.items() if own)
-        raise GraphError(f"dims: {inside} has the rows' axis {rows!r} in the graph, other inputs have it not")
-    return any(found.values())
+        if getattr(next(named, None), "ndim", None) == len(entry):
+            raise GraphError(
+                f"dims: the input {key} has the rows' axis {rows!r} in the graph; give the graph of a single row, "
+                "whose inputs are without that axis"
+            )
 
 
-def _of_one(key: Any, entry: Any, rows: str, inside: bool) -> Any:
-    """Names of axes in the program of one row: without the rows' one, or with 1 for it."""
+def _of_one(key: Any, entry: Any, rows: str) -> Any:
+    """Names of axes in the program of one row."""
     if isinstance(entry, str | int) or not entry or entry[0] != rows:
         if any(isinstance(size, str) and OF_ROWS.search(size) for size in (entry if entry is not None else ())):
             raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
         return entry
-    return ((1,) if inside else ()) + _named(entry[1:])
-
-
-def _named(entry: Any) -> Any:
-    """Names of axes without brackets."""
-    if isinstance(entry, str) or entry is None:
-        return entry
-    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry)
-
-
-def _check_map(program: Program, rows: str) -> None:
-    """A program with the rows' axis makes each row of its results of that row of its arguments.
-
-    Raises:
-        GraphError: it does not, or that is not known.
-    """
-    signature = program.signature
-    known = signatures.known_constraints(signature)
-    free = {root.name: 5 + 2 * number for number, root in enumerate(signature.roots) if root.name != rows}
-    sizes = {name: known.canonical(dimension.symbol(name)) for name in free}
-    others = {name: dimension.evaluate(dim, {**free, rows: 3}) for name, dim in sizes.items()}
-    told = f"rows of different lengths need a graph that maps over them, and in {program.name} "
-    if any(rows in dimension.roots(c.lhs) | dimension.roots(c.rhs) for c in signature.constraints):
-        raise GraphError(f"{told}their number must fit another size")
-    if signature.has_data_sizes or signature.checks or signature.value_roots:
-        raise GraphError(f"{told}sizes or checks depend on data; {_ONE_ROW}")
-    axes = [next((i for i, dim in enumerate(a.dims) if str(dim) == rows), None) for a in signature.arguments]
-    few, many = (program.specialize({**others, rows: count}).copy_module() for count in (3, 4))
-    try:
-        found = rows_of_results(few, many, axes)
-    except Refused as error:
-        raise GraphError(f"{told}{error}; {_ONE_ROW}") from None
-    if found != [0] * len(found):
-        raise GraphError(f"{told}a result does not have them in front; {_ONE_ROW}")
-
-
-_ONE_ROW = "the graph of a single row, without that axis, is taken as it is"
-
-
-def _without_axis(x: Any) -> Any:
-    """A result of rows without its axis of size 1."""
-    if isinstance(x, Ragged):
-        return Ragged(x.values[:, 0], x.lengths, tuple(axis - 1 for axis in x.axes))
-    return x[:, 0]
+    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry[1:])
 
 
 def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:

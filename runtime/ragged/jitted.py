@@ -4,9 +4,7 @@
     fn(w, [x0, x1, x2])                       # rows as a list, as `Ragged`, or as an array whose rows are all full
 
 In: the function of one row (what `jax.vmap` was given), and names for axes, of which `n[b]` is a size that each row has
-for itself. Out: a callable. The function is traced once with symbolic sizes, as `hlograph.jit` does. Rows of which
-Python decides otherwise, and rows without elements, which JAX's symbolic sizes exclude, are of another trace: they are
-run apart from the rest, and put together.
+for itself. Out: a callable. The function is traced once with symbolic sizes, as `hlograph.jit` does.
 """
 
 from __future__ import annotations
@@ -24,23 +22,14 @@ from jax import tree_util
 
 from ...codegen import dims as dimension
 from ...codegen import forks
-from ...codegen.constraints import Constraint
 from ...codegen.dims_text import parse
-from ...codegen.errors import (
-    ArgumentError,
-    ArgumentShapeError,
-    ArgumentTypeError,
-    GraphError,
-    HlographError,
-    OptionError,
-)
+from ...codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
 from ...codegen.ir.jax_compat import Vmapped
 from ...codegen.program import Program
 from ...dialects.jax.axes import path_text
-from ...dialects.jax.trace import Traced, is_key, trace
+from ...dialects.jax.trace import Traced, trace
 from ..executables.devices import platform_of
 from ..executables.stats import Stats
-from ..function import Function
 from ..jitted.calls import X64, Call, Key, Parameters, Static, kind_of, leaves_of
 from ..jitted.plans import restoration
 from ..jitted.programs import JitStats
@@ -48,9 +37,9 @@ from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
 from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
+from .calling import Empty, OfRows, Variant, converted
 from .function import RowsFunction
 from .leaves import Leaf, all_filled, lengths_of, part
-from .results import chosen, joined
 from .values import Ragged, as_array, zeros
 
 # Calls with this many different shapes are recognized; then recognition starts again.
@@ -77,7 +66,7 @@ class _Plan:
     order: list[int]
     moved: list[int | None]
     sizes: dict[str, int]
-    variant: _Variant | None = None
+    variant: Variant | None = None
 
     def filled(self, flat: Sequence[Any]) -> list[Leaf]:
         """The arguments with the values of a call."""
@@ -91,26 +80,7 @@ class _Plan:
         return found
 
 
-@dataclass
-class _Variant:
-    """A trace, for rows of which the same holds."""
-
-    guards: tuple[Constraint, ...]
-    traced: Traced
-    rows: RowsFunction
-
-    @functools.cached_property
-    def dtypes(self) -> list[Any]:
-        """Those of the program's arguments."""
-        return [argument.dtype for argument in self.traced.program.signature.arguments]
-
-    @functools.cached_property
-    def restore(self) -> Any:
-        """Makes of the program's results the function's; None where they are the same."""
-        return restoration(self.traced)
-
-
-class RaggedJit:
+class RaggedJit(OfRows):
     """A function of a row, for many rows of different lengths; see `hlograph.jit`.
 
     Args:
@@ -136,7 +106,8 @@ class RaggedJit:
         self._parameters = Parameters(vmapped.function, static_argnames, static_argnums, dims)
         self._constraints, self._how = tuple(constraints), how
         self._rows, self._ragged = sizes_named(dims)
-        self._variants: dict[Key, list[_Variant]] = {}
+        self._found: dict[Key, list[Variant]] = {}
+        self.name = self._parameters.name
         self._plans: dict[Key, _Plan] = {}
         self._traces = 0
         self._lock = forks.lock()
@@ -153,12 +124,7 @@ class RaggedJit:
         """
         plan, flat, listed = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
-        lengths, sizes = lengths_of(leaves, plan.sizes)
-        if plan.variant is None or not all_filled(lengths):
-            outputs = self._run(plan, leaves, lengths, sizes)
-        else:
-            outputs = self._call(plan.variant, leaves, lengths, sizes, frozenset())
-        return self._finished(outputs, listed)
+        return self._finished(self._run(plan, leaves, *lengths_of(leaves, plan.sizes)), listed)
 
     def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, list[Any], bool]:
         """What is to be done for such a call, its flat arguments, and whether all rows come as lists."""
@@ -198,7 +164,7 @@ class RaggedJit:
             specs.append(own)
         structure = tree_util.tree_structure(list(whole.values()))
         found = dict(zip(whole, tree_util.tree_unflatten(structure, specs), strict=True))
-        sizes = self._sizes(leaves, specs)
+        sizes = self._sizes(leaves, [spec.shape for spec in specs])
         empty = [replace(leaf, value=None) for leaf in leaves]
         return _Plan(call, found, empty, order, [mapped[place] for place in order], sizes)
 
@@ -246,139 +212,16 @@ class RaggedJit:
             raise ArgumentShapeError(f"argument {path!r}: axes {value.axes} have lengths of rows, but {said}")
         return Leaf(value.values, path, False, axes, value.lengths), own
 
-    def _sizes(self, leaves: Sequence[Leaf], specs: Sequence[Any]) -> dict[str, int]:
-        """The number of rows, and the sizes that are the same for all of them."""
-        sizes: dict[str, int] = {}
-        first: dict[str, str] = {}
-        for leaf, spec in zip(leaves, specs, strict=True):
-            shape = np.shape(leaf.value)
-            named = list(enumerate(spec.shape, start=0 if leaf.shared else 1))
-            named += [] if leaf.shared else [(0, self._rows)]
-            for number, entry in named:
-                if not isinstance(entry, str) or not entry.isidentifier() or number in leaf.axes:
-                    continue
-                if sizes.setdefault(entry, shape[number]) != shape[number]:
-                    raise ArgumentShapeError(
-                        f"argument {leaf.path!r} has {entry} = {shape[number]}, but {first[entry]!r} has {sizes[entry]}"
-                    )
-                first.setdefault(entry, leaf.path)
-        return sizes
-
-    def _run(self, plan: _Plan, leaves: list[Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
-        """All rows, in as many parts as there are traces."""
-        if any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
-            return self._run_open(plan, leaves, lengths, sizes)
-        parts = self._parts(plan, leaves, lengths, sizes)
-        if len(parts) == 1:
-            [(variant, empty, _)] = parts
-            if not variant.guards and not empty:
-                plan.variant = variant
-            return self._call(variant, leaves, lengths, sizes, empty)
-        results = [
-            self._call(variant, *part(leaves, lengths, sizes, self._rows, rows), empty)
-            for variant, empty, rows in parts
-        ]
-        places = [rows for _, _, rows in parts]
-        return tree_util.tree_map(lambda *xs: joined(xs, places), *results, is_leaf=is_ragged_value)
-
-    def _parts(
-        self, plan: _Plan, leaves: Sequence[Leaf], lengths: dict[str, Any], sizes: dict[str, int]
-    ) -> list[tuple[_Variant, frozenset[str], np.ndarray[Any, Any]]]:
-        """The traces that rows are run by, which sizes are 0 there, and which rows."""
-        parts: dict[int, tuple[_Variant, frozenset[str], list[np.ndarray[Any, Any]]]] = {}
-        if not sizes.get(self._rows, 0) or not lengths:
-            kinds, inverse = np.zeros((1, len(lengths)), int), np.zeros(sizes.get(self._rows, 0), int)
-            kinds[:] = 1
-        else:
-            stacked = np.stack([np.asarray(x) for x in lengths.values()], 1)
-            kinds, inverse = np.unique(stacked, axis=0, return_inverse=True)
-            inverse = inverse.reshape(-1)
-        for number, kind in enumerate(kinds):
-            found = {**sizes, **dict(zip(lengths, map(int, kind), strict=True))}
-            empty = frozenset(name for name in lengths if found[name] == 0)
-            variant = self._variant(plan.call, plan.specs, leaves, found, empty)
-            parts.setdefault(id(variant), (variant, empty, []))[2].append(np.flatnonzero(inverse == number))
-        return [(variant, empty, np.sort(np.concatenate(rows))) for variant, empty, rows in parts.values()]
-
-    def _run_open(self, plan: _Plan, leaves: list[Leaf], lengths: dict[str, Any], sizes: dict[str, int]) -> Any:
-        """Rows of lengths that are traced: those without elements are computed apart, and chosen where they are."""
-        call, specs = plan.call, plan.specs
-        variant = self._variant(call, specs, leaves, sizes, frozenset())
-        if variant.guards:
-            raise ArgumentShapeError(
-                f"{self._parameters.name} decides by the lengths of rows ({variant.guards[0]}, at "
-                f"{variant.guards[0].where}), which are traced here: give them as NumPy arrays from outside of jax.jit"
-            )
-        found = self._call(variant, leaves, lengths, sizes, frozenset())
-        none = self._without_elements(plan, leaves, lengths, sizes) if len(lengths) == 1 else None
-        if none is None:
-            return found
-        filled = jax.numpy.asarray(next(iter(lengths.values()))) != 0
-        return tree_util.tree_map(functools.partial(chosen, filled), found, none, is_leaf=is_ragged_value)
-
-    def _without_elements(
-        self, plan: _Plan, leaves: Sequence[Leaf], lengths: Mapping[str, Any], sizes: Mapping[str, int]
-    ) -> Any:
-        """The results of rows without elements; None where the function takes none, as a maximum does not."""
-        empty = frozenset(lengths)
-        try:
-            variant = self._variant(plan.call, plan.specs, leaves, {**sizes, **dict.fromkeys(lengths, 0)}, empty)
-        except (HlographError, TypeError, ValueError):
-            return None
-        return self._call(variant, leaves, lengths, sizes, empty)
-
-    def _call(
-        self,
-        variant: _Variant,
-        leaves: Sequence[Leaf],
-        lengths: Mapping[str, Any],
-        sizes: Mapping[str, int],
-        empty: frozenset[str],
-    ) -> Any:
-        results = variant.rows(*self._given(variant, leaves, lengths, sizes, empty))
-        found = results[0] if len(results) == 1 else tuple(results)
-        return found if variant.restore is None else variant.restore(found)
-
-    def _given(
-        self,
-        variant: _Variant,
-        leaves: Sequence[Leaf],
-        lengths: Mapping[str, Any],
-        sizes: Mapping[str, int],
-        empty: frozenset[str],
-    ) -> tuple[list[Any], Mapping[str, Any], Mapping[str, int]]:
-        """What the trace's program takes: the arguments' values, the rows' lengths, the sizes."""
-        arrays = []
-        fixed = {name: 0 if name in empty else sizes[name] for name in lengths if name not in variant.rows.ragged}
-        for leaf, dtype in zip(leaves, variant.dtypes, strict=True):
-            value = leaf.value
-            if fixed and not fixed.keys().isdisjoint(leaf.axes.values()):
-                value = value[tuple(slice(0, fixed.get(leaf.axes.get(axis, ""))) for axis in range(value.ndim))]
-            if getattr(value, "dtype", None) is not dtype:
-                value = _converted(value, dtype)
-            arrays.append(value)
-        if fixed:
-            lengths = {name: x for name, x in lengths.items() if name not in fixed}
-            sizes = {name: size for name, size in sizes.items() if name not in fixed}
-        return arrays, lengths, sizes
-
     # ---- traces -----------------------------------------------------------------------------------------------------
 
-    def _variant(
-        self,
-        call: Call,
-        specs: dict[str, Any],
-        leaves: Sequence[Leaf],
-        sizes: Mapping[str, int],
-        empty: frozenset[str],
-    ) -> _Variant:
-        """The trace for rows with these sizes, made now if there is none."""
+    def _variant(self, plan: _Plan, leaves: Sequence[Leaf], sizes: Mapping[str, int], empty: Empty) -> Variant:
+        call, specs = plan.call, plan.specs
         flat, tree = tree_util.tree_flatten(list(specs.values()))
         shared = frozenset(number for number, leaf in enumerate(leaves) if leaf.shared)
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
         key = (tree, call.static, X64.value, kinds, shared, empty)
         with self._lock:
-            variants = self._variants.setdefault(key, [])
+            variants = self._found.setdefault(key, [])
             for variant in variants:
                 if all(guard.holds(sizes) for guard in variant.guards):
                     return variant
@@ -389,8 +232,12 @@ class RaggedJit:
             gone = self._ragged - {root.name for root in traced.program.signature.roots}
             how = replace(self._how, policy=_policy_of(self._how.policy, gone))
             rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
-            variants.append(_Variant(traced.guards, traced, rows))
+            variants.append(Variant(traced.guards, traced.program, rows, restoration(traced)))
             return variants[-1]
+
+    @property
+    def _variants(self) -> list[Variant]:
+        return [variant for found in list(self._found.values()) for variant in found]
 
     def _trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int], empty: frozenset[str]) -> Traced:
         self._traces += 1
@@ -431,12 +278,7 @@ class RaggedJit:
         plan, flat, _ = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
         _, sizes = lengths_of(leaves, plan.sizes)
-        return self._variant(plan.call, plan.specs, leaves, sizes, frozenset()).traced.program
-
-    @property
-    def programs(self) -> list[Program]:
-        """The programs of one row that are held now."""
-        return [variant.traced.program for found in list(self._variants.values()) for variant in found]
+        return self._variant(plan, leaves, sizes, frozenset()).program
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program of such a call for its bounds, ahead of time, with its stages; see `Function.lower`.
@@ -449,10 +291,10 @@ class RaggedJit:
         plan, flat, _ = self._look_at(args, kwargs)
         leaves = plan.filled(flat)
         lengths, sizes = lengths_of(leaves, plan.sizes)
-        variant = self._variant(plan.call, plan.specs, leaves, sizes, frozenset())
+        variant = self._variant(plan, leaves, sizes, frozenset())
         if variant.guards or not all_filled(lengths):
             raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
-        arrays = [_converted(leaf.value, dtype) for leaf, dtype in zip(leaves, variant.dtypes, strict=True)]
+        arrays = [converted(leaf.value, dtype) for leaf, dtype in zip(leaves, variant.dtypes, strict=True)]
         made, given = variant.rows.prepared(arrays, lengths, sizes)
         return made.function.lower(*given)
 
@@ -505,7 +347,8 @@ class RaggedJit:
 
     def _warm_call(self, plan: _Plan, leaves: list[Leaf]) -> dict[str, float]:
         """Compiles what runs a call with these values."""
-        lengths, sizes = lengths_of(leaves, self._sizes(leaves, tree_util.tree_leaves(list(plan.specs.values()))))
+        shapes = [spec.shape for spec in tree_util.tree_leaves(list(plan.specs.values()))]
+        lengths, sizes = lengths_of(leaves, self._sizes(leaves, shapes))
         parts = self._parts(plan, leaves, lengths, sizes)
         seconds: dict[str, float] = {}
         for variant, empty, rows in parts:
@@ -515,21 +358,16 @@ class RaggedJit:
         return seconds
 
     @property
-    def functions(self) -> list[Function]:
-        """The compiled functions held now: one for each trace and set of bounds."""
-        return [function for found in self._variants.values() for v in found for function in v.rows.functions]
-
-    @property
     def stats(self) -> JitStats:
         """Calls, compiles and cache hits of all programs so far; traces."""
-        total = Stats.total([function.stats for function in self.functions])
+        total = super().stats
         sums = {each.name: getattr(total, each.name) for each in fields(Stats)}
         return JitStats(**sums, traces=self._traces)
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""
         with self._lock:
-            self._variants.clear()
+            self._found.clear()
             self._plans.clear()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -547,15 +385,6 @@ def _without(spec: Any, empty: frozenset[str]) -> Any:
 def _policy_of(policy: Any, gone: frozenset[str]) -> Any:
     """Without the sizes that a trace has fixed."""
     return {k: v for k, v in policy.items() if k not in gone} if isinstance(policy, Mapping) else policy
-
-
-def _converted(value: Any, dtype: Any) -> Any:
-    """An argument in the program's dtype: random keys as integers, NumPy's as JAX has them."""
-    if is_key(value):
-        return jax.random.key_data(value)
-    if isinstance(value, jax.Array) or getattr(value, "dtype", None) == dtype:
-        return value
-    return np.asarray(value, dtype)
 
 
 def _kind_of(x: Any) -> Any:

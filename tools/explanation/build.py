@@ -232,8 +232,7 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
     """The program that is meant, and the compiled function if it is one."""
     from ...dialects.frontend import emit_stablehlo
     from ...runtime.jit import Jit
-    from ...runtime.ragged.graphs import RaggedFunction
-    from ...runtime.ragged.jitted import RaggedJit
+    from ...runtime.ragged.calling import OfRows
 
     if isinstance(source, Jit):
         functions = source.functions
@@ -242,10 +241,8 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
             return program, next((function for function in functions if function.program is program), None)
         function = _only(source, functions)
         return function.program, function
-    if isinstance(source, RaggedFunction):  # of rows, the program of one is what there is to explain
-        return source.program, None
-    if isinstance(source, RaggedJit):
-        found = [source.program(*specs)] if specs else source.programs
+    if isinstance(source, OfRows):  # the program of one row is what there is to explain
+        found = [source.program(*specs)] if specs and callable(source.program) else source.programs
         return _only(source, found), None
     if isinstance(source, Function | Program) and (specs or dims is not None):
         raise TypeError("explain: dims and specs are for graphs; a program has its own")

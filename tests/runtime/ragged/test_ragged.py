@@ -339,9 +339,9 @@ def test_each_row_draws_its_own_numbers():
 def test_what_is_wrong_with_a_graph_of_rows_is_said():
     x, y = pt.dvector("x"), pt.dmatrix("y")
     fn = hlograph.function([x, y], x.sum() + y.sum(), dims={"x": ("b", "n[b]"), "y": ("b", "k", "k")})
-    with pytest.raises(ArgumentShapeError, match="'y' has b = 1, but another has 2"):
+    with pytest.raises(ArgumentShapeError, match="'y' has b = 1, but 'x' has 2"):
         fn([np.ones(2), np.ones(3)], np.ones((1, 2, 2)))
-    with pytest.raises(ArgumentShapeError, match="'y' has k = 3, but another has 2"):
+    with pytest.raises(ArgumentShapeError, match="'y' has k = 3, but 'y' has 2"):
         fn([np.ones(2)], np.ones((1, 2, 3)))
     with pytest.raises(ArgumentShapeError, match="'y': expected 3 axes"):
         fn([np.ones(2)], np.ones((2, 2)))
@@ -361,48 +361,7 @@ def test_three_dots_stand_for_the_other_axes():
         hlograph.jit(lambda x: x, dims={"x": ("a", "b", "c", "d", ...)})(np.ones(2))
 
 
-MAPS = {
-    "elementwise and reductions": lambda x: [pt.exp(x).sum(1), x - x.mean(1, keepdims=True), x.var(axis=1)],
-    "orders": lambda x: [pt.sort(x, axis=1), pt.argmax(x, 1), x[:, ::-1], x[:, [0, 0]], x[:, 1:] - x[:, :-1]],
-    "running sums, and places": lambda x: [pt.cumsum(x, axis=1), x + pt.arange(x.shape[1]), pt.special.softmax(x, 1)],
-    "gradient": lambda x: [pytensor.grad(pt.exp(x).sum(), x)],
-    "loop": lambda x: [
-        pytensor.scan(lambda v, h: pt.tanh(h + v), sequences=x.T, outputs_info=x[:, 0], return_updates=False)[-1]
-    ],
-}
-MIXES = {
-    "sum over rows": lambda x: x.sum(0),
-    "sum of all": lambda x: x.sum(1) / x.sum(),
-    "their number": lambda x: x / x.shape[0],
-    "their number, by a mean": lambda x: x.sum(1) - pt.log(x.shape[0]) / 2,
-    "their places": lambda x: x + pt.arange(x.shape[0])[:, None],
-    "another order": lambda x: x[::-1],
-    "by another row": lambda x: x[pt.argsort(x[:, 0])],
-    "the first row": lambda x: x - x[0],
-    "all pairs": lambda x: x @ x.T,
-    "all in one": lambda x: x.flatten(),
-    "rows behind": lambda x: x.T,
-    "a product of sizes": lambda x: x * (x.shape[0] * x.shape[1]),
-}
-
-
-@pytest.mark.parametrize("graph", MAPS.values(), ids=MAPS.keys())
-def test_graphs_with_the_axis_of_rows_that_map_over_it(graph):
-    """`x` is a matrix: what its rows share is found out of the graph."""
+def test_graphs_with_the_axis_of_rows_are_refused():
     x = pt.dmatrix("x")
-    outputs = graph(x)
-    fn = hlograph.function([x], outputs, dims={"x": ("b", "n[b]")})
-    reference = pytensor.function([x], outputs, mode="FAST_COMPILE")
-    rows = [RNG.normal(size=n) for n in (3, 1, 5)]
-    found = fn(rows)
-    for number, row in enumerate(rows):
-        for own, y in zip(found if len(outputs) > 1 else [found], reference(row[None]), strict=True):
-            np.testing.assert_allclose(own[number], y[0], rtol=1e-10)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("graph", MIXES.values(), ids=MIXES.keys())
-def test_graphs_that_mix_rows_or_count_them_are_refused(graph):
-    x = pt.dmatrix("x")
-    with pytest.raises(GraphError, match="need a graph that maps over them"):
-        hlograph.function([x], graph(x), dims={"x": ("b", "n[b]")})
+    with pytest.raises(GraphError, match="give the graph of a single row"):
+        hlograph.function([x], x.sum(1), dims={"x": ("b", "n[b]")})
