@@ -32,7 +32,6 @@ from .ownership import own_operands
 from .sizes import bound_sizes
 
 _FORMS: Mapping[str, tuple[Callable[..., Any], ...]] = {
-    "stablehlo.cbrt": (elementwise.cbrt,),
     "stablehlo.concatenate": (joins.joined,),
     "stablehlo.cosine": (elementwise.in_double,),
     "stablehlo.atan2": (elementwise.in_double,),
@@ -124,6 +123,9 @@ _STATIC_ONLY = frozenset(
 )
 
 
+_NEVER = ("stablehlo.cbrt",)
+
+
 def _refuse_left(module: ir.Module) -> None:
     """Refuses ops that are left in forms that IREE does not take.
 
@@ -131,6 +133,8 @@ def _refuse_left(module: ir.Module) -> None:
         PassError: there is one.
     """
     for op in walk(module):
+        if op.name in _NEVER:
+            raise PassError(f"for_iree: IREE has no {op.name} (at {op.location})")
         if op.name in _STATIC_ONLY and is_open(*op.operands, *op.results):
             raise PassError(
                 f"for_iree: IREE has no {op.name} of unknown sizes (at {op.location}); give the sizes first: pass "

@@ -90,28 +90,6 @@ def in_double(op: ir.Operation) -> ir.Value | None:
     return ops.convert(wide, kind)
 
 
-def cbrt(op: ir.Operation) -> ir.Value | None:
-    """The cube root by a power and a step of Newton's."""
-    (given,) = op.operands
-    kind = dtype_of(given)
-    if kind.kind not in "fV":
-        return None
-    x = ops.convert(given, np.float64)
-    size = stablehlo.abs(x)
-    root = _absolute_power(size, full_like(size, 1 / 3))
-    three = full_like(size, 3)
-    square = stablehlo.multiply(root, root)
-    step = stablehlo.divide(stablehlo.subtract(root, stablehlo.divide(size, square)), three)
-    better = stablehlo.subtract(root, step)
-    special = stablehlo.or_(
-        ops.compare("EQ", size, full_like(size, 0)), ops.compare("EQ", size, full_like(size, np.inf))
-    )
-    found = stablehlo.select(special, size, better)
-    below = ops.compare("LT", x, full_like(x, 0))
-    signed = stablehlo.select(below, stablehlo.negate(found), found)
-    return ops.convert(stablehlo.select(ops.compare("EQ", x, full_like(x, 0)), x, signed), kind)
-
-
 def through_barrier(op: ir.Operation) -> list[ir.Value] | None:
     """A barrier is nothing that IREE needs, and of open sizes nothing that it takes."""
     return list(op.operands) if is_open(*op.operands) else None
