@@ -1,7 +1,6 @@
 """Files that are written whole or not at all, and regular files opened for reading.
 
-In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was. Decision to know:
-where the system can, the new content has no name until it is whole, so that a killed writer leaves nothing behind.
+In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         OSError: the folder or the file cannot be written to, or the disk is full; it has the name of the file.
     """
     target = Path(os.path.realpath(path))
-    mode = _mode(target)
+    mode = target.stat().st_mode if target.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
         with target.open("wb") as stream:
             yield stream
@@ -70,17 +69,9 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise PermissionError(13, os.strerror(13), str(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        descriptor = _without_name(target.parent)
-        if descriptor is None:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW)
-            with os.fdopen(descriptor, "wb") as stream:
-                yield stream
-        else:
-            with os.fdopen(descriptor, "wb") as stream:
-                yield stream
-                stream.flush()
-                # With any directory given, Python asks the system to follow the link in /proc; without one it does not.
-                os.link(f"/proc/self/fd/{descriptor:d}", temporary, src_dir_fd=descriptor, follow_symlinks=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW)
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
         if mode is not None:
             os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, target)
@@ -90,21 +81,3 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _mode(target: Path) -> int | None:
-    try:
-        return target.stat().st_mode
-    except FileNotFoundError:
-        return None
-
-
-def _without_name(folder: Path) -> int | None:
-    """A new file in a folder, as a descriptor; None where the system or the file system has no such thing."""
-    flag = getattr(os, "O_TMPFILE", None)
-    if flag is None or not os.path.exists("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_WRONLY | os.O_CLOEXEC | flag, _NEW)
-    except OSError:
-        return None
