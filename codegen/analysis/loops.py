@@ -18,16 +18,16 @@ decide are dimension expressions; what is said of places holds at every call. No
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from ..dims import Dim
+from ..dims import Dim, substitute, symbol
 from ..ir.bindings import ir
 from ..ir.kinds import MIRRORED, direction_of
 from ..ir.refused import Refused, needed, require
 from ..ir.values import owner, shape_of, users
 from ..ir.walk import returned_by, terminator
-from .live_sizes import Element, LiveSizes, elements_of, limits_at, limits_of
+from .live_sizes import Element, LiveSizes, limits_at
 from .loop_steps import argument_number, count_steps, increment
 
 _DEEPEST = 40  # of the ops between a counter and a place
@@ -154,7 +154,6 @@ class Loop:
     trip_count: Dim
     most: int
     invariants: frozenset[int]
-    _affine: dict[Element, Affine | None] = field(default_factory=dict)
 
     @staticmethod
     def of(op: ir.Operation) -> Loop:
@@ -210,11 +209,16 @@ class Loop:
     def affine(self, value: ir.Value) -> Affine | None:
         """A scalar integer of the body as a function of the step's number; None where it is not affine, or not known.
 
-        Seen through: the counter and other carries that grow by a constant, constants, add, subtract, multiply,
-        negate, convert, reshape, and select, minimum, maximum and clamp that come out the same way at every step; all
-        of these also as elements of short vectors.
+        Seen through: the counter and other carries that grow by a constant, constants, arithmetic, convert, reshape,
+        and select, minimum, maximum and clamp that come out the same way at every step; all of these also as elements
+        of short vectors.
         """
-        return None if limits_of(value) is None else self._affine_at((value, 0), 0)
+        found = self._places.dim(value)
+        return None if found is None else affine_of(found)
+
+    @cached_property
+    def _places(self) -> _Places:
+        return _Places(self)
 
     def stack(self, carry: int) -> Stack:
         """How a carry is written.
@@ -288,109 +292,6 @@ class Loop:
             moving = (axis, place, size)
         return needed(moving, f"{op.name} does not move from step to step")
 
-    def _affine_at(self, element: Element, depth: int) -> Affine | None:
-        if element in self._affine:
-            return self._affine[element]
-        found = None if depth > _DEEPEST else self._find_affine(element, depth + 1)
-        if found is not None:
-            low, high = found.bounds(self.trip_count)
-            limits = limits_at(element)
-            if limits is None or not (self.sizes.at_most(limits[0], low) and self.sizes.at_most(high, limits[1])):
-                found = None  # it would wrap around
-        self._affine[element] = found
-        return found
-
-    def _find_affine(self, element: Element, depth: int) -> Affine | None:
-        value, place = element
-        carry = self.carry_of(value)
-        if carry is not None:
-            return self._carried(carry, value)
-        op = owner(value)
-        if op is None or op.name == "stablehlo.constant" or not self.inside(value):
-            number = self.sizes.element(value, place)
-            return None if number is None else Affine(0, number)
-        if op.name == "stablehlo.select":
-            chosen = self._decided(op, place, depth)
-            return None if chosen is None else self._affine_at((op.operands[1 if chosen else 2], place), depth)
-        sources = elements_of(op, place)
-        if sources is None:
-            return None
-        known = [found for source in sources if (found := self._affine_at(source, depth)) is not None]
-        return self._combined(op.name, known) if len(known) == len(sources) else None
-
-    def integer(self, value: ir.Value) -> Dim | None:
-        """A scalar integer from outside of the body, if it is known or a live size."""
-        return self.sizes.dim(value)
-
-    def _carried(self, carry: int, argument: ir.Value) -> Affine | None:
-        start = self.integer(self.initial(carry))
-        if start is None:
-            return None
-        if carry in self.invariants:
-            return Affine(0, start)
-        step = increment(terminator(self.body).operands[carry], argument, self._constant_inside)
-        return None if step is None else Affine(step, start)
-
-    def _constant_inside(self, value: ir.Value) -> Dim | None:
-        carry = self.carry_of(value)
-        if carry is not None:
-            return self.integer(self.initial(carry)) if carry in self.invariants else None
-        return self.integer(value)
-
-    def _decided(self, select: ir.Operation, place: int, depth: int) -> bool | None:
-        """Which way a select goes at every step, if it is the same; its condition must be a comparison."""
-        op = owner(select.operands[0])
-        if op is None or op.name != "stablehlo.compare":
-            return None
-        place = place if shape_of(op.results[0]) else 0
-        lhs, rhs = (
-            self._affine_at((operand, place), depth) if limits_at((operand, place)) is not None else None
-            for operand in op.operands
-        )
-        if lhs is None or rhs is None:
-            return None
-        direction = direction_of(op)
-        if direction in ("GT", "GE"):
-            lhs, rhs, direction = rhs, lhs, MIRRORED[direction]
-        if direction in ("EQ", "NE"):
-            equal = True if lhs == rhs else False if self._below(lhs, rhs) or self._below(rhs, lhs) else None
-            return equal if equal is None or direction == "EQ" else not equal
-        strict = direction == "LT"
-        if self._below(lhs, rhs, strict=strict):
-            return True
-        return False if self._below(rhs, lhs, strict=not strict) else None
-
-    def _below(self, a: Affine, b: Affine, *, strict: bool = True) -> bool:
-        """Whether one number is less than another (or equal, if not `strict`) at every step."""
-        high = Affine(a.slope - b.slope, a.start - b.start).bounds(self.trip_count)[1]
-        return self.sizes.at_most(high, -1 if strict else 0)
-
-    def _combined(self, name: str, known: list[Affine]) -> Affine | None:
-        """An op on affine integers."""
-        kind = name.removeprefix("stablehlo.")
-        first = known[0]
-        if kind in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"):
-            return first
-        if kind == "negate":
-            return Affine(-first.slope, -first.start)
-        second = known[1]
-        if kind == "add":
-            return Affine(first.slope + second.slope, first.start + second.start)
-        if kind == "subtract":
-            return Affine(first.slope - second.slope, first.start - second.start)
-        if kind == "multiply":
-            return _product(first, second)
-        if kind == "clamp":
-            low = self._combined("maximum", [first, second])
-            return None if low is None else self._combined("minimum", [low, known[2]])
-        if kind not in ("minimum", "maximum"):
-            return None
-        if self._below(first, second, strict=False):
-            return first if kind == "minimum" else second
-        if self._below(second, first, strict=False):
-            return second if kind == "minimum" else first
-        return None
-
 
 def _in_order(parts: Sequence[tuple[Dim, int, ir.Operation]]) -> tuple[tuple[Write, ...], Dim]:
     """A step's writes by offset, and where the first one starts at step 0.
@@ -416,11 +317,81 @@ def _in_order(parts: Sequence[tuple[Dim, int, ir.Operation]]) -> tuple[tuple[Wri
     return tuple(Write(op, op.operands[1], offset - low) for offset, _, op in offsets), parts[0][0] + low
 
 
-def _product(a: Affine, b: Affine) -> Affine | None:
-    """A product that is affine: one factor is the same at every step, and a number if the other is not."""
-    if a.slope and b.slope:
-        return None
-    if not a.slope and not b.slope:
-        return Affine(0, a.start * b.start)
-    moving, factor = (a, b.start) if a.slope else (b, a.start)
-    return Affine(moving.slope * factor, moving.start * factor) if isinstance(factor, int) else None
+# ---- integers of a body -------------------------------------------------------------------------------------------
+
+_STEP = "number.of.the.step"  # 0 for the first time through the body
+
+
+def affine_of(dim: Dim) -> Affine | None:
+    """An expression of the step's number as an affine function of it; None where it is none."""
+    start = substitute(dim, {_STEP: 0})
+    slope = substitute(dim, {_STEP: 1}) - start
+    return Affine(slope, start) if isinstance(slope, int) and dim == start + slope * symbol(_STEP) else None
+
+
+class _Places(LiveSizes):
+    """Integers of a loop's body, as expressions of the live sizes and of the step's number, affine in this one."""
+
+    def __init__(self, loop: Loop):
+        super().__init__(intervals=loop.sizes.intervals)
+        self._loop = loop
+
+    def at_most(self, a: Dim, b: Dim) -> bool:
+        """Whether `a <= b` at every call and in every step."""
+        rest = affine_of(b - a)
+        return rest is not None and self._loop.sizes.at_most(0, rest.bounds(self._loop.trip_count)[0])
+
+    def _fits(self, element: Element, found: Dim) -> bool:
+        limits = limits_at(element)
+        return limits is not None and self.at_most(limits[0], found) and self.at_most(found, limits[1])
+
+    def _given(self, element: Element) -> Dim | None:
+        value, place = element
+        loop = self._loop
+        carry = loop.carry_of(value)
+        if carry is None:
+            return None if loop.inside(value) else loop.sizes.element(value, place)
+        start = loop.sizes.dim(loop.initial(carry))
+        if start is None or carry in loop.invariants:
+            return start
+        step = increment(loop.returned[carry], value, self._constant)
+        return None if step is None else start + step * symbol(_STEP)
+
+    def _constant(self, value: ir.Value) -> Dim | None:
+        carry = self._loop.carry_of(value)
+        return self.dim(value) if carry is None or carry in self._loop.invariants else None
+
+    def _find(self, element: Element, depth: int) -> Dim | None:
+        op, place = owner(element[0]), element[1]
+        if op is None or op.name != "stablehlo.select":
+            return super()._find(element, depth)
+        chosen = self._decided(op, place, depth)
+        return None if chosen is None else self._at((op.operands[1 if chosen else 2], place), depth)
+
+    def _combined(self, name: str, known: list[Dim]) -> Dim | None:
+        """Of two numbers the smaller or the greater one only where it is the same one at every step."""
+        if name == "stablehlo.clamp":
+            low = self._combined("stablehlo.maximum", known[:2])
+            return None if low is None else self._combined("stablehlo.minimum", [low, known[2]])
+        if name not in ("stablehlo.minimum", "stablehlo.maximum"):
+            return super()._combined(name, known)
+        in_order = known if self.at_most(*known) else known[::-1] if self.at_most(*known[::-1]) else [None, None]
+        return in_order[0 if name == "stablehlo.minimum" else 1]
+
+    def _decided(self, select: ir.Operation, place: int, depth: int) -> bool | None:
+        """Which way a select goes at every step, if it is the same; its condition must be a comparison."""
+        op = owner(select.operands[0])
+        if op is None or op.name != "stablehlo.compare":
+            return None
+        place = place if shape_of(op.results[0]) else 0
+        a, b = (self._at((operand, place), depth) for operand in op.operands)
+        if a is None or b is None:
+            return None
+        direction = direction_of(op)
+        if direction in ("GT", "GE"):
+            a, b, direction = b, a, MIRRORED[direction]
+        if direction in ("EQ", "NE"):
+            apart = self.at_most(a + 1, b) or self.at_most(b + 1, a)
+            return None if not apart and a != b else apart == (direction == "NE")
+        less = int(direction == "LT")  # a + less <= b
+        return True if self.at_most(a + less, b) else False if self.at_most(b + 1 - less, a) else None
