@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -202,40 +203,48 @@ class Executable:
     # ---- the first call ---------------------------------------------------------------------------------------------
 
     def _first_call(self, *args: Any) -> Any:
-        """The first call, timed; other threads wait.
-
-        Raises:
-            CompileError: XLA refuses the program.
-        """
+        """The first call; see `_compiling`."""
         if self._calls_host:
             return self._first_host_call(args)
-        with self._lock:
-            start = time.perf_counter()
-            try:
-                outputs = (self._compiled or self.compile_and_call)(*args)
-            except REFUSED as error:
-                raise CompileError(f"compiling or first running {self.name} failed: {error}") from None
-            if not self.ready:
-                self.account.compile_seconds += time.perf_counter() - start
-                self.ready = self._compiled is not None
+        with self._compiling("compiling or first running"):
+            outputs = (self._compiled or self.compile_and_call)(*args)
+            self.ready = self._compiled is not None
         return outputs
 
-    def _first_host_call(self, args: Sequence[Any]) -> Any:
-        """The same where the program calls Python: only the compile is under the lock, which Python may come back to.
+    @contextmanager
+    def _compiling(self, what: str) -> Iterator[None]:
+        """A first call or a compile, timed; other threads wait.
 
         Raises:
             CompileError: XLA refuses the program.
         """
+        with self._lock:
+            start, was_ready = time.perf_counter(), self.ready
+            try:
+                yield
+            except REFUSED as error:
+                raise CompileError(f"{what} {self.name} failed: {error}") from None
+            if not was_ready:
+                self.account.compile_seconds += time.perf_counter() - start
+
+    def _by_plan(self, work: Callable[[], Made]) -> Made:
+        """What is compiled or run by the plan, or where XLA refuses that, as it is; outside of what is being traced."""
+        try:
+            return self._outside(work)
+        except REFUSED:
+            if not self.plan.planned:
+                raise
+            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
+            self._compiled = None
+            return self._outside(work)
+
+    def _first_host_call(self, args: Sequence[Any]) -> Any:
+        """The same of a program that calls Python, which may come back here: only the compile is under the lock."""
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
-        with self._lock:
-            start = time.perf_counter()
-            try:
-                run = self._outside(lambda: self._compile(args))
-            except REFUSED as error:
-                raise CompileError(f"compiling {self.name} failed: {error}") from None
+        with self._compiling("compiling"):
+            run = self._outside(lambda: self._compile(args))
             if not self.ready:
-                self.account.compile_seconds += time.perf_counter() - start
                 self.call, self.ready = run, True
         return run(*args)
 
@@ -252,15 +261,7 @@ class Executable:
             return self._inline(args)
         if self._calls_host:
             return self._outside(lambda: self._first_host_call(args))
-        try:
-            outputs = self._outside(lambda: self._compile(args)(*args))
-        except REFUSED:
-            if not self.plan.planned:
-                raise
-            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
-            self._compiled = None
-            outputs = self._outside(lambda: self._compile(args)(*args))
-        assert self._compiled is not None
+        outputs = self._by_plan(lambda: self._compile(args)(*args))
         if self.call == self._first_call:
             self._settle()
         return outputs
@@ -281,35 +282,22 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
-        arguments = self.signature.arguments
-        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
+        specs = self._specs
         insists = self._numpy is not None and self._options.direct and not self._calls_host
         given: Sequence[Any] = [np.zeros(spec.shape, spec.dtype) for spec in specs] if insists else specs
-        with self._lock:
+
+        def compile_for_given() -> None:
+            self._compile(given)
+            if self.jitted is not None:
+                self.jitted.lower(*given).compile()
+
+        with self._compiling("compiling"):
             if self.ready:
                 return False
-            start = time.perf_counter()
-            try:
-                self._outside(lambda: self._compile_for(given))
-            except REFUSED as error:
-                raise CompileError(f"compiling {self.name} failed: {error}") from None
+            self._by_plan(compile_for_given)
             self._settle()
-            self.account.compile_seconds += time.perf_counter() - start
             self.ready = True
         return True
-
-    def _compile_for(self, args: Sequence[Any]) -> None:
-        """Compiles for arguments like these, by the plan if XLA takes it."""
-        try:
-            self._compile(args)
-            if self.jitted is not None:
-                self.jitted.lower(*args).compile()
-        except REFUSED:
-            if not self.plan.planned:
-                raise
-            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
-            self._compiled = None
-            self._compile_for(args)
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         from . import cpu_plan
@@ -336,6 +324,11 @@ class Executable:
             return run()
         with jax.ensure_compile_time_eval():
             return run()
+
+    @property
+    def _specs(self) -> list[jax.ShapeDtypeStruct]:
+        """The arguments' types."""
+        return [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in self.signature.arguments]
 
     @property
     def _calls_host(self) -> bool:
@@ -392,16 +385,11 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
-        arguments = self.signature.arguments
-        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
         with enable_x64(True):
             try:
-                return self._outside(lambda: self._jit(keep_unused=keep_unused).lower(*specs).compile())
+                return self._by_plan(lambda: self._jit(keep_unused=keep_unused).lower(*self._specs).compile())
             except REFUSED as error:
-                if not self.plan.planned:
-                    raise CompileError(f"compiling {self.name} failed: {error}") from None
-                self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
-                return self.ahead(keep_unused=keep_unused)
+                raise CompileError(f"compiling {self.name} failed: {error}") from None
 
     def _calling_host(self, jitted: Any, args: Sequence[Any]) -> Callable[..., Any]:
         """For a program that calls Python functions: compiled now, as the call that comes next may come back here.
@@ -432,9 +420,7 @@ class Executable:
             return self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places)
         if not self._in_memory(self._device) or debugged.jax_debug_nans or debugged.jax_debug_infs:
             return self._by_jax(jitted, numpy, self.plan.places)
-        arguments = self.signature.arguments
-        specs = [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in arguments]
-        compiled = jitted.lower(*specs).compile()
+        compiled = jitted.lower(*self._specs).compile()
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
         taken = self._with_direct(compiled, given, results, ways, args)
         self.call_unchecked = taken.trusting
