@@ -75,28 +75,3 @@ def test_a_release_that_is_not_known_is_asked(monkeypatch: pytest.MonkeyPatch) -
     x[77] = np.nan
     for options in (known, asked):
         assert np.isnan(jax.jit(jnp.max, compiler_options=options)(x))
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("cpu", ["plain", "auto"])
-@pytest.mark.parametrize("shape", [(1, 8, 16), (2, 4, 16), (8, 4, 4)])
-@pytest.mark.parametrize(
-    "shifted",
-    [
-        lambda x: x.at[1:].set(x[:-1]),
-        lambda x: x.at[2:].add(3 * x[:-2]),
-        lambda x: jax.lax.dynamic_update_slice(x, x[:-1, :-1], (1, 1)),
-        lambda x: x.at[:-1].set(x[1:]),
-    ],
-    ids=["set", "add", "both axes", "back"],
-)
-def test_updates_made_of_the_array_and_then_reshaped(shifted: Any, shape: tuple[int, ...], cpu: Any) -> None:
-    """XLA:CPU writes while it reads (openxla/xla#49176)."""
-    x = np.random.default_rng(1).normal(size=(8, 16))
-    with enable_x64(True):
-        spec = jax.ShapeDtypeStruct(x.shape, x.dtype)
-        program = hlograph.emit_stablehlo(lambda x: shifted(x * 2.0).reshape(shape), spec)
-        wanted = np.asarray(shifted(jnp.asarray(x * 2.0))).reshape(shape)
-        fn = program.compile(cpu=cpu)
-        np.testing.assert_allclose(fn(x), wanted, rtol=1e-12)
-        np.testing.assert_allclose(jax.jit(lambda x: fn(x) + 0.0)(x), wanted, rtol=1e-12)

@@ -19,7 +19,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError, UnsupportedGraphError
+from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError
 from hlograph.runtime.executables.padding import Buffers, _seen, cut, pad
 from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 
@@ -133,15 +133,6 @@ def test_a_size_from_data_above_its_given_bound_is_an_error() -> None:
     np.testing.assert_allclose(f(np.array([2.0, 3.0])), [2, 2, 3, 3, 3])
     with pytest.raises(ArgumentShapeError, match="repeat_0 = 6 is above its bound 5"):
         f(np.array([2.0, 4.0]))
-
-
-def test_inside_jit_a_result_whose_size_depends_on_data_is_refused_and_a_sum_over_it_is_not() -> None:
-    x = pt.vector("x", dtype="float32")
-    total, picked = hlograph.function([x], x[x > 0].sum()), hlograph.function([x], x[x > 0])
-    a = jnp.array([1.0, -2.0, 3.0], jnp.float32)
-    assert jax.jit(lambda v: total(v) * 2)(a) == 8.0
-    with pytest.raises(UnsupportedGraphError, match="has a size that depends on data"):
-        jax.jit(picked)(a)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

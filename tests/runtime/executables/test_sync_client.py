@@ -184,12 +184,3 @@ def test_what_was_compiled_runs_in_forked_processes():
     assert printed == f"{(sums * 2, True, True)!r} False\n"
 
 
-@needs_client
-def test_maximum_keeps_nan():
-    x = np.zeros(10_000)
-    x[77] = np.nan
-    sharding = jax.sharding.SingleDeviceSharding(synchronous_device())
-    with jax_compat.enable_x64(True):
-        options = dict(jax_compat.keep_nan_options())
-        run_max = jax.jit(lambda x: x.max(), in_shardings=sharding, out_shardings=sharding, compiler_options=options)
-        assert np.isnan(run_max(x))

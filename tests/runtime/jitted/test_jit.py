@@ -375,26 +375,7 @@ def test_host_callbacks_fall_back() -> None:
         assert_same(ours(random(3)), jnp.asarray(random(3).sum()))
 
 
-def test_without_dims_it_is_jax_jit() -> None:
-    ours = hlograph.jit(lambda x: list(x))
-    assert len(ours(random(3))) == 3
-    assert (ours.stats.traces, ours.stats.jax_calls) == (0, 1)
-
-
 # ---- inside JAX's transformations ------------------------------------------------------------------------------------
-
-
-def test_transformations_of_the_jitted_function() -> None:
-    ours = hlograph.jit(lambda x, y: jnp.sin(x) * y.sum(), dims={"x": "n", "y": "n"})
-    x, y = random(4), random(4, seed=1)
-    ours(x, y)
-    grad = jax.grad(lambda a: ours(a, y).sum())(x)
-    np.testing.assert_allclose(grad, np.cos(x) * y.sum(), rtol=1e-5)
-    np.testing.assert_allclose(jax.vmap(ours)(x[None], y[None])[0], ours(x, y), rtol=1e-6)
-    np.testing.assert_allclose(jax.jit(lambda a: ours(a, a) + ours(x, y))(x), ours(x, x) + ours(x, y), rtol=1e-6)
-    np.testing.assert_allclose(jax.jvp(lambda a: ours(a, y), (x,), (x,))[1], np.cos(x) * x * y.sum(), rtol=1e-5)
-    assert jax.eval_shape(ours, x, y).shape == (4,)
-    assert ours.stats.jax_calls == 0
 
 
 def test_a_closure_over_what_a_transformation_traces() -> None:

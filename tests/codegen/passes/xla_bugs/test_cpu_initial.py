@@ -1,4 +1,4 @@
-"""Initial values behind reductions: the same numbers in the interpreter, and in XLA:CPU, once taken in too often."""
+"""Initial values of reductions that are no identity are taken in once, which XLA:CPU does not see to."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+import hlograph
 from hlograph.codegen.passes.xla_bugs.cpu_initial import SIZE
 from hlograph.codegen.program import Program
-
-# name -> body, initial value; exact in int32
-BODIES = {
-    "sum": (lambda a, b: a + b, 3),
-    "product": (lambda a, b: a * b, 2),
-    "xor": (lambda a, b: a ^ b, 5),
-    "no monoid": (lambda a, b: lax.select(lax.gt(lax.abs(a), lax.abs(b)), a, b), -9),
-}
 
 
 def lowered(body, initial, x):
@@ -27,9 +20,11 @@ def lowered(body, initial, x):
 
 
 @pytest.mark.parametrize("size", [1, SIZE, 3 * SIZE + 1])
-@pytest.mark.parametrize("name", BODIES)
-def test_it_is_taken_in_once(name, size):
-    body, initial = BODIES[name]
+@pytest.mark.parametrize("xor", [False, True])
+def test_the_pass(xor, size):
+    """A monoid, and what is none: exact in int32."""
+    larger = lambda a, b: lax.select(lax.gt(lax.abs(a), lax.abs(b)), a, b)  # noqa: E731
+    body, initial = (lax.bitwise_xor, 5) if xor else (larger, -9)
     x = np.random.default_rng(size).integers(-3, 4, size).astype(np.int32)
     after = lowered(body, initial, x).run_passes(["cpu_initial"])
     expected = functools.reduce(lambda a, b: int(body(np.int32(a), np.int32(b))), x.tolist(), initial)
@@ -39,8 +34,62 @@ def test_it_is_taken_in_once(name, size):
 
 def test_what_does_no_harm_stays():
     x = np.zeros(100, np.int32)
-    for body, initial in ((lambda a, b: a + b, 0), (jnp.maximum, 7)):
-        before = lowered(body, initial, x)
+    for body, initial, given in ((lax.add, 0, x), (jnp.maximum, 7, x), (lax.add, 3, x[: SIZE - 1])):
+        before = lowered(body, initial, given)
         assert before.run_passes(["cpu_initial"]).text == before.text
-    before = lowered(lambda a, b: a + b, 3, x[: SIZE - 1])
-    assert before.run_passes(["cpu_initial"]).text == before.text
+
+
+SIZES = (1, 5, 31, 32, 33, 100, 1000)
+
+# name -> body, initial value
+BODIES = {
+    "sum": (lambda a, b: a + b, 3.0),
+    "product": (lambda a, b: a * b, 2.0),
+    "maximum": (jnp.maximum, 0.75),
+    "a + b - ab": (lambda a, b: a + b - a * b, 0.5),
+    "with a branch": (lambda a, b: lax.cond(a > b, lambda: a + b, lambda: b + a), 3.0),
+    "the larger one": (lambda a, b: jnp.where(jnp.abs(a) > jnp.abs(b), a, b), -0.9),
+}
+
+
+def vector(n):
+    return np.random.default_rng(n).uniform(0.2, 0.8, n).astype(np.float32) ** 0.01
+
+
+def folded(body, initial, x):
+    """One element after the other, in float64."""
+    with jax.enable_x64(True):
+        return np.asarray(functools.reduce(lambda a, b: np.asarray(body(a, b)), np.float64(x), np.float64(initial)))
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("options", [{"policy": "padded"}, {"policy": "exact"}, {"policy": "exact", "cpu": "plain"}])
+@pytest.mark.parametrize("name", BODIES)
+def test_with_named_sizes(name, options):
+    body, initial = BODIES[name]
+    ours = hlograph.jit(lambda x: lax.reduce(x, jnp.float32(initial), body, (0,)), dims={"x": "n"}, **options)
+    for n in SIZES:
+        np.testing.assert_allclose(ours(vector(n)), folded(body, initial, vector(n)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_without_names_and_inside_of_somebody_elses_jit(name):
+    body, initial = BODIES[name]
+    ours = hlograph.jit(lambda x: lax.reduce(x, jnp.float32(initial), body, (0,)))
+    for x in (vector(1), vector(200)):
+        want = folded(body, initial, x)
+        np.testing.assert_allclose(ours(x), want, rtol=1e-5)
+        np.testing.assert_allclose(jax.jit(lambda x: ours(x) * 1)(x), want, rtol=1e-5)
+
+
+def test_values_that_are_computed_two_axes_and_loops():
+    def function(x, start):
+        def step(total, row):
+            return lax.reduce(row, total, lax.add, (0,)), None
+
+        return lax.reduce(x, start * 2, lax.add, (0, 1)), lax.scan(step, start, x)[0]
+
+    x = vector(40 * 50).reshape(40, 50)
+    both, stepwise = hlograph.jit(function, dims={"x": ("n", "m")})(x, np.float32(3))
+    np.testing.assert_allclose(both, x.sum(dtype=float) + 6, rtol=1e-5)
+    np.testing.assert_allclose(stepwise, x.sum(dtype=float) + 3, rtol=1e-5)
