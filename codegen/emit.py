@@ -106,8 +106,8 @@ class Context:
         self.builder.at_least(a, low, what, kind)
 
     def check(self, flag: Tensor, exception: str, message: str) -> None:
-        """Makes the call raise when the boolean scalar `flag` is false in a run."""
-        self.builder.check(flag, exception, message)
+        """Makes the call raise when an element of the boolean `flag` is false in a run."""
+        self.builder.check(hlo.reduce_monoid(flag, range(flag.ndim), "and") if flag.ndim else flag, exception, message)
 
     def literal(self, variable: Any) -> Any:
         """The numpy value of a constant variable of the graph, or None."""

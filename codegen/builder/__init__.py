@@ -46,10 +46,12 @@ from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import element_sizes as element_sizes
 from .indexing import gather as gather
 from .indexing import put as put
+from .indexing import put_elements as put_elements
 from .indexing import row as row
 from .indexing import rows_of as rows_of
 from .indexing import scatter as scatter
 from .indexing import take as take
+from .indexing import take_elements as take_elements
 from .indexing import with_row as with_row
 from .indexing import with_rows as with_rows
 from .jacobi import eigh as eigh

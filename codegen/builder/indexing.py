@@ -118,6 +118,46 @@ def take(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     )
 
 
+def take_elements(x: Tensor, indices: Sequence[Tensor], axes: Sequence[int], place: int) -> Tensor:
+    """What places take that have an index for each of some axes; their own axes are those from `place` on."""
+    rank = indices[0].ndim
+    return gather(
+        x,
+        _vectors(indices),
+        offset_dims=_apart(rank + x.ndim - len(axes), rank, place),
+        collapsed_slice_dims=axes,
+        start_index_map=axes,
+        index_vector_dim=rank,
+        slice_sizes=element_sizes(x, axes, indices[0]),
+    )
+
+
+def put_elements(
+    x: Tensor, indices: Sequence[Tensor], updates: Tensor, axes: Sequence[int], place: int, combiner: Combiner
+) -> Tensor:
+    """`x` with what `take_elements` takes written or combined."""
+    rank = indices[0].ndim
+    return scatter(
+        x,
+        _vectors(indices),
+        updates,
+        combiner,
+        update_window_dims=_apart(updates.ndim, rank, place),
+        inserted_window_dims=axes,
+        scatter_dims_to_operand_dims=axes,
+        index_vector_dim=rank,
+    )
+
+
+def _vectors(indices: Sequence[Tensor]) -> Tensor:
+    """One index vector per place, as the last axis."""
+    return concatenate([reshape(x, (*x.dims, 1)) for x in indices], indices[0].ndim)
+
+
+def _apart(ndim: int, rank: int, place: int) -> list[int]:
+    return [axis for axis in range(ndim) if not place <= axis < place + rank]
+
+
 def element_sizes(x: Tensor, axes: Sequence[int], indices: Tensor) -> Dims:
     """Slice sizes of a gather that takes single elements of `axes` and all of the other axes of `x`.
 

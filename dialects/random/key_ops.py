@@ -277,16 +277,6 @@ def _with_axes_in_front(x: Any, count: int) -> Any:
 # ---- lowering rules ---------------------------------------------------------------------------------------------
 
 
-def lower_split(ctx: Context, node: Any, key: Tensor) -> Tensor:
-    """The rule of `SplitKey`."""
-    return random.split_key(ctx, key, node.op.count)
-
-
-def lower_fold_in(ctx: Context, node: Any, key: Tensor, numbers: Tensor) -> Tensor:
-    """The rule of `FoldIn`."""
-    return random.fold_in(ctx, key, numbers)
-
-
 def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
     """The rule of `Draw`."""
     if host.runs_python(node.op):
@@ -297,6 +287,6 @@ def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Ten
 
 def register(split: type, fold: type, draw: type) -> None:
     """Registers the rules for a library's classes."""
-    lowers(split)(lower_split)
-    lowers(fold)(lower_fold_in)
+    lowers(split)(lambda ctx, node, key: random.split_key(ctx, key, node.op.count))
+    lowers(fold)(lambda ctx, node, key, numbers: random.fold_in(ctx, key, numbers))
     lowers(draw, unsupported=lambda op: random.refused(op.rv_op))(lower_draw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from .expansions import COMPARISONS, expands, name_of
@@ -17,24 +18,6 @@ def _alike(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
     return x.with_values(kit.demanded(x.values, _SHAPES, *zip(x.shape, y.shape, strict=True)))
 
 
-@expands("AddSparseSparse")
-def add(kit: Kit, node: Any, x: Matrix, y: Matrix) -> Matrix:
-    """A sum; what is 0 in it goes away, as in SciPy."""
-    return kit.combined(_alike(kit, x, y), y, lambda a, b: a + b)
-
-
-@expands("AddSparseSparseData")
-def add_values(kit: Kit, node: Any, x: Matrix, y: Matrix) -> Matrix:
-    """The sum of two matrices of the same places."""
-    return _alike(kit, x, y).with_values(x.values + kit.sized(y.values, x.count))
-
-
-@expands("AddSparseDense")
-def add_dense(kit: Kit, node: Any, x: Matrix, y: Any) -> Any:
-    """A dense matrix with the values added at their places."""
-    return kit.added(kit.sized(kit.cast(y, node.outputs[0].type.dtype), *x.shape), x)
-
-
 @expands("StructuredAddSparseDenseVector")
 def add_vector(kit: Kit, node: Any, x: Matrix, y: Any) -> Matrix:
     """The element of a row added to what is not 0; of several values at one place to the first."""
@@ -42,12 +25,6 @@ def add_vector(kit: Kit, node: Any, x: Matrix, y: Any) -> Matrix:
     first, sums = kit.first_of_each(x)
     added = kit.tensor.switch(first & kit.tensor.neq(sums, 0), y[x.places[1]], 0)
     return x.with_values(x.values + kit.cast(added, x.dtype))
-
-
-@expands("MultiplySparseSparse")
-def multiply(kit: Kit, node: Any, x: Matrix, y: Matrix) -> Matrix:
-    """A product element by element; what is 0 in it goes away, as in SciPy."""
-    return kit.combined(_alike(kit, x, y), y, lambda a, b: a * b)
 
 
 @expands("MultiplySparseDense", "MultiplySparseDenseVector")
@@ -106,3 +83,17 @@ def diagonal(kit: Kit, node: Any, x: Matrix) -> Any:
     values = kit.demanded(x.values, "the diagonal of a matrix that is not square", x.shape)
     here = kit.known(kit.tensor.eq(x.major, x.minor))
     return kit.put(x.shape[0], x.major, kit.tensor.switch(here, values, kit.tensor.zeros_like(values)))
+
+
+# What is 0 in a sum or a product of sparse matrices goes away, as in SciPy.
+for _name, _expansion in {
+    "AddSparseSparse": lambda kit, node, x, y: kit.combined(_alike(kit, x, y), y, operator.add),
+    "AddSparseSparseData": lambda kit, node, x, y: _alike(kit, x, y).with_values(
+        x.values + kit.sized(y.values, x.count)
+    ),
+    "AddSparseDense": lambda kit, node, x, y: kit.added(
+        kit.sized(kit.cast(y, node.outputs[0].type.dtype), *x.shape), x
+    ),
+    "MultiplySparseSparse": lambda kit, node, x, y: kit.combined(_alike(kit, x, y), y, operator.mul),
+}.items():
+    expands(_name)(_expansion)

@@ -43,30 +43,6 @@ def parts_gradient(kit: Kit, node: Any, *operands: Any) -> Any:
     return kit.at(other, x.keys())
 
 
-@expands("Cast")
-def cast(kit: Kit, node: Any, x: Matrix) -> Matrix:
-    """Values in another dtype, each by itself."""
-    return x.with_values(kit.cast(x.values, node.op.out_type))
-
-
-@expands("DenseFromSparse")
-def dense_from_sparse(kit: Kit, node: Any, x: Any) -> Any:
-    """All elements."""
-    return kit.dense(x) if isinstance(x, Matrix) else x
-
-
-@expands("SparseFromDense")
-def sparse_from_dense(kit: Kit, node: Any, x: Any) -> Matrix:
-    """What is not 0."""
-    return kit.from_dense(x, node.op.format)
-
-
-@expands("Transpose")
-def transpose(kit: Kit, node: Any, x: Matrix) -> Matrix:
-    """Rows as columns."""
-    return x.transposed
-
-
 @expands("ConstructSparseFromList")
 def from_list(kit: Kit, node: Any, shape: Any, values: Any, rows: Any) -> Matrix:
     """Rows of a dense matrix as rows of a matrix in `csc`, at places that a vector says."""
@@ -84,12 +60,6 @@ def ensure_sorted_indices(kit: Kit, node: Any, x: Matrix) -> Matrix:
     """Values in the order of their places."""
     order = kit.argsort(x.keys())
     return kit.matrix(x.form, x.values[order], x.shape, x.major, x.minor[order])
-
-
-@expands("Remove0")
-def remove_zeros(kit: Kit, node: Any, x: Matrix) -> Matrix:
-    """The values that are not 0."""
-    return kit.kept(x, kit.tensor.neq(x.values, 0))
 
 
 # ---- side by side ---------------------------------------------------------------------------------------------------
@@ -116,20 +86,20 @@ def _stacked(kit: Kit, node: Any, blocks: Sequence[Matrix], axes: Sequence[int])
     return kit.ordered(form, values, (shape[0], shape[1]), major, minor)
 
 
-@expands("HStack")
-def hstack(kit: Kit, node: Any, *blocks: Matrix) -> Matrix:
-    """Matrices side by side."""
-    return _stacked(kit, node, blocks, [1])
-
-
-@expands("VStack")
-def vstack(kit: Kit, node: Any, *blocks: Matrix) -> Matrix:
-    """Matrices one above the other."""
-    return _stacked(kit, node, blocks, [0])
-
-
 @expands("SparseBlockDiagonal")
 def block_diagonal(kit: Kit, node: Any, *blocks: Any) -> Matrix:
     """Matrices, sparse or dense, along the diagonal; of dense ones all elements are there, as in SciPy."""
     found = [x if isinstance(x, Matrix) else kit.whole(x) for x in blocks]
     return _stacked(kit, node, found, [0, 1])
+
+
+for _name, _expansion in {
+    "Cast": lambda kit, node, x: x.with_values(kit.cast(x.values, node.op.out_type)),
+    "DenseFromSparse": lambda kit, node, x: kit.dense(x) if isinstance(x, Matrix) else x,
+    "SparseFromDense": lambda kit, node, x: kit.from_dense(x, node.op.format),
+    "Transpose": lambda kit, node, x: x.transposed,
+    "Remove0": lambda kit, node, x: kit.kept(x, kit.tensor.neq(x.values, 0)),
+    "HStack": lambda kit, node, *blocks: _stacked(kit, node, blocks, [1]),
+    "VStack": lambda kit, node, *blocks: _stacked(kit, node, blocks, [0]),
+}.items():
+    expands(_name)(_expansion)

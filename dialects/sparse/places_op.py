@@ -105,7 +105,7 @@ def lower_places(ctx: Context, node: Any, starts: Tensor, indices: Tensor, size:
         hlo.compare("GE", indices, zero),
         hlo.compare("LT", indices, hlo.broadcast_in_dim(hlo.convert(builder.size(end), dtype), indices.dims, ())),
     )
-    ctx.check(hlo.reduce_monoid(inside, [0], "and"), "ValueError", INDICES)
+    ctx.check(inside, "ValueError", INDICES)
     # What ends at the end is out of range, which a scatter drops.
     steps = hlo.put(hlo.full_like(indices, 0), ends, hlo.full_like(ends, 1), 0, "add")
     major = hlo.cumulative(steps, 0, "add")

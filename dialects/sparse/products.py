@@ -24,18 +24,6 @@ def _with_dense(kit: Kit, x: Matrix, y: Any) -> Any:
     return kit.put(x.shape[0], rows, values * found)
 
 
-@expands("Dot")
-def dot(kit: Kit, node: Any, x: Any, y: Any) -> Any:
-    """A dense product with a sparse matrix, on either side or on both."""
-    return product(kit, x, y)
-
-
-@expands("StructuredDot")
-def structured_dot(kit: Kit, node: Any, x: Matrix, y: Any) -> Any:
-    """A product, which is sparse if both operands are."""
-    return sparse_product(kit, x, y) if isinstance(y, Matrix) else product(kit, x, y)
-
-
 @expands("StructuredDotCSC", "StructuredDotCSR")
 def product_of_parts(kit: Kit, node: Any, values: Any, indices: Any, starts: Any, *rest: Any) -> Any:
     """A dense product with a matrix that is given by its parts; of one in csc with the number of rows."""
@@ -44,12 +32,6 @@ def product_of_parts(kit: Kit, node: Any, values: Any, indices: Any, starts: Any
     shape = (kit.size_of(rows[0]) if rows else starts.shape[0] - 1, y.shape[0])
     starts = kit.sized(starts, shape[form == "csc"] + 1)
     return product(kit, Matrix(kit, form, values, shape, indices, starts=starts), y)
-
-
-@expands("TrueDot")
-def true_dot(kit: Kit, node: Any, x: Matrix, y: Any) -> Matrix:
-    """A sparse product."""
-    return sparse_product(kit, x, y) if isinstance(y, Matrix) else kit.from_dense(product(kit, x, y), x.form)
 
 
 def sparse_product(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
@@ -103,3 +85,17 @@ def structured_dot_gradient(kit: Kit, node: Any, indices: Any, starts: Any, y: A
     starts = kit.sized(starts, shape[form == "csc"] + 1)
     pattern = Matrix(kit, form, indices, shape, indices, starts=starts)
     return kit.cast(sampled(kit, pattern, g, y), node.outputs[0].type.dtype)
+
+
+def _either(kit: Kit, x: Any, y: Any) -> Any:
+    """A product, which is sparse if both operands are."""
+    return sparse_product(kit, x, y) if isinstance(y, Matrix) else product(kit, x, y)
+
+
+def _sparse(kit: Kit, x: Matrix, y: Any) -> Matrix:
+    found = _either(kit, x, y)
+    return found if isinstance(found, Matrix) else kit.from_dense(found, x.form)
+
+
+for _name, _expansion in {"Dot": product, "StructuredDot": _either, "TrueDot": _sparse}.items():
+    expands(_name)(lambda kit, node, x, y, function=_expansion: function(kit, x, y))

@@ -147,12 +147,6 @@ def _stretched(ctx: Context, x: Tensor, dims: Dims) -> Tensor:
     return x
 
 
-def _index_vectors(selection: _Selection) -> Tensor:
-    """One index vector per place, as the last axis."""
-    parts = [hlo.expand_dims(x, [x.ndim]) for x in selection.indices]
-    return hlo.concatenate(parts, parts[0].ndim - 1)
-
-
 @lowers("AdvancedSubtensor")
 def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Tensor:
     """`x[...]` with index tensors among the indices."""
@@ -162,17 +156,7 @@ def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Ten
         return x
     if len(chosen.axes) == 1:
         return hlo.take(x, chosen.indices[0], chosen.axes[0])
-    rank, place = chosen.indices[0].ndim, chosen.batch_place()
-    total = rank + x.ndim - len(chosen.axes)
-    return hlo.gather(
-        x,
-        _index_vectors(chosen),
-        offset_dims=[axis for axis in range(total) if not place <= axis < place + rank],
-        collapsed_slice_dims=chosen.axes,
-        start_index_map=chosen.axes,
-        index_vector_dim=rank,
-        slice_sizes=hlo.element_sizes(x, chosen.axes, chosen.indices[0]),
-    )
+    return hlo.take_elements(x, chosen.indices, chosen.axes, chosen.batch_place())
 
 
 def _entries(op: Any, indices: Sequence[Any]) -> list[Any]:
@@ -198,30 +182,14 @@ def advanced_inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indic
 
 
 def _scatter(ctx: Context, x: Tensor, y: Tensor, chosen: _Selection, op: Any) -> Tensor:
-    rank, place = chosen.indices[0].ndim, chosen.batch_place()
+    place = chosen.batch_place()
     window_dims = [dim for axis, dim in enumerate(x.dims) if axis not in chosen.axes]
     target = [*window_dims[:place], *chosen.indices[0].dims, *window_dims[place:]]
     y = broadcast_to(ctx, y, target, "the written value")
-    vectors = _index_vectors(chosen)
-    numbers: dict[str, Any] = {
-        "inserted_window_dims": chosen.axes,
-        "scatter_dims_to_operand_dims": chosen.axes,
-        "index_vector_dim": rank,
-    }
-    windows = [axis for axis in range(len(target)) if not place <= axis < place + rank]
-    if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
-        old = hlo.gather(
-            x,
-            vectors,
-            offset_dims=windows,
-            collapsed_slice_dims=chosen.axes,
-            start_index_map=chosen.axes,
-            index_vector_dim=rank,
-            slice_sizes=hlo.element_sizes(x, chosen.axes, chosen.indices[0]),
-        )
-        return hlo.scatter(x, vectors, hlo.add(old, y), "set", update_window_dims=windows, **numbers)
     combiner: Any = "set" if op.set_instead_of_inc else "add"
-    return hlo.scatter(x, vectors, y, combiner, update_window_dims=windows, **numbers)
+    if getattr(op, "ignore_duplicates", False) and combiner == "add":
+        y, combiner = hlo.add(hlo.take_elements(x, chosen.indices, chosen.axes, place), y), "set"
+    return hlo.put_elements(x, chosen.indices, y, chosen.axes, place, combiner)
 
 
 def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, set_: bool) -> Tensor | None:

@@ -53,9 +53,12 @@ def check_and_raise(ctx: Context, node: Any, value: Tensor, *conditions: Tensor)
     return value
 
 
-@lowers("DeepCopyOp", "ViewOp", "TypeCastingOp", "CpuContiguous", "Rebroadcast")
+@lowers(
+    *("DeepCopyOp", "ViewOp", "TypeCastingOp", "CpuContiguous", "Rebroadcast", "Unbroadcast"),
+    *("TensorFromScalar", "ScalarFromTensor"),
+)
 def identity(ctx: Context, node: Any, x: Tensor) -> Tensor:
-    """Values are immutable here: a copy is the value."""
+    """Values are immutable here: a copy is the value; a scalar is a tensor without axes."""
     return x
 
 

@@ -87,7 +87,7 @@ def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
         total = size * known[0]
     else:
         fits = hlo.compare("GE", counts, hlo.full_like(counts, 0))
-        ctx.check(hlo.reduce_monoid(fits, [0], "and"), "ValueError", "repeats may not contain negative values.")
+        ctx.check(fits, "ValueError", "repeats may not contain negative values.")
         counts = hlo.maximum_(counts, hlo.full_like(counts, 0))  # the run must get to where the flag is read
         if stretched:
             counts = hlo.broadcast_in_dim(hlo.reshape(counts, ()), (size,), ())

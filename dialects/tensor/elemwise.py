@@ -197,9 +197,3 @@ def scalar_op(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
     """A scalar op on scalars, as inside a composite."""
     dtypes = [output.type.dtype for output in node.outputs]
     return apply_scalar(ctx, node.op, node, operands, dtypes)
-
-
-@lowers("TensorFromScalar", "ScalarFromTensor")
-def scalar_conversion(ctx: Context, node: Any, x: Tensor) -> Tensor:
-    """A scalar and a 0-d tensor are the same here."""
-    return x

@@ -20,10 +20,6 @@ def _elements(vector: Tensor, count: int) -> list[Tensor]:
     return [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(count)]
 
 
-def _all(flags: Tensor) -> Tensor:
-    return hlo.reduce_monoid(flags, range(flags.ndim), "and")
-
-
 def _inside(x: Tensor, size: Tensor) -> Tensor:
     """Flags of the integers from 0 to below `size`."""
     return hlo.and_(hlo.compare("GE", x, hlo.full_like(x, 0)), hlo.compare("LT", x, size))
@@ -42,7 +38,7 @@ def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> 
         return _floor_remainder(x, hlo.maximum_(size, 1))
     if mode == "clip":
         return hlo.clamp(0, x, hlo.subtract(hlo.maximum_(size, 1), 1))
-    ctx.check(_all(_inside(x, size)), "ValueError", message)
+    ctx.check(_inside(x, size), "ValueError", message)
     return x
 
 
@@ -54,8 +50,7 @@ def unravel_index(ctx: Context, node: Any, index: Tensor, shape: Tensor) -> list
     total = ctx.constant(1, INT64)
     for size in sizes:
         total = hlo.multiply(total, size)
-    inside = _inside(rest, total)
-    ctx.check(_all(inside), "ValueError", f"index is out of bounds for the array at {ctx.builder.where}")
+    ctx.check(_inside(rest, total), "ValueError", f"index is out of bounds for the array at {ctx.builder.where}")
     found: list[Tensor] = []
     inner_first = sizes if node.op.order == "F" else sizes[::-1]
     for size in inner_first[:-1]:
@@ -84,24 +79,14 @@ def ravel_multi_index(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     return flat
 
 
-def _index_vectors(ctx: Context, dims: Sequence[Dim], axis: int, index: Tensor) -> Tensor:
-    """For each place of a shape the place itself, with `index` for one axis; as the last axis."""
-    parts = [index if a == axis else hlo.iota(ctx.builder, tuple(dims), a, INT64) for a in range(len(dims))]
-    return hlo.concatenate([hlo.expand_dims(x, [x.ndim]) for x in parts], len(dims))
+def _along(dims: Sequence[Dim], axis: int, index: Tensor) -> list[Tensor]:
+    """For each place of a shape the place itself, with `index` for one axis."""
+    return [index if a == axis else hlo.iota(index.builder, tuple(dims), a, INT64) for a in range(len(dims))]
 
 
-def _take_along(ctx: Context, x: Tensor, index: Tensor, axis: int) -> Tensor:
+def _take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
     """`numpy.take_along_axis` for int64 indices in range; other axes have the sizes of `x`."""
-    axes = list(range(x.ndim))
-    return hlo.gather(
-        x,
-        _index_vectors(ctx, index.dims, axis, index),
-        offset_dims=[],
-        collapsed_slice_dims=axes,
-        start_index_map=axes,
-        index_vector_dim=x.ndim,
-        slice_sizes=hlo.element_sizes(x, axes, index),
-    )
+    return hlo.take_elements(x, _along(index.dims, axis, index), range(x.ndim), 0)
 
 
 @lowers("MakeList")
@@ -126,7 +111,7 @@ def choose(ctx: Context, node: Any, index: Tensor, choices: Any) -> Tensor:
     ctx.at_least(table.dims[0], 1, "the number of choices")
     message = f"invalid entry in choice array at {ctx.builder.where}"
     index = _in_mode(ctx, index, ctx.builder.size(table.dims[0]), node.op.mode, message)
-    return hlo.reshape(_take_along(ctx, table, hlo.expand_dims(index, [0]), 0), dims)
+    return hlo.reshape(_take_along(table, hlo.expand_dims(index, [0]), 0), dims)
 
 
 @lowers("PermuteRowElements")
@@ -148,15 +133,5 @@ def permute_row_elements(ctx: Context, node: Any, x: Tensor, order: Tensor, *inv
     # A property in PyTensor, an operand in Aesara.
     inverted = static_int(ctx, inverse[0], "which way PermuteRowElements goes") if inverse else node.op.inverse
     if not inverted:
-        return _take_along(ctx, x, places, last)
-    axes = list(range(len(dims)))
-    return hlo.scatter(
-        hlo.full_like(x, 0),
-        _index_vectors(ctx, places.dims, last, places),
-        x,
-        "set",
-        update_window_dims=[],
-        inserted_window_dims=axes,
-        scatter_dims_to_operand_dims=axes,
-        index_vector_dim=len(dims),
-    )
+        return _take_along(x, places, last)
+    return hlo.put_elements(hlo.full_like(x, 0), _along(dims, last, places), x, range(len(dims)), 0, "set")

@@ -195,8 +195,7 @@ def _check_choice(
         possible = hlo.convert(hlo.compare("GT", p, hlo.full_like(p, 0)), INT64)
         count = hlo.reduce_monoid(possible, [p.ndim - 1], "add")
         enough = hlo.compare("GE", count, hlo.broadcast(ctx.builder.size(wanted), count.dims))
-        flag = hlo.reduce_monoid(enough, range(enough.ndim), "and")
-        ctx.check(flag, "ValueError", "fewer items have a chance than a choice without replacement takes")
+        ctx.check(enough, "ValueError", "fewer items have a chance than a choice without replacement takes")
 
 
 def _signatures(op: Any) -> list[tuple[str, ...]]:

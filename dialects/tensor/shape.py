@@ -114,12 +114,6 @@ def specify_shape(ctx: Context, node: Any, x: Tensor, *sizes: Any) -> Tensor:
     return hlo.reshape(x, tuple(dims))
 
 
-@lowers("Unbroadcast")
-def unbroadcast(ctx: Context, node: Any, x: Tensor) -> Tensor:
-    """Forgets that an axis is known to have size 1."""
-    return x
-
-
 @lowers("Reshape")
 def reshape(ctx: Context, node: Any, x: Tensor, target: Tensor) -> Tensor:
     """Same elements in a new shape; one size may be -1."""
@@ -344,8 +338,7 @@ def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> lis
         "ValueError",
         "Split sizes do not sum up to input length along axis",
     )
-    positive = hlo.reduce_monoid(hlo.compare("GE", given, hlo.full_like(given, 0)), [0], "and")
-    ctx.check(positive, "ValueError", "Split sizes cannot be negative")
+    ctx.check(hlo.compare("GE", given, hlo.full_like(given, 0)), "ValueError", "Split sizes cannot be negative")
     dims: list[Dim] = []
     left = total
     for place in range(count - 1):
@@ -444,20 +437,13 @@ def _float_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype:
     return hlo.convert(hlo.add(hlo.multiply(places, delta), begin), dtype)
 
 
-@lowers("Eye")
+@lowers("Eye", "Tri")
 def eye(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
-    """Ones on the k-th diagonal."""
-    dims = sizes_of(ctx, [n, m], "Eye")
+    """Ones on the k-th diagonal; for `Tri` (an op in Aesara, a graph in PyTensor) also below it."""
+    below = any(base.__name__ == "Tri" for base in type(node.op).__mro__)
+    dims = sizes_of(ctx, [n, m], "Tri" if below else "Eye")
     rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
-    return hlo.convert(hlo.compare("EQ", _moved(rows, k), columns), ctx.out_dtype())
-
-
-@lowers("Tri")
-def tri(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
-    """Ones at and below the k-th diagonal (an op in Aesara, a graph in PyTensor)."""
-    dims = sizes_of(ctx, [n, m], "Tri")
-    rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in (0, 1))
-    return hlo.convert(hlo.compare("GE", _moved(rows, k), columns), ctx.out_dtype())
+    return hlo.convert(hlo.compare("GE" if below else "EQ", _moved(rows, k), columns), ctx.out_dtype())
 
 
 def _moved(places: Tensor, by: Tensor | int) -> Tensor:

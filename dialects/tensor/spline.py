@@ -74,6 +74,5 @@ def spline(ctx: Context, node: Any, x: Tensor) -> Tensor:
     if found.ext == _ZEROS:
         value = hlo.select(outside, hlo.full_like(x, 0), value)
     if found.ext == _RAISES:
-        inside = hlo.not_(hlo.reduce_monoid(outside, range(x.ndim), "or"))
-        ctx.check(inside, "ValueError", "a spline with ext='raise' has arguments outside of its points")
+        ctx.check(hlo.not_(outside), "ValueError", "a spline with ext='raise' has arguments outside of its points")
     return hlo.convert(value, ctx.out_dtype())
