@@ -116,6 +116,7 @@ def test_writers_at_once_leave_one_content(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
+from hlograph.codegen.artifact import files
 with files.write_atomically(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
