@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from ..wire import Message, WireError, varint
 from .hlo_module import HloModule, Position
-from .steps import CustomCall, DirectCallRefused, Kernel, Slice, Sort, Step, Value, read_and_written, walk
-from .thunks import steps_of
+from .steps import DirectCallRefused, Slice, Value, Words
+from .thunks import Reader
 
 __all__ = ["CpuExecutable", "DirectCallRefused", "Slice", "Value"]
 
@@ -28,7 +28,8 @@ class CpuExecutable:
 
     Attributes:
         objects: ELF object files with the kernels.
-        steps: what is run, in this order.
+        steps: the table of what is run.
+        kinds: XLA's names of the kinds of steps in it.
         allocations: number of an allocation to its size in bytes; those of constants are not among them.
         constants: number of an allocation to its bytes, which nothing may write.
         parameters: in the order of the module's parameters.
@@ -37,7 +38,8 @@ class CpuExecutable:
     """
 
     objects: tuple[bytes, ...]
-    steps: tuple[Step, ...]
+    steps: Words
+    kinds: frozenset[str]
     allocations: dict[int, int]
     constants: dict[int, bytes]
     parameters: tuple[Value, ...]
@@ -112,14 +114,16 @@ def _read(serialized: bytes) -> CpuExecutable:
             parameters[allocation.integer(6)] = Slice(number, 0, size)
 
     objects = tuple(_objects(result))
-    steps = steps_of(result.message(6, "ThunkSequenceProto", {1, 2}))
-    if not objects and any(isinstance(step, Kernel) for step in walk(steps)):
+    reader = Reader()
+    steps = reader.table(result.message(6, "ThunkSequenceProto", {1, 2}))
+    if not objects and "kernel" in reader.kinds:
         raise DirectCallRefused(
             "the executable has no machine code: it was loaded from JAX's cache on disk, which cannot give it out again"
         )
     executable = CpuExecutable(
         objects=objects,
         steps=steps,
+        kinds=frozenset(reader.kinds),
         allocations=allocations,
         constants=constants,
         parameters=_parameters(module, parameters),
@@ -129,7 +133,7 @@ def _read(serialized: bytes) -> CpuExecutable:
         ),
         donated=module.donated,
     )
-    _check(executable)
+    _check(executable, reader)
     return executable
 
 
@@ -149,24 +153,14 @@ def _parameters(module: HloModule, buffers: dict[int, Slice]) -> tuple[Value, ..
     return tuple(Value(buffers[i], *shapes[i]) for i in range(len(shapes)))
 
 
-def _check(executable: CpuExecutable) -> None:
+def _check(executable: CpuExecutable, reader: Reader) -> None:
     """That every buffer lies in an allocation and has its value's size, and that no step writes to a constant."""
     sizes = {**executable.allocations, **{number: len(data) for number, data in executable.constants.items()}}
-    slices: list[Slice] = []
-    values = [*executable.parameters, *executable.results]
-    for step in walk(executable.steps):
-        read, written = read_and_written(step)
-        slices += [*read, *written]
-        if any(part.allocation in executable.constants for part in written):
-            raise DirectCallRefused("a constant is written to")
-        if isinstance(step, Sort):
-            values += step.arrays
-        if isinstance(step, CustomCall):
-            values += [*step.arguments, *step.results]
-    for value in values:
-        slices.append(value.buffer)
-        if value.buffer.size != math.prod(value.shape) * value.dtype.itemsize:
-            raise DirectCallRefused("an array has another size than its buffer")
-    for part in slices:
+    if any(part.allocation in executable.constants for part in reader.written):
+        raise DirectCallRefused("a constant is written to")
+    values = [*executable.parameters, *executable.results, *reader.values]
+    if any(value.buffer.size != math.prod(value.shape) * value.dtype.itemsize for value in values):
+        raise DirectCallRefused("an array has another size than its buffer")
+    for part in (*executable.steps.slices(), *(value.buffer for value in values)):
         if part.offset + part.size > sizes.get(part.allocation, -1):
             raise DirectCallRefused(f"{part} is not inside of its allocation")

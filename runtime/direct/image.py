@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
+from .comparator import makes_an_order
 from .executable import CpuExecutable
 from .native_code import runner
 from .object_code import ObjectCode
-from .step_table import StepTable
-from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Slice, Value, Within, Word
+from .steps import KERNEL_ALIGNMENT, DirectCallRefused, Function, Slice, Value, Word, Words
 
 _ALIGNED_WORDS = KERNEL_ALIGNMENT // 8
 _LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
@@ -54,13 +54,14 @@ class Image:
         self._referred = referred
         self._used = 0
         self._places: dict[int, int] = {}
+        self._written: dict[int, int] = {}  # words by their identity
         self._parts: list[tuple[int, np.ndarray]] = []
         self._addresses: list[int] = []
         self._uses: list[list[tuple[int, int]]] = [[] for _ in executable.parameters]
         for number, size in executable.allocations.items():
             absent = self._parameters.get(number) in referred
             self._places[number] = 8 * self._take(0 if absent else -(-size // 8))
-        self.table = 8 * StepTable(self._code, self._write).write(executable.steps)
+        self.table = self._write(executable.steps)
         self.words = np.zeros(self._used, np.uint64)
         for start, part in self._parts:
             self.words[start : start + len(part)] = part
@@ -77,29 +78,38 @@ class Image:
         self._used += -(-words // _ALIGNED_WORDS) * _ALIGNED_WORDS
         return start
 
-    def _write(self, words: Sequence[Word]) -> int:
-        """Places words; the number of the first one."""
-        start = self._take(len(words))
-        content = np.zeros(len(words), np.uint64)
-        for i, item in enumerate(words):
-            content[i] = self._address(start + i, item) if isinstance(item, Slice | Within) else item
-        self._parts.append((start, content))
-        return start
+    def _write(self, words: Words) -> int:
+        """The place of words, in bytes."""
+        start = self._written.get(id(words))
+        if start is None:
+            start = self._written[id(words)] = self._take(len(words.words))
+            content = np.zeros(len(words.words), np.uint64)
+            for i, word in enumerate(words.words):
+                content[i] = self._number(start + i, word)
+            self._parts.append((start, content))
+        return 8 * start
 
-    def _address(self, word: int, item: Slice | Within) -> int:
-        """What stands in a word that refers to a buffer."""
-        if isinstance(item, Within):
-            self._addresses.append(word)
-            return 8 * item.word
-        if item.allocation in self.constants:
-            return self.constants[item.allocation].ctypes.data + item.offset
-        parameter = self._parameters.get(item.allocation)
-        if parameter is not None:
-            start = self.executable.parameters[parameter].buffer.offset
-            self._uses[parameter].append((word, item.offset - start))
-        if parameter not in self._referred:
-            self._addresses.append(word)
-        return self._places[item.allocation] + item.offset
+    def _number(self, at: int, word: Word) -> int:
+        """What stands in a word, which is at this place."""
+        match word:
+            case Words():
+                self._addresses.append(at)
+                return self._write(word)
+            case Function(name, compares):
+                address = self._code.address(name)
+                if compares and not makes_an_order(address, compares):
+                    raise DirectCallRefused("a sort's comparator puts NaN in no place of the order")
+                return address
+            case Slice(allocation, offset) if allocation in self.constants:
+                return self.constants[allocation].ctypes.data + offset
+            case Slice(allocation, offset):
+                parameter = self._parameters.get(allocation)
+                if parameter is not None:
+                    self._uses[parameter].append((at, offset - self.executable.parameters[parameter].buffer.offset))
+                if parameter not in self._referred:
+                    self._addresses.append(at)
+                return self._places[allocation] + offset
+        return word
 
 
 class Workspace:

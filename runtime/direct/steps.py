@@ -1,19 +1,22 @@
 """What XLA's CPU runtime does for an executable, step by step, and where the values lie.
 
-Steps are a tree: loops and branches hold steps of their own. `thunks` reads them, `image` lays them out for the C code
-that runs them (`native/steps.c`).
+Steps are lines of words for the C code that runs them (`native/steps.c`): what the step is, and words of its own. A
+word is a number or an address: of a buffer, of a function, or of further words, such as the table of a loop's steps.
+`thunks` makes them of XLA's steps, `image` gives them their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...codegen.errors import CompileError
 
 KERNEL_ALIGNMENT = 64  # bytes; what XLA's kernels may assume of every buffer
+LINE = 8  # words of a step; as in native/native.h
+KERNEL, COPY, GROUPS, WHILE, CASE, SORT, CUSTOM_CALL = range(1, 8)
 
 
 class DirectCallRefused(CompileError):
@@ -30,16 +33,6 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Within:
-    """The address of a word of the workspace."""
-
-    word: int
-
-
-Word = int | Slice | Within  # what stands in a word of a workspace before the workspace has a place
-
-
-@dataclass(frozen=True)
 class Value:
     """An array in a buffer; a parameter or a result is dense and in row-major order."""
 
@@ -49,111 +42,36 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """Calls of the function `name` with the addresses of these buffers, one for each work group along three axes."""
+class Function:
+    """A function of the executable's machine code.
+
+    Attributes:
+        name: of it.
+        compares: where it tells whether one tuple of elements comes before another, their dtypes. It must be an order.
+    """
 
     name: str
-    buffers: tuple[Slice, ...]
-    groups: tuple[int, int, int] = (1, 1, 1)
+    compares: tuple[np.dtype, ...] = ()
 
 
 @dataclass(frozen=True)
-class Copy:
-    """Bytes that are copied from one buffer to another that does not overlap it."""
+class Words:
+    """Further words, whose address is meant; the same object is the same words."""
 
-    source: Slice
-    destination: Slice
+    words: Sequence[Word]
 
-
-@dataclass(frozen=True)
-class While:
-    """A loop.
-
-    Attributes:
-        condition: steps that compute the predicate.
-        body: those of a turn.
-        predicate: a boolean, read after the condition's steps.
-        turns: how many there are; None where the predicate says so, and then the condition's steps are run.
-    """
-
-    condition: tuple[Step, ...]
-    body: tuple[Step, ...]
-    predicate: Slice
-    turns: int | None
+    def slices(self) -> Iterator[Slice]:
+        """All buffers in them, and in the words that they refer to."""
+        for word in self.words:
+            if isinstance(word, Slice):
+                yield word
+            elif isinstance(word, Words):
+                yield from word.slices()
 
 
-@dataclass(frozen=True)
-class Case:
-    """Steps of one of several branches.
-
-    Attributes:
-        index: a boolean, which is true for the first of two branches, or an int32; another one than those of branches
-            is for the last.
-        branches: their steps.
-    """
-
-    index: Slice
-    branches: tuple[tuple[Step, ...], ...]
+Word = int | Slice | Function | Words
 
 
-@dataclass(frozen=True)
-class Sort:
-    """Arrays that are sorted together, in place, and stably.
-
-    Attributes:
-        comparator: the function that tells whether one tuple of elements comes before another.
-        arrays: of the same shape, seen as outer x length x inner in memory.
-        shape: these three; the axis of `length` is sorted.
-    """
-
-    comparator: str
-    arrays: tuple[Value, ...]
-    shape: tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class CustomCall:
-    """A call of a function that is registered with XLA's foreign function interface.
-
-    Attributes:
-        target: its name.
-        arguments, results: what it reads and writes.
-        attributes: by name, NumPy scalars.
-    """
-
-    target: str
-    arguments: tuple[Value, ...]
-    results: tuple[Value, ...]
-    attributes: Mapping[str, np.generic] = field(default_factory=dict)
-
-
-Step = Kernel | Copy | While | Case | Sort | CustomCall
-
-
-def walk(steps: Sequence[Step]) -> Iterator[Step]:
-    """All steps, those of loops and branches behind them."""
-    for step in steps:
-        yield step
-        if isinstance(step, While):
-            yield from walk(step.condition)
-            yield from walk(step.body)
-        elif isinstance(step, Case):
-            for branch in step.branches:
-                yield from walk(branch)
-
-
-def read_and_written(step: Step) -> tuple[Sequence[Slice], Sequence[Slice]]:
-    """The buffers of a step without those of steps in it. Which of its buffers a kernel writes is not known."""
-    match step:
-        case Kernel(_, buffers):
-            return buffers, ()
-        case Copy(source, destination):
-            return (source,), (destination,)
-        case While():
-            return (step.predicate,), ()
-        case Case():
-            return (step.index,), ()
-        case Sort():
-            return (), [array.buffer for array in step.arrays]
-        case CustomCall():
-            return [value.buffer for value in step.arguments], [value.buffer for value in step.results]
+def table(lines: Sequence[Sequence[Word]]) -> Words:
+    """Steps, and a line of zeros behind them."""
+    return Words([word for line in (*lines, ()) for word in (*line, *[0] * (LINE - len(line)))])
