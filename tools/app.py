@@ -14,7 +14,6 @@ from .explain import explain
 from .inspect import inspect
 from .opt import opt
 from .run import run
-from .settings import traceback_option
 
 __all__ = ["app"]
 
@@ -38,8 +37,9 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
-@traceback_option(hidden=False)
-def app() -> None:
+@click.option("--traceback", is_flag=True, help="Show Python's traceback of an error.")
+@click.pass_obj
+def app(flags: dict[str, bool] | None, traceback: bool) -> None:
     """Compile tensor graphs to StableHLO, and run, transform and explain the modules.
 
     \b
@@ -48,6 +48,8 @@ def app() -> None:
     hlograph inspect loss.mlir
     hlograph run loss.mlir --inputs data.npz --output results.npz
     """
+    if flags is not None:
+        flags["traceback"] = traceback
 
 
 for command in (emit, run, opt, explain, inspect, bundle):

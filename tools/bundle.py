@@ -10,7 +10,6 @@ import click
 from .console import format_seconds, progress
 from .dims import Dims, dims_option, sizes_option
 from .files import check_output, load_program, trusted_option
-from .settings import traceback_option
 
 __all__ = ["bundle"]
 
@@ -49,7 +48,6 @@ SUFFIXES = (".bundle", ".safetensors")
 )
 @dims_option
 @trusted_option
-@traceback_option()
 def bundle(
     module: str,
     output: str,

@@ -10,19 +10,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from click import Group
-
-    from .settings import Settings
 
 __all__ = ["main"]
 
 PROGRAM = "hlograph"
 # What the extra `cli` in pyproject.toml installs.
 EXTRA_PACKAGES = ("click", "rich")
-COMPLETION = "_HLOGRAPH_COMPLETE"  # set by the shell that wants to complete a command line, as click has it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,53 +29,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         from .app import app
-        from .settings import Settings
     except ModuleNotFoundError as error:
         if error.name not in EXTRA_PACKAGES:
             raise
         _print_error(_missing(error))
         return 1
+    import click
 
-    settings = Settings()
+    flags: dict[str, bool] = {}
     try:
-        code = _invoke(app, sys.argv[1:] if arguments is None else list(arguments), settings)
+        code = app.main(arguments, PROGRAM, standalone_mode=False, obj=flags)
         sys.stdout.flush()
-        return code
+        return code or 0
     except BrokenPipeError:
         return _give_up_stdout()
-    except Exception as error:  # the top of the program: whatever arrives here becomes a message and an exit code
-        return _report(error, settings)
-    except KeyboardInterrupt:
+    except click.Abort:
         _print_error("interrupted")
         return 130
+    except Exception as error:  # the top of the program: whatever arrives here becomes a message and an exit code
+        return _report(error, flags.get("traceback", False))
 
 
-def _invoke(app: Group, arguments: list[str], settings: Settings) -> int:
-    """Run the command; click's own `main` would print errors in its way, and catch some that are ours to report."""
-    from click.exceptions import Exit
-
-    if COMPLETION in os.environ:
-        app.main(args=arguments, prog_name=PROGRAM, complete_var=COMPLETION)
-    try:
-        with app.make_context(PROGRAM, arguments, obj=settings) as context:
-            app.invoke(context)
-    except Exit as exit:  # --help and --version end this way
-        return exit.exit_code
-    return 0
-
-
-def _report(error: Exception, settings: Settings) -> int:
+def _report(error: Exception, with_traceback: bool) -> int:
     """Print what went wrong, with its traceback when asked for, and return the exit code that says so."""
     import click
 
-    if settings.traceback:
+    if with_traceback:
         import traceback
 
         traceback.print_exception(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         print(error.format_message(), file=sys.stderr)
         return 2
-    _print_error(_message(error, traceback_shown=settings.traceback))
+    _print_error(_message(error, traceback_shown=with_traceback))
     return error.exit_code if isinstance(error, click.ClickException) else 1
 
 

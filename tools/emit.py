@@ -10,7 +10,6 @@ from .console import count
 from .dims import Dims, dims_option
 from .files import for_target, module_output_option, target_option
 from .graphs import SPEC, GraphPath, Spec, emit_program
-from .settings import traceback_option
 
 __all__ = ["emit"]
 
@@ -35,7 +34,6 @@ __all__ = ["emit"]
     help="A platform that the module is for; may be given again. Without it, it runs wherever what it calls is there.",
 )
 @click.option("--name", default="main", show_default=True, help="The name of the module.")
-@traceback_option()
 def emit(
     graph: str,
     output: str | None,

@@ -18,7 +18,6 @@ from .console import progress
 from .dims import Dims, dims_option, sizes_option
 from .files import STDIN, check_output, load_program, trusted_option
 from .graphs import GraphPath, emit_program, load_option
-from .settings import traceback_option
 from .stages import View
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ __all__ = ["explain"]
     "--costs/--no-costs", default=True, help="For --stages: flops, bytes and memory, a compile for each stage."
 )
 @trusted_option
-@traceback_option()
 def explain(
     file: str,
     dims: Sequence[Dims],

@@ -9,7 +9,6 @@ import click
 
 from .console import columns
 from .files import trusted_option
-from .settings import traceback_option
 
 __all__ = ["inspect"]
 
@@ -20,7 +19,6 @@ Rows = Sequence[tuple[str, ...]]
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @trusted_option
-@traceback_option()
 def inspect(file: str, as_json: bool, trusted: bool) -> None:
     """Show what is in a file, without compiling or running it.
 

@@ -15,7 +15,6 @@ from .console import columns, progress
 from .dims import Dims, dims_option, with_dims
 from .files import display_name, for_target, module_output_option, read_module, target_option, trusted_option
 from .graphs import load_option
-from .settings import traceback_option
 
 if TYPE_CHECKING:
     from .. import Program
@@ -78,7 +77,6 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
 @trusted_option
-@traceback_option()
 def opt(
     module: str,
     passes: Sequence[str],
@@ -125,19 +123,16 @@ def opt(
 
 def _covered(name: str, passes: Sequence[str]) -> bool:
     """Whether one of the passes is this one, or holds the rewrite of this name."""
-    from ..codegen.passes import canonical, find, parse_spec
+    from ..codegen.passes import find, parse_spec
 
     run = [find(parse_spec(spec)[0]) for spec in passes]
-    return any(canonical(name) == each.name or name in each.parts for each in run)
+    return any(name == each.name or name in each.parts for each in run)
 
 
 def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
     """The notes that were asked for, on stderr."""
-    from ..codegen.passes import canonical
-
     for asked in explained:
         name, _, text = asked.partition(":")
-        name = canonical(name)
         found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]
         shown = [str(note) for note in found if text in str(note)]
         for line in shown or [f"{name}: {f'nothing about {text!r}' if found else 'no op that it could apply to'}"]:
@@ -150,11 +145,11 @@ def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
     Raises:
         click.BadParameter: there is no such pass; the message offers names that are like it.
     """
-    from ..codegen.passes import available, canonical
+    from ..codegen.passes import available
 
     known = available()
     for text in passes:
-        name = canonical(text.partition("{")[0].strip())
+        name = text.partition("{")[0].strip()
         if name not in known:
             close = difflib.get_close_matches(name, known)
             hint = f"did you mean {' or '.join(close)}?" if close else "'hlograph opt --list' shows those there are"

@@ -15,7 +15,6 @@ from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
 from .dims import Dims, dims_option
 from .files import STDIN, check_output, load_program, trusted_option
-from .settings import traceback_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +60,6 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
     multiple=True,
     help="A custom call that the module may make although hlograph does not know it: code of this process runs then.",
 )
-@traceback_option()
 def run(
     module: str,
     inputs: str | None,

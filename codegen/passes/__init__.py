@@ -5,6 +5,6 @@ which ones a program goes through before it is compiled. Every other file or fol
 """
 
 from .driver import run, run_all
-from .registry import available, canonical, find, parse_spec
+from .registry import available, find, parse_spec
 
-__all__ = ["available", "canonical", "find", "parse_spec", "run", "run_all"]
+__all__ = ["available", "find", "parse_spec", "run", "run_all"]

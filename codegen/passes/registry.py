@@ -133,22 +133,15 @@ _TABLE = (
 PASSES: Mapping[str, Pass] = {each.name: each for each in _TABLE}
 
 
-def canonical(name: str) -> str:
-    """A pass's name; older ones have `-` where it has `_` (`cpu_forms`)."""
-    new = name.replace("-", "_")
-    return new if new in PASSES else name
-
-
 def find(name: str) -> Pass:
     """The pass of a name.
 
     Raises:
         PassError: there is none; the message has a name that is like it, or all there are.
     """
-    wanted = canonical(name)
-    if wanted not in PASSES:
+    if name not in PASSES:
         _load_rewrites()
-    found: Pass | None = PASSES.get(wanted) or REWRITES.get(wanted)
+    found: Pass | None = PASSES.get(name) or REWRITES.get(name)
     if found is None:
         close = difflib.get_close_matches(name, [*available(), "default"], 1)
         hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(sorted(available()))}"
@@ -184,7 +177,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
         if not separator or not key.strip() or not value.strip():
             raise PassError(f"malformed option {part.strip()!r} in pass {spec!r}: expected option=value")
         options[key.strip()] = value.strip()
-    return canonical(match[1]), options
+    return match[1], options
 
 
 def write_spec(name: str, options: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from ..ir.bindings import ir
 from ..ir.op_names import check_op
 from . import rewriting
 from .base import Pass
-from .registry import PASSES, canonical, find
+from .registry import PASSES, find
 from .report import Report
 from .rewriting import REWRITES, Rewrite, RewriteFunction, apply
 
@@ -108,7 +108,7 @@ def _check_free(name: str) -> None:
     Raises:
         PassError: it is, or it is no name that can be written in `--pass`.
     """
-    if canonical(name) in PASSES or _is_ours(name):
+    if name in PASSES or _is_ours(name):
         raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
     if not re.fullmatch(r"[\w.-]+", name):
         raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")

@@ -16,7 +16,7 @@ from typing import overload
 
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes
-from ...codegen.passes import canonical, parse_spec
+from ...codegen.passes import parse_spec
 from ...codegen.passes.optimize import Optimize, resolve
 from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
@@ -116,11 +116,8 @@ class Stages(Sequence[Stage]):
         return Stages(self._stages[place]) if isinstance(place, slice) else self._stages[place]
 
     def _named(self, name: str) -> Stage:
-        wanted, brace, options = name.partition("{")
-        wanted, dot, number = wanted.partition(".")
-        wanted = f"{canonical(wanted)}{dot}{number}{brace}{options}"
         for stage in self._stages:
-            if wanted == stage.name or (name and wanted == stage.spec):
+            if name and name in (stage.name, stage.spec):
                 return stage
         close = difflib.get_close_matches(name, self.names, 1)
         hint = f"did you mean {close[0]!r}? " if close else ""

@@ -514,12 +514,11 @@ def test_the_libraries_below_add_no_lines_of_their_own(folder: Path) -> None:
 def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
     (folder / "model.py").write_text("raise ZeroDivisionError('why')")
     assert hlograph("emit", "model.py:x").error == "model.py:1: ZeroDivisionError: why"
-    for arguments in (["--traceback", "emit", "model.py:x"], ["emit", "--traceback", "model.py:x"]):
-        outcome = hlograph(*arguments)
-        assert outcome.code == 1
-        assert "Traceback" in outcome.err
-        assert "raise ZeroDivisionError('why')" in outcome.err
-        assert outcome.err.endswith("hlograph: error: model.py:1: ZeroDivisionError: why\n")
+    outcome = hlograph("--traceback", "emit", "model.py:x")
+    assert outcome.code == 1
+    assert "Traceback" in outcome.err
+    assert "raise ZeroDivisionError('why')" in outcome.err
+    assert outcome.err.endswith("hlograph: error: model.py:1: ZeroDivisionError: why\n")
 
 
 def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -538,7 +537,7 @@ def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("hlograph.tools.explain.load_program", interrupt)
     outcome = hlograph("explain", "x.mlir")
-    assert (outcome.code, outcome.err) == (130, "hlograph: error: interrupted\n")
+    assert (outcome.code, outcome.err.lstrip()) == (130, "hlograph: error: interrupted\n")
 
 
 # ---- the program itself -----------------------------------------------------------------------------------------

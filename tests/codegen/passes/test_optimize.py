@@ -73,6 +73,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
         ("fast", 'must be "default", "exact", "none", or a list'),
         ("cse", r"did you mean \['cse'\]"),
         (["sink_reduction"], "did you mean 'sink_reductions'"),
+        (["cpu-forms"], "did you mean 'cpu_forms'"),
         (["cse{x}"], "malformed option"),
         (["cse{fast=1}"], "pass 'cse' takes no options"),
         (["cpu_math{element=3}"], r"no option 'element'; did you mean 'elements'\? it takes elements \(an integer\)"),
@@ -106,14 +107,6 @@ def test_default_stands_for_its_passes_in_a_list():
 
     assert resolve(["inline", "default", "cse"]) == ("inline", *DEFAULT, "mine", "cse")
     assert resolve(["exact", "cse"]) == (*resolve("exact"), "cse")
-
-
-def test_older_names_of_passes_are_taken():
-    assert resolve(["cpu-forms", "device-linalg{platform=cpu}"]) == ("cpu_forms", "device_linalg{platform=cpu}")
-    program = hlograph.Program.parse(ADDS)
-    assert program.run_passes(["expand-linalg"]).text == program.text
-    with pytest.raises(errors.PassError, match="a pass 'cpu-forms' exists already"):
-        rewrite("stablehlo.add", name="cpu-forms")(lambda op: None)
 
 
 def started(program, spec):
