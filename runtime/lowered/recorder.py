@@ -8,11 +8,11 @@ op counts and programs are made of it when they are asked for, so that looking a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import Any
 
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes
@@ -84,7 +84,7 @@ class Stage:
         return self.program().to_text(elements=elements).rstrip() + "\n"
 
 
-class Stages(Sequence[Stage]):
+class Stages(tuple[Stage, ...]):
     """Stages in order; by number, or by name.
 
     Attributes:
@@ -92,31 +92,26 @@ class Stages(Sequence[Stage]):
         left_alone: what these looked at and left, and why; only where details were asked for.
     """
 
-    def __init__(
-        self, stages: Sequence[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
-    ) -> None:
-        self._stages = tuple(stages)
-        self.unchanged = tuple(unchanged)
-        self.left_alone = dict(left_alone)
+    unchanged: tuple[str, ...]
+    left_alone: Mapping[str, Sequence[Note]]
 
-    @overload
-    def __getitem__(self, place: int | str) -> Stage: ...
+    def __new__(
+        cls, stages: Iterable[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
+    ) -> Stages:
+        made = super().__new__(cls, stages)
+        made.unchanged, made.left_alone = tuple(unchanged), dict(left_alone)
+        return made
 
-    @overload
-    def __getitem__(self, place: slice) -> Stages: ...
-
-    def __getitem__(self, place: int | str | slice) -> Stage | Stages:
+    def __getitem__(self, place: Any) -> Any:
         """The stage of that number or name, or a part.
 
         Raises:
             PassError: there is no stage of that name; the message has those that there are.
         """
-        if isinstance(place, str):
-            return self._named(place)
-        return Stages(self._stages[place]) if isinstance(place, slice) else self._stages[place]
+        return self._named(place) if isinstance(place, str) else super().__getitem__(place)
 
     def _named(self, name: str) -> Stage:
-        for stage in self._stages:
+        for stage in self:
             if name and name in (stage.name, stage.spec):
                 return stage
         close = difflib.get_close_matches(name, self.names, 1)
@@ -126,16 +121,10 @@ class Stages(Sequence[Stage]):
             raise PassError(f"no stage {name!r}: the pass changed nothing; {there}")
         raise PassError(f"no stage {name!r}; {hint}{there}")
 
-    def __len__(self) -> int:
-        return len(self._stages)
-
-    def __iter__(self) -> Iterator[Stage]:
-        return iter(self._stages)
-
     @property
     def names(self) -> tuple[str, ...]:
         """The stages' names."""
-        return tuple(stage.name for stage in self._stages)
+        return tuple(stage.name for stage in self)
 
     def __repr__(self) -> str:
         """A table: each stage's operations, the time of its pass, and what that changed."""
@@ -170,15 +159,13 @@ class Recorder:
     Args:
         program: the first stage.
         detailed: whether stages have notes.
-        start: name of the first stage.
     """
 
-    def __init__(self, program: Program, *, detailed: bool = False, start: str = START) -> None:
+    def __init__(self, program: Program, *, detailed: bool = False) -> None:
         self.detailed = detailed
         self._unchanged: list[str] = []
         self._left_alone: dict[str, tuple[Note, ...]] = {}
-        self._last = _Written(program.to_bytecode())
-        self._found = [Stage(start, "", self._last.bytecode)]
+        self._found = [Stage(START, "", program.to_bytecode())]
 
     @property
     def stages(self) -> Stages:
@@ -187,13 +174,15 @@ class Recorder:
 
     def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
         """Takes note of a pass that has run: a stage, if the module is another one now."""
-        written, notes = _Written(bytecode), tuple(report.notes)
-        if written == self._last:
+        notes = tuple(report.notes)
+        if _same(bytecode, self._found[-1].bytecode):
             self._skip(spec, notes)
             return
-        name = free_name(parse_spec(spec)[0], [stage.name for stage in self._found])
-        self._found.append(Stage(name, spec, bytecode, seconds, dict(report.rewritten), notes))
-        self._last = written
+        name = parse_spec(spec)[0]
+        before = sum(parse_spec(stage.spec)[0] == name for stage in self._found[1:])
+        self._found.append(
+            Stage(f"{name}.{before + 1}" if before else name, spec, bytecode, seconds, dict(report.rewritten), notes)
+        )
 
     def skipped(self, spec: str) -> None:
         """Takes note of a pass that was not started."""
@@ -206,20 +195,13 @@ class Recorder:
         self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
 
 
-def run_stages(
-    program: Program,
-    passes: Optimize,
-    *,
-    detailed: bool = False,
-    start: str = START,
-) -> Stages:
+def run_stages(program: Program, passes: Optimize, *, detailed: bool = False) -> Stages:
     """Runs passes one after the other on a copy of a program's module.
 
     Args:
         program: it is left as it is.
         passes: "default", "exact", "none", or names with options in braces, as for `Program.optimize`.
         detailed: whether stages have notes.
-        start: name of the first stage.
 
     Returns:
         The module as it is given, and after each pass that changed it.
@@ -227,31 +209,11 @@ def run_stages(
     Raises:
         PassError: for an unknown pass, wrong options, or a pass that fails.
     """
-    recorder = Recorder(program, detailed=detailed, start=start)
+    recorder = Recorder(program, detailed=detailed)
     Recipe(passes=resolve(passes)).apply(program, recorder)
     return recorder.stages
 
 
-def free_name(name: str, taken: Sequence[str]) -> str:
-    """`cse`, or `cse.2` where that is taken."""
-    found, number = name, 1
-    while found in taken:
-        number += 1
-        found = f"{name}.{number}"
-    return found
-
-
-class _Written:
-    """A module at one moment. Two are equal that read the same: bytecode may differ where only its encoding does."""
-
-    def __init__(self, bytecode: bytes) -> None:
-        self.bytecode = bytecode
-
-    @cached_property
-    def text(self) -> str:
-        return str(clone_bytes(self.bytecode))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Written) and (self.bytecode == other.bytecode or self.text == other.text)
-
-    __hash__ = None  # type: ignore[assignment]
+def _same(one: bytes, other: bytes) -> bool:
+    """Whether two modules read the same: bytecode may differ where only its encoding does."""
+    return one == other or str(clone_bytes(one)) == str(clone_bytes(other))

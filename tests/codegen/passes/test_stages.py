@@ -66,7 +66,6 @@ def test_a_stage_is_what_the_pass_makes(twice: hlograph.Program) -> None:
 
 def test_no_passes_is_one_stage(twice: hlograph.Program) -> None:
     assert run_stages(twice, "none").names == ("emitted",)
-    assert run_stages(twice, [], start="lowered by JAX").names == ("lowered by JAX",)
 
 
 def test_a_name_that_comes_again_gets_a_number(twice: hlograph.Program) -> None:
@@ -94,7 +93,7 @@ def test_what_there_is_when_a_name_is_wrong(twice: hlograph.Program) -> None:
 def test_parts_and_the_end(twice: hlograph.Program) -> None:
     stages = run_stages(twice, ["cse"])
     assert stages[-1] is stages["cse"]
-    assert stages[1:].names == ("cse",)
+    assert stages[1:] == (stages["cse"],)
     assert len(list(stages)) == len(stages) == 2
 
 
