@@ -22,7 +22,6 @@ Rounding: none changes. Each element comes from the same operations on the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from ..analysis.cost import cost, store
 from ..analysis.loops import Loop, slices_of
@@ -40,21 +39,6 @@ _MOST = 64  # ops that are moved for one array
 
 # Without a loop there is nothing to do.
 TRIGGERS = frozenset({"stablehlo.while"})
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What moves into loops.
-
-    Attributes:
-        moved: the ops that make the array, and that are taken apart.
-        slices: the ops that read it.
-        loops: the loops they are in.
-    """
-
-    moved: Sequence[ir.Operation]
-    slices: Sequence[ir.Operation]
-    loops: Sequence[ir.Operation]
 
 
 def run(module: ir.Module, report: Report) -> None:
@@ -76,13 +60,13 @@ def run(module: ir.Module, report: Report) -> None:
             try:
                 if definer.name == "stablehlo.constant" or not separable(definer):
                     continue
-                work = _plan(definer)
+                moved, slices = _plan(definer)
             except Refused as refusal:
                 report.refused(definer, str(refusal))
                 continue
             report.applied(definer, result="computed step by step in the loop that reads it")
-            _move(work, source)
-            changed += [loop for loop in work.loops if loop not in changed]
+            _move(moved, [op for _, op in slices], source)
+            changed += [loop for loop, _ in slices if loop not in changed]
     for loop in [loop for loop in loops if loop in changed]:
         drop_dead_carries(loop)
 
@@ -105,8 +89,8 @@ def _sources(loop: ir.Operation) -> list[ir.Value]:
     return list(found)
 
 
-def _plan(definer: ir.Operation) -> _Work:
-    """Checks all preconditions for the array that an op makes.
+def _plan(definer: ir.Operation) -> tuple[list[ir.Operation], list[tuple[ir.Operation, ir.Operation]]]:
+    """The ops that make an array, and are taken apart, and its slices, each behind its loop.
 
     Raises:
         Refused: one fails.
@@ -114,7 +98,7 @@ def _plan(definer: ir.Operation) -> _Work:
     source = definer.results[0]
     static_shape(source)
     found, used = slices_of(source)
-    slices, loops, others = [op for _, op in found], list(dict.fromkeys(loop for loop, _ in found)), bool(used)
+    loops, others = list(dict.fromkeys(loop for loop, _ in found)), bool(used)
     fused = STABLEHLO | {"stablehlo.reduce"}  # XLA fuses cheap work into these: they do not need it in memory
     whole = [op for op in used if op.block != definer.block or op.name not in fused]
     whole += [loop for loop in loops if loop.block != definer.block]
@@ -145,7 +129,7 @@ def _plan(definer: ir.Operation) -> _Work:
         kept < (1 if others else bytes_),
         f"what it is made from is not kept otherwise and takes as much memory ({kept} bytes)",
     )
-    return _Work(moved, slices, loops)
+    return moved, found
 
 
 def _take_apart(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
@@ -196,9 +180,9 @@ def _there_anyway(leaf: ir.Value) -> bool:
     return op is None or op.name in ("stablehlo.constant", "stablehlo.while")
 
 
-def _move(work: _Work, source: ir.Value) -> None:
-    for reader in work.slices:
+def _move(moved: Sequence[ir.Operation], slices: Sequence[ir.Operation], source: ir.Value) -> None:
+    for reader in slices:
         with ir.InsertionPoint(reader), reader.location:
-            row = Rows(work.moved).take(source, list(reader.operands)[1:], static_shape(reader.results[0]))
+            row = Rows(moved).take(source, list(reader.operands)[1:], static_shape(reader.results[0]))
         reader.results[0].replace_all_uses_with(row)
         reader.erase()

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from ...analysis.cost import cost, load, store
@@ -43,7 +42,7 @@ from ...ir.values import owner, users
 from ...ir.walk import loops_by_depth
 from ...ir.while_ops import drop_dead_carries
 from ..report import Report
-from .emit import Earlier, Shifted, emit
+from .emit import Plan, Shifted, emit
 from .pairs import Pair, Stored, find_pair, unit_root
 
 _MOST = 20_000  # values of a body that are looked at
@@ -82,7 +81,7 @@ def run(
             report.refused(op, str(refusal))
             continue
         report.applied(op, result=plan.result)
-        forward, reader = emit(pair, plan.kept, plan.choice.again, plan.added, plan.shifted, plan.earlier)
+        forward, reader = emit(pair, plan)
         place = next((number for number, other in enumerate(pending) if other == reader), None)
         new = drop_dead_carries(reader)
         if place is not None:
@@ -92,28 +91,7 @@ def run(
         run_pipeline(module, "canonicalize,cse")
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What is done.
-
-    Attributes:
-        choice: which values are kept and which are computed again.
-        kept: kept values that have a stack already.
-        added: those that get one.
-        shifted: pairs of kept values that share one.
-        earlier: carries that are read from a stack of their next values.
-        result: a line for the report.
-    """
-
-    choice: Choice[ir.Value]
-    kept: Mapping[ir.Value, Stored]
-    added: list[ir.Value]
-    shifted: list[Shifted]
-    earlier: Mapping[ir.Value, Earlier]
-    result: str
-
-
-def _plan(pair: Pair) -> _Plan:
+def _plan(pair: Pair) -> Plan:
     """Decides what is kept.
 
     Raises:
@@ -145,11 +123,11 @@ def _plan(pair: Pair) -> _Plan:
     work = sum(values[value].again > 0 for value in choice.again)
     line += f"{gone - come} bytes less; a later loop does {work} ops again"
     used = {value: item for value, item in earlier.items() if value in choice.again}
-    return _Plan(choice, kept, fresh, shifted, used, line)
+    return Plan(choice.again, kept, fresh, shifted, used, line)
 
 
 def _values(
-    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, Earlier]
+    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, Stored]
 ) -> dict[ir.Value, Value[ir.Value]]:
     """The values of the body that the needed ones are computed from, with prices."""
     found: dict[ir.Value, Value[ir.Value]] = {}
@@ -220,15 +198,14 @@ def _stack(pair: Pair, size: int, price: Callable[[int], int]) -> int:
     return price(size * pair.forward.most) // pair.forward.most
 
 
-def _earlier(pair: Pair, stacks: Mapping[ir.Value, Stored]) -> dict[ir.Value, Earlier]:
+def _earlier(pair: Pair, stacks: Mapping[ir.Value, Stored]) -> dict[ir.Value, Stored]:
     """Carries whose next values have a stack that stays in any case: the row before is what came into the step."""
-    found = {}
     forward = pair.forward
+    found: dict[ir.Value, Stored] = {}
     for carry, following in enumerate(forward.returned):
         stored = stacks.get(unit_root(following))
-        argument = forward.body.arguments[carry]
         if stored is not None and stored.carry in pair.shared and carry not in forward.invariants:
-            found[argument] = Earlier(carry, stored)
+            found[forward.body.arguments[carry]] = stored
     return found
 
 

@@ -41,57 +41,46 @@ class Shifted:
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """A carry that is read, as it comes into a step, from a stack of its next values.
+class Plan:
+    """What is done.
 
     Attributes:
-        carry: its number.
-        stored: the stack.
-    """
-
-    carry: int
-    stored: Stored
-
-
-def emit(
-    pair: Pair,
-    kept: Mapping[ir.Value, Stored],
-    again: Set[ir.Value],
-    added: Sequence[ir.Value],
-    shifted: Sequence[Shifted],
-    earlier: Mapping[ir.Value, Earlier],
-) -> tuple[ir.Operation, ir.Operation]:
-    """Rewrites two loops.
-
-    Args:
-        pair: the loops.
-        kept: values that have a stack.
         again: values to compute again.
-        added: values that get a stack.
-        shifted: values that share one.
-        earlier: values that are read from a stack of later ones.
-
-    Returns:
-        The loops that now stand there: the first and the second.
+        kept: values that have a stack.
+        added: values that get one.
+        shifted: pairs of values that share one.
+        earlier: carries that are read, as they come into a step, from a stack of their next values.
+        result: a line for the report.
     """
+
+    again: Set[ir.Value]
+    kept: Mapping[ir.Value, Stored]
+    added: Sequence[ir.Value]
+    shifted: Sequence[Shifted]
+    earlier: Mapping[ir.Value, Stored]
+    result: str
+
+
+def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
+    """Rewrites two loops; the loops that now stand there, the first and the second."""
     old = pair.forward.op
-    forward = _with_stacks(pair.forward, added, shifted) if added or shifted else old
+    forward = _with_stacks(pair.forward, plan.added, plan.shifted) if plan.added or plan.shifted else old
     new = list(forward.results)[len(old.results) :]
     with ir.InsertionPoint.at_block_begin(pair.reader.body), pair.reader.op.location:
         rows = _Rows(pair)
         known: dict[ir.Value, ir.Value] = {}
-        for value, stored in kept.items():
+        for value, stored in plan.kept.items():
             known[value] = rows.existing(forward, stored, pair.row(stored), value.type)
-        for value, stack in zip(added, new, strict=False):
+        for value, stack in zip(plan.added, new, strict=False):
             known[value] = rows.added(stack, Affine(1, 0), value.type)
-        for shift, stack in zip(shifted, new[len(added) :], strict=True):
+        for shift, stack in zip(plan.shifted, new[len(plan.added) :], strict=True):
             known[shift.before] = rows.added(stack, Affine(1, 0), shift.before.type)
             known[shift.after] = rows.added(stack, Affine(1, 1), shift.after.type)
-        for value, item in earlier.items():
-            row = pair.row(item.stored)
-            last = rows.existing(forward, item.stored, Affine(row.slope, row.start - row.slope), value.type)
-            known[value] = rows.unless_first(pair.forward.initial(item.carry), last)
-        replacements = _compute(pair, again, known, rows)
+        for value, stored in plan.earlier.items():
+            row, carry = pair.row(stored), ir.BlockArgument(value).arg_number
+            last = rows.existing(forward, stored, Affine(row.slope, row.start - row.slope), value.type)
+            known[value] = rows.unless_first(pair.forward.initial(carry), last)
+        replacements = _compute(pair, plan.again, known, rows)
     for saved, value in zip(pair.saved, replacements, strict=True):
         saved.op.results[0].replace_all_uses_with(value)
         saved.op.erase()
