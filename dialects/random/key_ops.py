@@ -53,8 +53,8 @@ class PlainOp(Extended):
 
     def _as_key(self, key: Any) -> Any:
         key = self._as_tensor(key)
-        if key.type.dtype != "uint32" or key.type.ndim == 0 or key.type.shape[-1] not in (2, None):
-            raise TypeError(f"expected keys as uint32[..., 2], got {key.type}")
+        if key.type.dtype != "uint32" or key.type.ndim != 1 or key.type.shape[0] not in (2, None):
+            raise TypeError(f"expected a key as uint32[2], got {key.type}")
         return key
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
@@ -87,7 +87,7 @@ class PlainOp(Extended):
 
 
 class SplitKeyParts(PlainOp):
-    """`jax.random.split(key, count)`: uint32[..., 2] to uint32[..., count, 2]."""
+    """`jax.random.split(key, count)`: uint32[2] to uint32[count, 2]."""
 
     __props__ = ("count",)
 
@@ -104,7 +104,7 @@ class SplitKeyParts(PlainOp):
         from . import sampling
 
         [key] = inputs
-        output_storage[0][0] = _with_jax(sampling.Split(self.count, key.ndim - 1), key)
+        output_storage[0][0] = _with_jax(sampling.Split(self.count), key)
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
@@ -113,7 +113,7 @@ class SplitKeyParts(PlainOp):
 
 
 class FoldInParts(PlainOp):
-    """`jax.random.fold_in(key, number)` for each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
+    """`jax.random.fold_in(key, number)` for each number: uint32[2] and integers [n] to uint32[n, 2]."""
 
     def make_node(self, key: Any, numbers: Any) -> Any:
         """Two inputs, one output."""
@@ -128,7 +128,7 @@ class FoldInParts(PlainOp):
         from . import sampling
 
         key, numbers = inputs
-        output_storage[0][0] = _with_jax(sampling.FoldIn(key.ndim - 1), key, numbers.astype(np.uint32))
+        output_storage[0][0] = _with_jax(sampling.FoldIn(), key, numbers.astype(np.uint32))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A key's shape with the count before the last axis."""
@@ -141,23 +141,18 @@ class DrawParts(PlainOp):
 
     Args:
         rv_op: the random variable.
-        batch_ndim: number of leading axes of the key and all parameters. An axis stretches where its type says 1. A key
-            without a batch of its own gives the same random numbers to all elements, as `jax.vmap` does. `size` is that
-            of one element.
         dtype: the draw's; by default the one that the random variable has.
     """
 
-    __props__ = ("rv_op", "batch_ndim", "dtype")
+    __props__ = ("rv_op", "dtype")
     _output_type_depends_on_input_value = True  # the static shape, on a constant `size`
 
-    def __init__(self, rv_op: Any, batch_ndim: int = 0, dtype: str | None = None) -> None:
+    def __init__(self, rv_op: Any, dtype: str | None = None) -> None:
         self.rv_op = rv_op
-        self.batch_ndim = batch_ndim
         self.dtype = dtype or rv_op.dtype
 
     def __str__(self) -> str:
-        batch = f", batch_ndim={self.batch_ndim}" if self.batch_ndim else ""
-        return f"Draw{{{self.rv_op.name}{batch}}}"
+        return f"Draw{{{self.rv_op.name}}}"
 
     def as_type(self, type_: Any, key: Any, size: Any, *parameters: Any) -> Any:
         """A draw of a type that is known beforehand: finding its static shape takes PyTensor 20 ms."""
@@ -171,61 +166,41 @@ class DrawParts(PlainOp):
         return self.library.module("tensor.random.utils").normalize_size_param(size)
 
     def make_node(self, key: Any, size: Any, *parameters: Any) -> Any:
-        """The key is uint32[batch..., 2], parameters are [batch..., size..., core...], `size` a vector or None."""
+        """The key is uint32[2], parameters are [size..., core...], `size` a vector or None."""
         key, size = self._as_key(key), self._as_size(size)
         parameters = tuple(self._as_tensor(p) for p in parameters)
-        batch = self.batch_ndim
-        for number, (x, core) in enumerate(zip((key, *parameters), (1, *self.rv_op.ndims_params), strict=True)):
-            if x.type.ndim < batch + core or (x is key and x.type.ndim > batch + core):
-                raise ValueError(f"{self}: operand {number} is {x.type}, expected {batch} batch and {core} core axes")
+        for number, (x, core) in enumerate(zip(parameters, self.rv_op.ndims_params, strict=True)):
+            if x.type.ndim < core:
+                raise ValueError(f"{self}: parameter {number} is {x.type}, expected {core} core axes")
         inputs = [key, size, *parameters]
         shape_tuple = self.library.module("tensor.shape").shape_tuple
-        shape = self._shape(inputs, [shape_tuple(x) for x in (key, *parameters)])
+        shape = self._shape(inputs, [shape_tuple(x) for x in parameters])
         _, static = self.library.module("tensor.basic").infer_static_shape(shape)
         return self._apply(inputs, self._tensor_type(self.dtype, static))
 
     def _shape(self, inputs: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> list[Any]:
-        """The draw's shape from those of the key and the parameters."""
-        key, size, *parameters = inputs
-        rank = self.batch_ndim
-        batch = []
-        for axis in range(rank):
-            stretches = [x.type.broadcastable[axis] for x in (key, *parameters)]
-            batch.append(shapes[0 if all(stretches) else stretches.index(False)][axis])
-        if rank:
-            first = (0,) * rank
-            core = [
-                p[first] if core_ndim else self._tensor_type(p.type.dtype, p.type.shape[rank:])()
-                for p, core_ndim in zip(parameters, self.rv_op.ndims_params, strict=True)
-            ]
-        else:
-            core = parameters
-        own = releases.inferred_shape(self.rv_op, size, core, [tuple(s)[rank:] for s in shapes[1:]])
-        return [*batch, *own]
+        """The draw's shape from those of the parameters."""
+        _, size, *parameters = inputs
+        return list(releases.inferred_shape(self.rv_op, size, parameters, [tuple(s) for s in shapes]))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
-        """Batch axes, sizes, core axes."""
-        node, (key, _, *parameters) = releases.shape_arguments(arguments)
-        return [self._shape(node.inputs, [key, *parameters])]
+        """Sizes, core axes."""
+        node, (_, _, *parameters) = releases.shape_arguments(arguments)
+        return [self._shape(node.inputs, parameters)]
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Draws one element of a batch after the other, with JAX's sampler or the random variable's `rng_fn`."""
+        """Draws with JAX's sampler, or the random variable's `rng_fn`."""
         from . import sampling
 
         reason = sampling.refusal(self.rv_op)
         if reason is not None:
             raise NotImplementedError(reason)
         key, size, *values = inputs
-        rank, cores = self.batch_ndim, self.rv_op.ndims_params
         own = None if size is None else tuple(int(n) for n in size)
-        of_parameters = [p.shape[rank : p.ndim - core] for p, core in zip(values, cores, strict=True)]
-        shape = np.broadcast_shapes(*of_parameters) if own is None else own
-        batch = np.broadcast_shapes(*(x.shape[:rank] for x in (key, *values)))
-        rows = [np.broadcast_to(x, (*batch, *x.shape[rank:])) for x in (key, *values)]
+        cores = zip(values, self.rv_op.ndims_params, strict=True)
+        shape = np.broadcast_shapes(*(p.shape[: p.ndim - core] for p, core in cores)) if own is None else own
         draw = self._by_python if sampling.is_python(self.rv_op) else self._by_jax
-        draws = [draw(own, shape, *(np.array(x[place]) for x in rows)) for place in np.ndindex(batch)]
-        shape = draws[0].shape if draws else (*shape, *(0,) * self.rv_op.ndim_supp)
-        output_storage[0][0] = np.reshape(draws, (*batch, *shape)).astype(self.dtype)
+        output_storage[0][0] = draw(own, shape, key, *map(np.array, values)).astype(self.dtype)
 
     def _by_python(self, own: Any, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
         return np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *parameters, own), self.dtype)
@@ -240,8 +215,7 @@ class DrawParts(PlainOp):
                 p = np.zeros(np.atleast_1d(p), bool)
                 core = p.ndim
             values.append(p.reshape((*(1,) * (len(shape) + core - p.ndim), *p.shape)))  # axes of `size` may be missing
-        mapped = ((),) * (1 + len(values))
-        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), tuple(shape), mapped)
+        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), tuple(shape))
         return _with_jax(function, key, *values)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
@@ -270,10 +244,6 @@ def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:
         return np.array(function(*[jax.numpy.asarray(x) for x in arrays]))
 
 
-def _with_axes_in_front(x: Any, count: int) -> Any:
-    return x.dimshuffle(*"x" * count, *range(x.type.ndim)) if count else x
-
-
 # ---- lowering rules ---------------------------------------------------------------------------------------------
 
 
@@ -281,8 +251,8 @@ def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Ten
     """The rule of `Draw`."""
     if host.runs_python(node.op):
         return host.host(ctx, node, key, size, *parameters)[0]
-    variables = [node.inputs[0], *node.inputs[2:]]
-    return random.draw(ctx, node.op.rv_op, node.op.batch_ndim, variables, key, size, parameters)
+    variables = node.inputs[2:]
+    return random.draw(ctx, node.op.rv_op, variables, key, size, parameters)
 
 
 def register(split: type, fold: type, draw: type) -> None:

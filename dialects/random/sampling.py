@@ -142,32 +142,27 @@ def counting_parameters(op: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Draws of one random variable over batch axes, as a function of arrays; equal ones trace to the same program.
+    """Draws of one random variable, as a function of arrays; equal ones trace to the same program.
 
     Attributes:
         name: what the sampler is registered for.
         dtype: of the draws.
         rank: number of axes that `size` has.
         size: the draw's shape without core axes; None if it is that of the first parameter.
-        mapped: for the key and each parameter, whether it has each batch axis, or 1 there.
     """
 
     name: str
     dtype: str
     rank: int
     size: tuple[int, ...] | None
-    mapped: tuple[tuple[bool, ...], ...]
 
     def __call__(self, key: Array, *parameters: Array) -> Array:
         """The draws.
 
         Args:
-            key: uint32[batch..., 2].
-            parameters: [batch..., size..., core...].
+            key: uint32[2].
+            parameters: [size..., core...].
         """
-        return over_batch(self._core, self.mapped, key, *parameters)
-
-    def _core(self, key: Array, *parameters: Array) -> Array:
         shape = parameters[0].shape[: self.rank] if self.size is None else self.size
         key = random.wrap_key_data(key, impl=IMPLEMENTATION)
         dtype = jnp.dtype(self.dtype)
@@ -178,34 +173,21 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Split:
-    """`count` keys from each of a batch: uint32[batch..., 2] to uint32[batch..., count, 2]."""
+    """`count` keys from one: uint32[2] to uint32[count, 2]."""
 
     count: int
-    batch_ndim: int = 0
 
     def __call__(self, key: Array) -> Array:
         """The keys' data."""
-        return over_batch(self._core, ((True,) * self.batch_ndim,), key)
-
-    def _core(self, key: Array) -> Array:
-        keys = random.split(random.wrap_key_data(key, impl=IMPLEMENTATION), self.count)
-        return random.key_data(keys)
+        return random.key_data(random.split(random.wrap_key_data(key, impl=IMPLEMENTATION), self.count))
 
 
 @dataclass(frozen=True)
 class FoldIn:
-    """`jax.random.fold_in` of each number: uint32[batch..., 2] and integers [n] to uint32[batch..., n, 2]."""
-
-    batch_ndim: int = 0
+    """`jax.random.fold_in` of each number: uint32[2] and integers [n] to uint32[n, 2]."""
 
     def __call__(self, key: Array, numbers: Array) -> Array:
         """The keys' data."""
-        core = self._core
-        for _ in range(self.batch_ndim):
-            core = jax.vmap(core, in_axes=(0, None))
-        return core(key, numbers)
-
-    def _core(self, key: Array, numbers: Array) -> Array:
         whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
         return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
 

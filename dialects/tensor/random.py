@@ -1,6 +1,6 @@
 """Random variables: JAX's samplers, imported as private functions, on keys that are tensors.
 
-In: a key as uint32[..., 2], `size`, and parameters. Out: the draw. Two kinds of nodes come here: those of
+In: a key as uint32[2], `size`, and parameters. Out: the draw. Two kinds of nodes come here: those of
 `random/key_ops.py`, which take the place of a graph's random variables where the program has one key for all of them
 (see `keys`), and PyTensor's own, where each generator is an argument of its own and its next state a result.
 """
@@ -42,7 +42,7 @@ def random_variable(ctx: Context, node: Any, key: Tensor, *operands: Any) -> lis
     _, size, parameters = draw_parts(node.op, [key, *operands])
     if runs_python(op):
         return [following, *host(ctx, drawing(node), subkey, size, *parameters)]
-    return [following, draw(ctx, op, 0, [node.inputs[0], *variables], subkey, size, parameters)]
+    return [following, draw(ctx, op, variables, subkey, size, parameters)]
 
 
 def split_and_drawing(node: Any, key: Any) -> tuple[Any, Any]:
@@ -69,39 +69,32 @@ def drawing(node: Any, key: Any = None) -> Any:
 
 
 def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
-    """`jax.random.split`: uint32[..., 2] to uint32[..., count, 2]."""
+    """`jax.random.split`: uint32[2] to uint32[count, 2]."""
     from ..random import sampling
 
-    return hlo.import_function("split", sampling.Split(count, key.ndim - 1), [key])
+    return hlo.import_function("split", sampling.Split(count), [key])
 
 
 def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
-    """`jax.random.fold_in` of each number: uint32[..., 2] and integers [n] to uint32[..., n, 2]."""
+    """`jax.random.fold_in` of each number: uint32[2] and integers [n] to uint32[n, 2]."""
     from ..jax import rules
     from ..random import sampling
 
-    function = sampling.FoldIn(key.ndim - 1)
+    function = sampling.FoldIn()
     return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
 
 
 def draw(
-    ctx: Context,
-    op: Any,
-    batch_ndim: int,
-    variables: Sequence[Any],
-    key: Tensor,
-    size: Any,
-    parameters: Sequence[Tensor],
+    ctx: Context, op: Any, variables: Sequence[Any], key: Tensor, size: Any, parameters: Sequence[Tensor]
 ) -> Tensor:
-    """A draw of a random variable for each key and each set of parameters of a batch.
+    """A draw of a random variable.
 
     Args:
         op: the `RandomVariable`.
-        batch_ndim: number of leading axes that the key and all parameters have.
-        variables: those of the key and the parameters: an axis stretches where the type says that its size is 1.
-        key: uint32[batch..., 2].
+        variables: those of the parameters: an axis stretches where the type says that its size is 1.
+        key: uint32[2].
         size: the draw's own sizes as an integer vector, or no tensor: those of the parameters.
-        parameters: [batch..., size..., core...]; the first axes of `size` may be missing.
+        parameters: [size..., core...]; the first axes of `size` may be missing.
 
     Raises:
         DataDependentSizeError: the size is computed from data.
@@ -115,28 +108,26 @@ def draw(
         place: _counts(ctx, parameters[place], op.ndims_params[place], name)
         for place in sampling.counting_parameters(op)
     }
-    stretches = [tuple(getattr(v.type, "broadcastable", ())) for v in variables]  # a generator has none
-    own = [x.ndim - batch_ndim - core for x, core in zip(parameters, op.ndims_params, strict=True)]
+    stretches = [tuple(v.type.broadcastable) for v in variables]
+    own = [x.ndim - core for x, core in zip(parameters, op.ndims_params, strict=True)]
     rank = size.dims[0] if isinstance(size, Tensor) else max(own, default=0)
     parameters = list(parameters)
     for place, missing in enumerate(rank - count for count in own):
         if missing > 0 and place not in counted:
-            parameters[place] = hlo.expand_dims(parameters[place], range(batch_ndim, batch_ndim + missing))
-            before, after = stretches[place + 1][:batch_ndim], stretches[place + 1][batch_ndim:]
-            stretches[place + 1] = (*before, *(True,) * missing, *after)
-    sizes, shapes = _shapes(ctx, op, batch_ndim, stretches, [key, *parameters], size)
+            parameters[place] = hlo.expand_dims(parameters[place], range(missing))
+            stretches[place] = (*(True,) * missing, *stretches[place])
+    sizes, shapes = _shapes(ctx, op, stretches, parameters, size)
     fixed = all(type(dim) is int for dim in sizes)
     _check_choice(ctx, op, parameters, counted, sizes)
-    operands, mapped = [hlo.reshape(key, shapes[0])], [_mapped(stretches[0], batch_ndim)]
-    for place, (x, flags, shape) in enumerate(zip(parameters, stretches[1:], shapes[1:], strict=True)):
+    operands = [hlo.reshape(key, (2,))]
+    for place, (x, shape) in enumerate(zip(parameters, shapes, strict=True)):
         if place in counted:
-            ones = (1,) * (batch_ndim + len(sizes))
+            ones = (1,) * len(sizes)
             x, shape = hlo.full(ctx.builder, ctx.constant(False), (*ones, *counted[place])), (*ones, *counted[place])
         x = hlo.reshape(x, shape)
         if not fixed and len(operands) == 1:  # what tells JAX the sizes
-            x = hlo.broadcast(x, (*shape[:batch_ndim], *sizes, *shape[batch_ndim + len(sizes) :]))
+            x = hlo.broadcast(x, (*sizes, *shape[len(sizes) :]))
         operands.append(x)
-        mapped.append((False,) * batch_ndim if place in counted else _mapped(flags, batch_ndim))
     if not fixed and len(operands) == 1:
         raise UnsupportedGraphError(f"{name} of size {', '.join(map(str, sizes))}: JAX needs one that is known")
     function = sampling.Sampling(
@@ -144,14 +135,8 @@ def draw(
         str(np.dtype(ctx.out_dtype(-1))),
         len(sizes),
         tuple(dim for dim in sizes if type(dim) is int) if fixed else None,
-        tuple(mapped),
     )
     return hlo.import_function(name, function, operands, rules.rules())
-
-
-def _mapped(stretches: Sequence[bool], batch_ndim: int) -> tuple[bool, ...]:
-    """Whether an operand has each batch axis, or is the same along it."""
-    return tuple(not flag for flag in stretches[:batch_ndim])
 
 
 def _counts(ctx: Context, parameter: Tensor, rank: int, name: str) -> tuple[Dim, ...]:
@@ -207,15 +192,12 @@ def _signatures(op: Any) -> list[tuple[str, ...]]:
 
 
 def _shapes(
-    ctx: Context, op: Any, batch_ndim: int, stretches: Sequence[Sequence[bool]], operands: Sequence[Tensor], size: Any
+    ctx: Context, op: Any, stretches: Sequence[Sequence[bool]], parameters: Sequence[Tensor], size: Any
 ) -> tuple[tuple[Dim, ...], list[tuple[Dim, ...]]]:
-    """The draw's own sizes, and the operands' shapes in which equal sizes are one dimension.
-
-    The first operand is the key.
-    """
-    signatures = [("key",), *_signatures(op)]
-    counts = [x.ndim - len(core) for x, core in zip(operands, signatures, strict=True)]
-    rank = max(counts)
+    """The draw's own sizes, and the parameters' shapes in which equal sizes are one dimension."""
+    signatures = _signatures(op)
+    counts = [x.ndim - len(core) for x, core in zip(parameters, signatures, strict=True)]
+    rank = max(counts, default=0)
     known: dict[int | str, Dim] = {}
 
     def meet(place: int | str, dim: Dim) -> None:
@@ -223,11 +205,11 @@ def _shapes(
 
     if isinstance(size, Tensor):
         given = ctx.builder.dims_of(size, f"the size of {type(op).__name__}")
-        rank = batch_ndim + len(given)
+        rank = len(given)
         for axis, dim in enumerate(given):
             ctx.at_least(dim, 0, f"size {axis} of {type(op).__name__}")
-            known[batch_ndim + axis] = dim
-    for x, flags, core, count in zip(operands, stretches, signatures, counts, strict=True):
+            known[axis] = dim
+    for x, flags, core, count in zip(parameters, stretches, signatures, counts, strict=True):
         for axis in range(count):
             if not flags[axis]:
                 meet(axis, x.dims[axis])
@@ -242,4 +224,4 @@ def _shapes(
     shapes = []
     for flags, core, count in zip(stretches, signatures, counts, strict=True):
         shapes.append((*(1 if flags[axis] else final(axis) for axis in range(count)), *map(final, core)))
-    return tuple(final(axis) for axis in range(batch_ndim, rank)), shapes
+    return tuple(final(axis) for axis in range(rank)), shapes

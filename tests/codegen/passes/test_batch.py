@@ -181,3 +181,67 @@ def test_refusals():
         batch(x.copy_module(), 2)
     with pytest.raises(PassError, match="at least 1"):
         batch(x.specialize({"n": 2}).copy_module(), 0)
+
+
+# ---- op by op -------------------------------------------------------------------------------------------------------
+
+V, S, M, B = "tensor<3xf32>", "tensor<f32>", "tensor<3x3xf32>", "tensor<3xi1>"
+BINARY = ("add", "atan2", "divide", "maximum", "minimum", "multiply", "power", "remainder", "subtract")
+# What is done with %a, %s and %m (each row's own), %f and %g (the same for all).
+OPS = {
+    **{name: f"stablehlo.{name} %a, %f : {V}" for name in BINARY},
+    "cosine": f"stablehlo.cosine %a : {V}",
+    "select": f"stablehlo.select %p, %a, %f : {B}, {V}",
+    "select by one": f"stablehlo.select %one, %a, %f : tensor<i1>, {V}",
+    "clamp": f"stablehlo.clamp %s, %a, %f : ({S}, {V}, {V}) -> {V}",
+    "broadcast_in_dim": f"stablehlo.broadcast_in_dim %a, dims = [1] : ({V}) -> {M}",
+    "reshape": f"stablehlo.reshape %a : ({V}) -> tensor<1x3x1xf32>",
+    "transpose": f"stablehlo.transpose %m, dims = [1, 0] : ({M}) -> {M}",
+    "reverse": f"stablehlo.reverse %m, dims = [1] : ({M}) -> {M}",
+    "slice": f"stablehlo.slice %m [0:3:2, 1:3] : ({M}) -> tensor<2x2xf32>",
+    "pad": f"stablehlo.pad %a, %zero, low = [1], high = [-1], interior = [1] : ({V}, {S}) -> tensor<5xf32>",
+    "pad by its own": f"stablehlo.pad %a, %s, low = [1], high = [-1], interior = [1] : ({V}, {S}) -> tensor<5xf32>",
+    "concatenate": f"stablehlo.concatenate %a, %f, dim = 0 : ({V}, {V}) -> tensor<6xf32>",
+    "reduce": f"stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [1] : ({M}, {S}) -> {V}",
+    "reduce from its own": f"stablehlo.reduce(%m init: %s) applies stablehlo.maximum across dimensions = [1] : "
+    f"({M}, {S}) -> {V}",
+    "dot of both": f"stablehlo.dot_general %m, %a, contracting_dims = [0] x [0] : ({M}, {V}) -> {V}",
+    "dot, left": f"stablehlo.dot_general %m, %f, contracting_dims = [1] x [0] : ({M}, {V}) -> {V}",
+    "dot, right": f"stablehlo.dot_general %g, %m, contracting_dims = [1] x [0] : ({M}, {M}) -> {M}",
+    "dot, batched": f"stablehlo.dot_general %g, %m, batching_dims = [1] x [0], contracting_dims = [0] x [1] : "
+    f"({M}, {M}) -> {V}",
+    "dot, batched left": f"stablehlo.dot_general %m, %g, batching_dims = [1] x [0], contracting_dims = [] x [] : "
+    f"({M}, {M}) -> tensor<3x3x3xf32>",
+    "dynamic_slice": f"stablehlo.dynamic_slice %m, %i, %zero_i, sizes = [2, 3] : ({M}, tensor<i32>, tensor<i32>) -> "
+    "tensor<2x3xf32>",
+    "dynamic_slice of the same": f"stablehlo.dynamic_slice %g, %i, %i, sizes = [2, 1] : "
+    f"({M}, tensor<i32>, tensor<i32>) -> tensor<2x1xf32>",
+    "dynamic_update_slice": f"stablehlo.dynamic_update_slice %m, %m, %i, %i : "
+    f"({M}, {M}, tensor<i32>, tensor<i32>) -> {M}",
+    "bitcast_convert": f"stablehlo.bitcast_convert %m : ({M}) -> tensor<3x3x4xi8>",
+}
+
+
+@pytest.mark.parametrize("size", [ROWS, "b"])
+@pytest.mark.parametrize("name", OPS)
+def test_an_op(name, size):
+    """Against the op once per row, in the reference interpreter; for a known and for an open number of rows."""
+    line = OPS[name]
+    result = line.rpartition("-> ")[2] if "->" in line else V
+    program = Program.parse(
+        f"func.func @main(%a: {V}, %s: {S}, %m: {M}, %i: tensor<i32>, %f: {V}, %g: {M}) -> {result} {{\n"
+        f"%zero = stablehlo.constant dense<0.0> : {S}\n%zero_i = stablehlo.constant dense<0> : tensor<i32>\n"
+        f"%p = stablehlo.compare LT, %a, %f : ({V}, {V}) -> {B}\n"
+        f"%first = stablehlo.slice %p [0:1] : ({B}) -> tensor<1xi1>\n"
+        f"%one = stablehlo.reshape %first : (tensor<1xi1>) -> tensor<i1>\n"
+        f"%made = {line}\nreturn %made : {result}\n}}"
+    )
+    batched = Program(batch(program.copy_module(), size, shared={4, 5})[0])
+    batched = batched.specialize({"b": ROWS}) if size == "b" else batched
+    rng = np.random.default_rng(0)
+    own = [rng.normal(size=(ROWS, *shape)).astype("float32") for shape in ((3,), (), (3, 3))]
+    own.append(np.array([0, 2, 1], np.int32))
+    same = [rng.normal(size=shape).astype("float32") for shape in ((3,), (3, 3))]
+    found = batched.interpret(*own, *same)[0]
+    for row in range(ROWS):
+        np.testing.assert_array_equal(found[row], program.interpret(*[x[row] for x in own], *same)[0])
