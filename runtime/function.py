@@ -34,6 +34,7 @@ from .calls.checks import raise_failed
 from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .calls.short import short_call
+from .calls.written import Written
 from .executables.cache import Entry, Key
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from .warming import Sizes
 
 
-class Function:
+class Function(Written):
     """A compiled program; see `Program.compile` and `hlograph.function`.
 
     A call takes arguments by their places or their names, and reads shared variables of the graph. It raises
@@ -68,11 +69,6 @@ class Function:
         shelf: executables that were compiled before, see `hlograph.load_bundle`.
     """
 
-    # Python finds what stands in this place for an instance and calls it: what was written for its arguments, with
-    # nothing in between.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
-
     def __init__(self, program: Program, options: CompileOptions | None = None, shelf: Shelf | None = None) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to
         # call: were it `fn` itself, `fn` would live forever. So it is another object with the same state.
@@ -87,12 +83,6 @@ class Function:
             f"the compiled function {self.__name__} cannot be pickled; save its program (`fn.program.save(path)`) and "
             "compile what `hlograph.load(path)` gives"
         )
-
-    def __copy__(self) -> Function:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Function:
-        return self
 
     def _set_up(self, program: Program, options: CompileOptions, shelf: Shelf) -> None:
         self.program, self.options, self.shelf = program, options, shelf

@@ -37,6 +37,7 @@ from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.merging import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
+from .calls.written import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
@@ -68,17 +69,13 @@ _QUESTIONS = short_calls()
 _ARRAY = None if _QUESTIONS is None else _QUESTIONS.array
 
 
-class Jit:
+class Jit(Written):
     """A function traced once for arrays of all lengths; see `jit`.
 
     A call raises `ArgumentShapeError` for arguments whose sizes contradict `dims`, `UnsupportedGraphError` where JAX
     cannot trace the function with symbolic sizes and the policy needs that, and what the function raises when it is
-    traced.
+    traced. What takes a call is `_call`, a function that recognizes certain arrays, or `jax.jit` itself.
     """
-
-    # What takes a call now, see `Function`: `_call`, a function that recognizes certain arrays, or `jax.jit` itself.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -412,12 +409,6 @@ class Jit:
             self._handed.clear()
             self._strays.clear()
         self._jax.clear_cache()
-
-    def __copy__(self) -> Jit:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Jit:
-        return self
 
     def __reduce__(self) -> Any:
         raise TypeError(

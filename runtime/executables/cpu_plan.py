@@ -107,37 +107,19 @@ def plan(
     program = prepared.optimize()
     finished = recipe.finished(program)
     found = CpuPlan(prepared.with_bytecode(finished.bytecode), recipe, compile_options(program, device))
-    decided: Decisions | None = finished.decided
+    decided: dict[str, Any] | None = finished.decided
     if decided is None:
         return replace(found, notes=(finished.declined,))
-    outputs = decided.outputs
-    return CpuPlan(
-        found.prepared if outputs is None else prepared.with_bytecode(finished.bytecode, len(outputs)),
-        recipe,
-        {**(found.options or {}), **decided.options} or None,
-        outputs,
-        decided.places,
-        decided.direct,
-        decided.notes,
-        planned=True,
-    )
+    if decided["outputs"] is not None:
+        found = replace(found, prepared=prepared.with_bytecode(finished.bytecode, len(decided["outputs"])))
+    compile_with = {**(found.options or {}), **decided["options"]} or None
+    return replace(found, planned=True, **{**decided, "options": compile_with})
 
 
 def plain(prepared: PreparedProgram, device: Any, notes: tuple[str, ...] = ()) -> CpuPlan:
     """No plan: the module is compiled as it is."""
     recipe = prepared.recipe.on(platform_of(device))
     return CpuPlan(prepared, recipe, compile_options(prepared.optimize(), device), notes=notes)
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """What a plan is besides its module; attributes as those of `CpuPlan`."""
-
-    options: Mapping[str, Any]
-    outputs: tuple[tuple[Shape, np.dtype[Any]], ...] | None
-    places: tuple[PackedResult, ...] | None
-    direct: bool
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -169,8 +151,8 @@ class CpuPlanner:
         total = sum(program.op_counts().values())
         return f"{total:,} ops are too many for a plan (at most {OPS:,}): compiled as it is" if total > OPS else ""
 
-    def plan(self, steps: Steps, platform: Callable[[], None], sums: Callable[[], None]) -> Decisions:
-        """Takes a module's steps."""
+    def plan(self, steps: Steps, platform: Callable[[], None], sums: Callable[[], None]) -> dict[str, Any]:
+        """Takes a module's steps; what the plan is besides, as attributes of `CpuPlan`."""
         options, notes = self.options, [f"client: {'synchronous' if self.synchronous else 'JAX'}"]
         with steps.module.context:
             if options.forms:
@@ -207,7 +189,8 @@ class CpuPlanner:
                 if forms_one_kernel(_ONE_KERNEL):
                     compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
-        return Decisions(compile_with, outputs, places, direct, tuple(notes))
+        decided = {"options": compile_with, "outputs": outputs, "places": places}
+        return {**decided, "direct": direct, "notes": tuple(notes)}
 
     def _direct(self, steps: Steps, notes: list[str]) -> bool:
         """Whether the executable may be called directly, as far as that can be told before it is there."""

@@ -70,17 +70,12 @@ class Stats:
     @staticmethod
     def total(parts: Sequence[Stats]) -> Stats:
         """The statistics of several functions together."""
+        numbers = ("calls", "compiles", "compile_seconds", "cache_hits", "executables", "retries", "loaded")
         return Stats(
-            calls=sum(part.calls for part in parts),
-            compiles=sum(part.compiles for part in parts),
-            compile_seconds=sum(part.compile_seconds for part in parts),
-            cache_hits=sum(part.cache_hits for part in parts),
-            executables=sum(part.executables for part in parts),
+            **{name: sum(getattr(part, name) for part in parts) for name in numbers},
             by_executable=tuple(entry for part in parts for entry in part.by_executable),
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
-            retries=sum(part.retries for part in parts),
             unproven=next((part.unproven for part in parts if part.unproven), ""),
-            loaded=sum(part.loaded for part in parts),
             bundle=tuple(line for part in parts for line in part.bundle),
         )
 
