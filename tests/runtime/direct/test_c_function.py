@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import hashlib
 import multiprocessing
 import platform
 import resource
@@ -27,7 +26,6 @@ import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
 from hlograph.runtime import c_function
 from hlograph.runtime.c_function import CFunction, PythonCallWarning
-from hlograph.runtime.direct.native_code import FOLDER
 
 NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
 native_only = pytest.mark.skipif(not NATIVE, reason="machine code is loaded on x86-64 Linux only")
@@ -74,9 +72,8 @@ def bound() -> CFunction:
     return regression(policy="padded").c_function(None, X, Y, form="logp")
 
 
-@pytest.fixture(scope="module")
-def through_python() -> CFunction:
-    """The same without machine code."""
+def by_python(make: Any) -> CFunction:
+    """What a function makes without machine code."""
     with pytest.MonkeyPatch.context() as patch:
 
         def refuse(*_: Any, **__: Any) -> None:
@@ -84,10 +81,17 @@ def through_python() -> CFunction:
 
         patch.setattr(c_function.DirectCall, "of", refuse)
         with pytest.warns(PythonCallWarning, match="go through Python and take its lock.*not today"):
-            return regression(policy="padded").c_function(None, X, Y, form="logp")
+            found: CFunction = make()
+    return found
+
+
+@pytest.fixture(scope="module")
+def through_python() -> CFunction:
+    return by_python(lambda: regression(policy="padded").c_function(None, X, Y, form="logp"))
 
 
 BOTH = pytest.mark.parametrize("name", [pytest.param("bound", marks=native_only), "through_python"])
+WAYS = pytest.mark.parametrize("make", [pytest.param(lambda f: f(), marks=native_only), by_python], ids=["C", "Python"])
 
 
 @BOTH
@@ -169,13 +173,13 @@ def test_what_is_refused(form: Any, arguments: Any, error: type[Exception], matc
         regression().c_function(*arguments, form=form)
 
 
-@native_only
-def test_arrays_of_several_types_checks_and_shared_variables() -> None:
+@WAYS
+def test_arrays_of_several_types_checks_and_shared_variables(make: Any) -> None:
     x, k = pt.matrix("x", dtype="float32", shape=(3, 500)), pt.lscalar("k")
     scale = pytensor.shared(np.array([2.0, 3.0, 4.0]), "scale")
     positive = Assert("k must be positive")(k, k > 0)
     outputs = [x.sum(axis=1) * scale * positive, x > 0, x * 1]
-    function = hlograph.function([x, k], outputs).c_function()
+    function = make(hlograph.function([x, k], outputs).c_function)
     value = np.random.default_rng(0).normal(size=(3, 500)).astype(np.float32)
     results = [np.empty(3), np.empty((3, 500), bool), np.empty((3, 500), np.float32)]
 
@@ -196,11 +200,12 @@ def test_arrays_of_several_types_checks_and_shared_variables() -> None:
     assert function.ctypes(None, None, None) == c_function.NULL_POINTER
 
 
-@native_only
-def test_an_expansion_that_branches_and_loops() -> None:
+@WAYS
+def test_an_expansion_that_branches_and_loops(make: Any) -> None:
     x = pt.dvector("x", shape=(4,))
     loop = pytensor.scan(lambda i, s: s + x[i], sequences=pt.arange(4), outputs_info=pt.zeros(()), return_updates=False)
-    function = hlograph.function([x], pt.concatenate([pt.exp(x), loop])).c_function(form="expand")
+    compiled = hlograph.function([x], pt.concatenate([pt.exp(x), loop]))
+    function = make(lambda: compiled.c_function(form="expand"))
     value, out = np.array([0.5, -1.0, 2.0, 0.25]), np.empty(8)
     assert function.ctypes(4, 8, value.ctypes.data, out.ctypes.data, None) == 0
     np.testing.assert_allclose(out, np.concatenate([np.exp(value), np.cumsum(value)]), rtol=1e-14)
@@ -318,9 +323,3 @@ def test_it_needs_nothing_but_itself_and_leaves_nothing() -> None:
     del made
     gc.collect()
     assert [part() for part in parts] == [None] * 4
-
-
-def test_the_stored_machine_code_is_of_these_sources() -> None:
-    sources = [*sorted(FOLDER.glob("*.c")), *sorted(FOLDER.glob("*.h"))]
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-    assert (FOLDER / "x86_64.sources").read_text().strip() == digest, "make native"

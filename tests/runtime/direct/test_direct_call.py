@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -28,10 +27,11 @@ from jax.experimental.xla_metadata import set_xla_metadata
 import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.runtime.calls import from_numpy, memory
+from hlograph.runtime.calls import memory
 from hlograph.runtime.direct import call, image, object_code, verdict
 from hlograph.runtime.direct.c_program import FORMS, CProgram, table
 from hlograph.runtime.direct.call import DirectCall, serialized
+from hlograph.runtime.direct.comparison import compare
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.native_code import FOLDER
 from hlograph.runtime.direct.steps import DirectCallRefused
@@ -242,27 +242,26 @@ def test_without_64_bit_types_in_jax() -> None:
     assert [result.dtype for result in results] == [np.float64] * 4
 
 
-@pytest.mark.parametrize(
-    "constant",
-    [
-        np.array([-5, 3, 2**31 - 1, -(2**31)], np.int32),
-        np.array([-(2**63), -1, 0, 7], np.int64),
-        np.array([2**64 - 1, 0, 5, 1], np.uint64),
-        np.array([-128, 127, 0, -1], np.int8),
-        np.array([65535, 0, 1, 2], np.uint16),
-        np.array([True, False, True, True]),
-        np.array([np.nan, -0.0, np.inf, 1e-310]),
-        np.array([1.5, -2, 65504, 6e-8], np.float16),
-        np.array([1 + 2j, -3j, 4, np.inf], np.complex64),
-        np.array([1 + 2j, -3j, 4, np.nan]),
-    ],
-    ids=lambda constant: constant.dtype.name,
-)
-def test_constants(constant: np.ndarray) -> None:
+CONSTANTS = [
+    np.array([-5, 3, 2**31 - 1, -(2**31)], np.int32),
+    np.array([-(2**63), -1, 0, 7], np.int64),
+    np.array([2**64 - 1, 0, 5, 1], np.uint64),
+    np.array([-128, 127, 0, -1], np.int8),
+    np.array([65535, 0, 1, 2], np.uint16),
+    np.array([True, False, True, True]),
+    np.array([np.nan, -0.0, np.inf, 1e-310]),
+    np.array([1.5, -2, 65504, 6e-8], np.float16),
+    np.array([1 + 2j, -3j, 4, np.inf], np.complex64),
+    np.array([1 + 2j, -3j, 4, np.nan]),
+]
+
+
+def test_constants() -> None:
     """Constants are buffers of the kernel, and read from the module."""
     arguments = [np.array([3, 0, 2, 1])]
-    direct = DirectCall.of(compiled(lambda positions: jnp.asarray(constant)[positions], arguments), arguments)
-    assert direct(*arguments)[0].tobytes() == constant[[3, 0, 2, 1]].tobytes()
+    direct = DirectCall.of(compiled(lambda places: [jnp.asarray(x)[places] for x in CONSTANTS], arguments), arguments)
+    for found, constant in zip(direct(*arguments), CONSTANTS, strict=True):
+        assert found.tobytes() == constant[[3, 0, 2, 1]].tobytes(), constant.dtype
 
 
 def test_results_are_the_callers() -> None:
@@ -294,58 +293,14 @@ def test_subnormal_numbers_are_zero_inside_and_not_after() -> None:
     assert np.array([tiny])[0] * 0.25 > 0
 
 
-def test_many_threads() -> None:
-    def steps(x: Any) -> Any:
-        return jax.lax.fori_loop(0, 3000, lambda _, y: y * 1.0001 + 1e-3 * x, x)
-
-    arguments = [np.linspace(0, 1, 20)]
-    executable = compiled(steps, arguments)
-    direct = DirectCall.of(executable, arguments)
-    inputs = [np.linspace(0, k, 20) for k in range(40)]
-    expected = [np.asarray(executable(x)).tobytes() for x in inputs]
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(3):
-            assert [result.tobytes() for (result,) in pool.map(direct, inputs)] == expected
-
-
-class Meeting:
-    """An argument in whose conversion calls wait for one another: all of them have a workspace then."""
-
-    def __init__(self, array: np.ndarray, barrier: threading.Barrier) -> None:
-        self.array, self.dtype, self.shape, self.barrier = array, array.dtype, array.shape, barrier
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        self.barrier.wait(60)
-        return self.array
-
-
-def test_workspaces_of_calls_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 48 at the same time few are kept, of the function itself and of one from NumPy arrays to NumPy arrays."""
-    pools: list[Any] = []
-
-    def noted(size: int) -> Any:
-        pools.append(memory.pool(size))
-        return pools[-1]
-
-    for module in (call, from_numpy):
-        monkeypatch.setattr(module, "pool", noted)
-    x = np.linspace(0, 1, 8192)
-    executable = compiled(lambda x: [x + 1], [x])
-    monkeypatch.setattr(memory, "KEPT", 5 * DirectCall.loaded(serialized(executable), 1).size - 1)
-    pools.clear()
-    direct = DirectCall.loaded(serialized(executable), 1)
-    device, places = executable.runtime_executable().local_devices()[0], from_numpy.alone([x])
-    written = from_numpy.numpy_call(executable, places, places, device, otherwise=None, direct_call=direct)
-    for run, kept in zip((direct, written), pools, strict=True):
-        assert len(kept) == 0, "none before the first call"
-        barrier = threading.Barrier(48)
-        with ThreadPoolExecutor(48) as threads:
-            for (found,) in threads.map(run, [Meeting(x, barrier) for _ in range(48)]):
-                np.testing.assert_array_equal(found, x + 1)
-        assert len(kept) == 4
-        last = kept[-1]
-        run(x)
-        assert kept[-1] is last, "the one that was used last, which is in the processor's cache, is used again"
+def test_workspaces_of_calls_that_are_over() -> None:
+    """One is used again, and of many at the same time few are kept."""
+    x = np.linspace(0, 1, 1 << 19)
+    direct = DirectCall.loaded(serialized(compiled(lambda x: x + 1, [x])), 1)
+    for _ in range(2):
+        np.testing.assert_array_equal(direct(x)[0], x + 1)
+    assert len(direct._spaces) == 1
+    assert direct._spaces.maxlen == memory.KEPT // direct.size < 8
 
 
 def resident() -> int:
@@ -382,38 +337,22 @@ def test_workspaces_of_c_functions_that_are_over() -> None:
     assert kept == [0], "64 MiB hold one"
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning")
-def test_forked_processes() -> None:
-    direct = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS)
-    expected = [result.tobytes() for result in direct(*SCHOOLS)]
-    child = os.fork()
-    if not child:
-        os._exit(0 if [result.tobytes() for result in direct(*SCHOOLS)] == expected else 1)
-    assert os.waitpid(child, 0)[1] == 0
-
-
 @pytest.mark.usefixtures("young_heap")
 def test_code_constants_and_buffers_live_as_long_as_the_function() -> None:
     executable = compiled(schools_and_gradient, SCHOOLS)
     runs = [DirectCall.of(executable, SCHOOLS, trials=0) for _ in range(3)]
+    space = DirectCall.of(executable, SCHOOLS, trials=0).workspace()  # it outlives what made it
     del executable
     jax.clear_caches()
     gc.collect()
     rubbish = [np.full(size, np.nan) for size in range(1, 400)]
-    for run in runs:
-        for found, expected in zip(run(*SCHOOLS), schools_in_numpy(*SCHOOLS), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert len(rubbish) == 399
-
-
-def test_a_workspace_outlives_what_made_it() -> None:
-    space = DirectCall.of(compiled(schools_and_gradient, SCHOOLS), SCHOOLS, trials=0).workspace()
-    gc.collect()
     for array, value in zip(space.arguments, SCHOOLS, strict=True):
         array[...] = value
     assert space.run(space.table) == 0
-    for found, expected in zip(space.results, schools_in_numpy(*SCHOOLS), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for results in (*(run(*SCHOOLS) for run in runs), space.results):
+        for found, expected in zip(results, schools_in_numpy(*SCHOOLS), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len(rubbish) == 399
 
 
 def test_no_memory_is_writable_and_executable() -> None:
@@ -453,48 +392,28 @@ def test_arguments_of_other_types() -> None:
     np.testing.assert_array_equal(direct(np.zeros(3))[0], np.ones(3))  # their workspace is not lost
 
 
-class Differing:
-    """An executable of which PJRT computes something else than it says."""
-
-    def __init__(self, executable: Any, change: Any) -> None:
-        self.executable, self.change = executable, change
-
-    def runtime_executable(self) -> Any:
-        return self.executable.runtime_executable()
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.change(*[np.array(leaf) for leaf in jax.tree.leaves(self.executable(*arguments))])
+# What PJRT has for a function of x that gives x * 3 and x + 1, and whether the arguments themselves show that.
+DIFFERENT: dict[str, tuple[Any, str]] = {
+    "last bit": (lambda x, y: (np.nextafter(x, 9), y), "the arguments"),
+    "sign of zero": (lambda x, y: (-x if not x[0] else x, y), "the arguments"),
+    "dtype": (lambda x, y: (x, y.astype(np.float32)), "the arguments"),
+    "order": (lambda x, y: (y, x), "the arguments"),
+    "number": (lambda x, y: (x,), "the arguments"),
+    "other values": (lambda x, y: (np.clip(x, 0, 6), y), "random input 0"),
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x, y: (np.nextafter(x, 9), y),
-        lambda x, y: (-x if not x[0] else x, y),  # the sign of zero
-        lambda x, y: (x, y.astype(np.float32)),
-        lambda x, y: (y, x),
-        lambda x, y: (x,),
-    ],
-    ids=["last bit", "sign of zero", "dtype", "order", "number"],
-)
-def test_any_difference_to_pjrt(change: Any) -> None:
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_any_difference_to_pjrt(case: str) -> None:
+    change, shown = DIFFERENT[case]
+
+    def direct(x: Any) -> Any:
+        return x * 3, x + 1
+
     arguments = [np.array([0.0, 1, 2])]
-    executable = compiled(lambda x: (x * 3, x + 1), arguments)
-    DirectCall.of(Differing(executable, lambda x, y: (x, y)), arguments)
-    with pytest.raises(DirectCallRefused, match="PJRT"):
-        DirectCall.of(Differing(executable, change), arguments)
-
-
-def test_differences_that_only_random_inputs_show() -> None:
-    arguments = [np.array([1.0, 2])]
-    executable = compiled(lambda x: x * 3, arguments)
-
-    def clipped(x: np.ndarray) -> np.ndarray:
-        return np.clip(x, 3, 6)  # the arguments' results are in these bounds
-
-    DirectCall.of(Differing(executable, clipped), arguments, trials=0)
-    with pytest.raises(DirectCallRefused, match="random input"):
-        DirectCall.of(Differing(executable, clipped), arguments)
+    compare(direct, direct, arguments)
+    with pytest.raises(DirectCallRefused, match=f"PJRT.* for {shown}"):
+        compare(direct, lambda x: change(*direct(x)), arguments)
 
 
 def unstable(x: Any) -> Any:
@@ -607,34 +526,24 @@ def test_a_gaussian_process_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None
     """Factorization, solves and products that are too large for a kernel, and their gradients."""
     monkeypatch.setattr(verdict, "_known", verdict.Verdict(True, "for a test"))
     monkeypatch.delenv(verdict.SWITCH, raising=False)
-    n = 40
-    places = np.linspace(0, 4, n)
-    distance = (places[:, None] - places) ** 2
-    observed = np.sin(places)
+    places = np.linspace(0, 4, 40)
+    distance, observed = (places[:, None] - places) ** 2, np.sin(places)
 
     def density(scale: Any, noise: Any) -> Any:
-        covariance = jnp.exp(-distance / scale**2) + noise * jnp.eye(n)
+        covariance = jnp.exp(-distance / scale**2) + noise * jnp.eye(len(places))
         factor = jnp.linalg.cholesky(covariance)
         solved = jax.scipy.linalg.solve_triangular(factor, observed, lower=True)
         return -0.5 * solved @ solved - jnp.log(jnp.diag(factor)).sum() + jnp.trace(covariance @ covariance @ factor)
 
-    def reference(scale: float, noise: float) -> float:
-        covariance = np.exp(-distance / scale**2) + noise * np.eye(n)
-        value = -0.5 * observed @ np.linalg.solve(covariance, observed) - 0.5 * np.linalg.slogdet(covariance)[1]
-        return value + np.trace(covariance @ covariance @ np.linalg.cholesky(covariance))
-
-    function = hlograph.jit(jax.value_and_grad(density, argnums=(0, 1)), cpu="direct", outputs="numpy")
-    scale, noise = np.array(1.3), np.array(0.4)
-    value, slopes = function(scale, noise)
+    gradient = jax.value_and_grad(density, argnums=(0, 1))
+    function = hlograph.jit(gradient, cpu="direct", outputs="numpy")
+    arguments = np.array(1.3), np.array(0.4)
+    found = function(*arguments)
     (stats,) = function.stats.by_executable
     assert stats.plan[-1] == "direct call of the kernels"
     assert {"cpu_factors", "cpu_products"} <= {note.partition(":")[0] for note in stats.plan}
-    np.testing.assert_allclose(value, reference(1.3, 0.4), rtol=1e-10)
-    step = 1e-5
-    expected = (reference(1.3 + step, 0.4) - reference(1.3 - step, 0.4)) / (2 * step)
-    np.testing.assert_allclose(slopes[0], expected, rtol=1e-6)
-    expected = (reference(1.3, 0.4 + step) - reference(1.3, 0.4 - step)) / (2 * step)
-    np.testing.assert_allclose(slopes[1], expected, rtol=1e-6)
+    expected = jax.tree.leaves(jax.jit(gradient)(*arguments))
+    np.testing.assert_allclose(jax.tree.leaves(found), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["", "blas"])
