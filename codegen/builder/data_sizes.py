@@ -16,6 +16,8 @@ is a valid place too. Measured against a sort of the places on XLA:CPU it takes 
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from .. import dims as dimension
@@ -61,7 +63,7 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
             f"a size ({name}) is computed from data inside a branch or a loop, and no other size bounds it"
             f"{builder._at()}; compute it outside, or pass it as an integer scalar input"
         )
-    root = _free_name(builder, name)
+    root = next(free for number in itertools.count() if (free := f"{name}_{number}") not in builder.roots)
     attributes = {
         "call_target_name": ir.StringAttr.get(TARGET, builder.context),
         "api_version": builder.attribute("4 : i32"),
@@ -105,13 +107,6 @@ def _learn_bound(builder: Builder, known: Dim, bound: Dim | None) -> None:
     marker = builder.roots[name].tensor.value.owner
     assert not isinstance(marker, ir.Block)
     marker.operation.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
-
-
-def _free_name(builder: Builder, base: str) -> str:
-    number = 0
-    while f"{base}_{number}" in builder.roots:
-        number += 1
-    return f"{base}_{number}"
 
 
 def count_true(mask: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -178,9 +177,8 @@ def concatenate(parts: Sequence[Tensor], axis: int) -> Tensor:
     dims[axis] = builder.constraints.canonical(total)
     attributes = (("dimension", f"{axis} : i64"),)
     result = builder.op("stablehlo.concatenate", parts, tuple(dims), parts[0].dtype, attributes)
-    builder.joins.setdefault(
-        result.uid, Join(tuple((x.dims[axis], partial(_same_value, x)) for x in parts), axis, result)
-    )
+    parts_ = tuple((x.dims[axis], lambda x=x: x) for x in parts)
+    builder.joins.setdefault(result.uid, Join(parts_, axis, result))
     return result
 
 
@@ -242,10 +240,6 @@ def with_last(x: Tensor, axis: int, last: tuple[Dim, Callable[[], Tensor]] | Non
     return x
 
 
-def _same_value(x: Tensor) -> Tensor:
-    return x
-
-
 def _part_with(join: Join[Tensor], start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
     """The part of a concatenation that holds these elements, and where it begins; None where none is known to."""
     offset: Dim = 0
@@ -273,7 +267,7 @@ def slice_axis(x: Tensor, axis: int, start: Dim, length: Dim, step: int = 1) -> 
     if step < 0:
         # Elements start, start+step, ... are, from low to high, those from start + (length-1)*step on. An empty slice
         # must not start below 0 or above the size.
-        low = _zero_if_empty(start + (length - 1) * step, length)
+        low = (start + (length - 1) * step) * minimum(length, 1)
         return reverse(slice_axis(x, axis, low, length, -step), [axis])
     return slice_axes(x, {axis: (start, length, step)})
 
@@ -282,18 +276,10 @@ def slice_axes(x: Tensor, parts: Mapping[int, tuple[Dim, Dim, int]]) -> Tensor:
     """Slices of several axes at once: axis -> (start, length, positive step). The caller sees to it that they exist."""
     whole: list[tuple[Dim, Dim, int]] = [(0, size, 1) for size in x.dims]
     chosen = [parts.get(axis, each) for axis, each in enumerate(whole)]
-    limits = [start + _span(length, step) for start, length, step in chosen]
+    # Behind the last element; the start of an empty slice.
+    limits = [start + (length if step == 1 else maximum((length - 1) * step + 1, 0)) for start, length, step in chosen]
     result = slice(x, [start for start, _, _ in chosen], limits, [step for _, _, step in chosen])
     return with_dims(result, tuple(length for _, length, _ in chosen))
-
-
-def _span(length: Dim, step: int) -> Dim:
-    """Distance from the first element to past the last one: 0 for an empty slice."""
-    return length if step == 1 else maximum((length - 1) * step + 1, 0)
-
-
-def _zero_if_empty(start: Dim, length: Dim) -> Dim:
-    return start * minimum(length, 1)
 
 
 def with_dims(x: Tensor, dims: Dims) -> Tensor:

@@ -56,26 +56,16 @@ def _is_number(value: ir.Value, number: float) -> bool:
     return number != 0 or found.dtype.kind in "biu" or bool(np.signbit(found)) == bool(np.signbit(number))
 
 
-def _of_product(op: ir.Operation) -> ir.Value | None:
+def _other(op: ir.Operation, number: float) -> ir.Value | None:
+    """The operand beside one that is this number everywhere."""
     for one, other in ((0, 1), (1, 0)):
-        if _is_number(op.operands[one], 1):
+        if _is_number(op.operands[one], number):
             return op.operands[other]
     return None
 
 
-def _of_sum(op: ir.Operation) -> ir.Value | None:
-    for zero, other in ((0, 1), (1, 0)):
-        if _is_number(op.operands[zero], -0.0):
-            return op.operands[other]
-    return None
-
-
-def _of_quotient(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if _is_number(op.operands[1], 1) else None
-
-
-def _of_difference(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if _is_number(op.operands[1], 0.0) else None
+def _first(op: ir.Operation, keeps: bool) -> ir.Value | None:
+    return op.operands[0] if keeps else None
 
 
 def _of_negation(op: ir.Operation) -> ir.Value | None:
@@ -83,18 +73,9 @@ def _of_negation(op: ir.Operation) -> ir.Value | None:
     return inner.operands[0] if inner is not None and inner.name == "stablehlo.negate" else None
 
 
-def _of_selection(op: ir.Operation) -> ir.Value | None:
-    return op.operands[1] if op.operands[1] == op.operands[2] else None
-
-
 def _of_static_shape(op: ir.Operation) -> ir.Value | None:
     """A reshape, a conversion or a slice to the type that is there."""
-    return op.operands[0] if ir.RankedTensorType(op.operands[0].type).has_static_shape else None
-
-
-def _of_order(op: ir.Operation) -> ir.Value | None:
-    axes = integers(op, "permutation")
-    return op.operands[0] if axes == tuple(range(len(axes))) else None
+    return _first(op, ir.RankedTensorType(op.operands[0].type).has_static_shape)
 
 
 def _of_broadcast(op: ir.Operation) -> ir.Value | None:
@@ -109,21 +90,17 @@ def _of_broadcast(op: ir.Operation) -> ir.Value | None:
         return stablehlo.broadcast_in_dim(op.results[0].type, inner.operands[0], integer_list(through))
 
 
-def _of_one(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if len(op.operands) == 1 else None
-
-
 _IDENTITIES: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
-    "stablehlo.multiply": _of_product,
-    "stablehlo.divide": _of_quotient,
-    "stablehlo.add": _of_sum,
-    "stablehlo.subtract": _of_difference,
+    "stablehlo.multiply": lambda op: _other(op, 1),
+    "stablehlo.divide": lambda op: _first(op, _is_number(op.operands[1], 1)),
+    "stablehlo.add": lambda op: _other(op, -0.0),
+    "stablehlo.subtract": lambda op: _first(op, _is_number(op.operands[1], 0.0)),
     "stablehlo.negate": _of_negation,
-    "stablehlo.select": _of_selection,
-    "stablehlo.convert": _of_one,
+    "stablehlo.select": lambda op: op.operands[1] if op.operands[1] == op.operands[2] else None,
+    "stablehlo.convert": lambda op: op.operands[0],
     "stablehlo.reshape": _of_static_shape,
     "stablehlo.slice": _of_static_shape,
-    "stablehlo.transpose": _of_order,
+    "stablehlo.transpose": lambda op: _first(op, list(axes := integers(op, "permutation")) == sorted(axes)),
     "stablehlo.broadcast_in_dim": _of_broadcast,
-    "stablehlo.concatenate": _of_one,
+    "stablehlo.concatenate": lambda op: _first(op, len(op.operands) == 1),
 }

@@ -174,7 +174,9 @@ def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str,
     _check_complete(padder, signature)
     _check_possible(padder, signature)
     arguments = [_argument(padder, argument) for argument in signature.arguments]
-    sizes = [root.name for root in signature.roots if root.kind == "size" and _is_free(padder, root.name)]
+    # A size has to be given where it does not follow from others, and more than one value is possible.
+    given = {name: dimension.symbol(name) for name in (root.name for root in signature.roots if root.kind == "size")}
+    sizes = [name for name, symbol in given.items() if padder.dim(symbol) == symbol]
     names = _names(sizes, arguments)
     arguments += [Argument(fresh, INT32, (), size=name) for name, fresh in zip(sizes, names, strict=True)]
     return Walk(padder, signature, arguments, sizes)
@@ -218,12 +220,6 @@ def _argument(padder: Padder, argument: Argument) -> Argument:
     live = tuple(map(padder.dim, argument.dims))
     static = tuple(map(padder.bound, live))
     return replace(argument, dims=static, values=(), live=live, live_values=argument.values)
-
-
-def _is_free(padder: Padder, name: str) -> bool:
-    """Whether a size has to be given: it does not follow from others, and more than one value is possible."""
-    symbol = dimension.symbol(name)
-    return padder.dim(symbol) == symbol
 
 
 def _names(sizes: Sequence[str], arguments: Sequence[Argument]) -> list[str]:

@@ -14,7 +14,6 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.sizes import VALUE
-from ...builder.types import BOOL
 from ...dims import Dim, maximum, minimum
 from ...ir.attributes import constant_value
 from ...ir.bindings import ir
@@ -62,7 +61,8 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     if not first.dims and all(x.tensor.sizes is not None for x in operands):
         found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)
         if found is not None:
-            return [padder.live(found, fact=_literal_fact(found))]
+            single = found.literal is not None and found.literal.size == 1
+            return [padder.live(found, fact=facts.constant(found.literal.reshape(())) if single else None)]  # type: ignore[union-attr]
     if dtype.kind in "iu" and len(first.dims) == 1 and len(operands) > 1 and type(first.dims[0]) is int:
         found = _on_size_vectors(padder, operation, name, [x.tensor for x in operands], dtype)
         if found is not None:
@@ -154,12 +154,6 @@ def _on_size_vectors(
     return padder.builder.size_vector(results, dtype) if padder.builder.exact(tuple(results), dtype) else None
 
 
-def _literal_fact(tensor: Tensor) -> Fact:
-    if tensor.literal is not None and tensor.literal.size == 1:
-        return facts.constant(tensor.literal.reshape(()))
-    return facts.anything(tensor.dtype)
-
-
 def _bitcast(padder: Padder, operation: ir.Operation, x: Live) -> list[Live]:
     """A bitcast to another width: the last axis of the wider side is static."""
     shape, dtype = padder.type_of(operation.results[0])
@@ -188,13 +182,8 @@ def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     if value.ndim == 0 or value.size == 1:
         padder.builder.splats[tensor.uid] = value.reshape(())
         return [padder.live(tensor, fact=facts.constant(value.reshape(())))]
-    return [padder.live(tensor, fact=_of_values(value))]
-
-
-def _of_values(value: np.ndarray[Any, Any]) -> Fact:
-    if value.dtype == BOOL or value.dtype.kind in "iu" or bool(np.isfinite(value).all()):
-        return facts.FINITE
-    return UNKNOWN
+    finite = value.dtype.kind in "biu" or bool(np.isfinite(value).all())
+    return [padder.live(tensor, fact=facts.FINITE if finite else UNKNOWN)]
 
 
 def _clone(padder: Padder, operation: ir.Operation) -> Live:

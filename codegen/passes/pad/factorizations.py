@@ -87,12 +87,12 @@ def svd(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[L
         shapes = [*a.dims[:-1], rows], dims, [*dims[:-1], columns, a.dims[-1]]
         return [padder.live(x, shape) for x, shape in zip((left, values, right), shapes, strict=True)]
     left, values, right = hlo.svd(a.tensor)
-    sets = []
-    for vectors, axis in ((left, -2), (matrices.adjoint(right), -1)):
-        rows = a.dims[axis]
-        found = padder.live(vectors, [*a.dims[:-2], rows, dims[-1]])
-        sets.append(_orthonormal(padder, found, complete=complete))
-    return [sets[0], padder.live(values, dims), _adjoint(padder, sets[1])]
+    lefts, rights = (
+        _orthonormal(padder, padder.live(vectors, [*a.dims[:-2], a.dims[axis], dims[-1]]), complete=complete)
+        for vectors, axis in ((left, -2), (matrices.adjoint(right), -1))
+    )
+    turned = padder.live(matrices.adjoint(rights.tensor), [*rights.dims[:-2], rights.dims[-1], rights.dims[-2]])
+    return [lefts, padder.live(values, dims), turned]
 
 
 def _pads_matrix(a: Live) -> bool:
@@ -134,7 +134,3 @@ def _orthonormal(padder: Padder, x: Live, *, complete: bool) -> Live:
     signs = hlo.select(hlo.compare("LT", signed, 0), hlo.negate(one), one)
     turned = hlo.multiply(unitary, matrices.spread(hlo.convert(signs, x.dtype), unitary, -2))
     return padder.live(turned, [*x.dims[:-1], x.dims[-2]] if complete else x.dims)
-
-
-def _adjoint(padder: Padder, x: Live) -> Live:
-    return padder.live(matrices.adjoint(x.tensor), [*x.dims[:-2], x.dims[-1], x.dims[-2]])

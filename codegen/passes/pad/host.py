@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ... import builder as hlo
-from ...builder import Tensor
 from ...builder.types import INT32
 from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from ...ir.host_calls import TARGET, name_of
 from . import facts
 from .control import pads_custom_call
-from .live import Dims, Live
+from .live import Live
 from .padder import Padder
 from .shape import result_dims
 
@@ -35,9 +34,7 @@ def host_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> 
         backend_config=config,
         has_side_effect=True,
     )
-    return [_padded_with_zeros(padder, tensor, own) for tensor, own in zip(made, dims, strict=True)]
-
-
-def _padded_with_zeros(padder: Padder, tensor: Tensor, dims: Dims) -> Live:
-    zero = facts.constant(0, tensor.dtype)
-    return padder.make(tensor, dims, [zero] * len(dims), facts.anything(tensor.dtype))
+    return [
+        padder.make(tensor, own, [facts.constant(0, tensor.dtype)] * len(own))
+        for tensor, own in zip(made, dims, strict=True)
+    ]

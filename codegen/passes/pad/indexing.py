@@ -23,17 +23,13 @@ from .live_builder import attributes_of_op
 from .padder import Padder, pads
 
 
-def _is_zero(x: Tensor) -> bool:
-    return x.literal is not None and not x.literal.any()
-
-
 def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
     """A start index within `[0, room]`, as int64."""
     known = padder.ranges.get(start.uid)
     start = hlo.convert(start, INT64)
     if known is not None and known.within(lambda dim: padder.interval(padder.dim(dim)), room):
         return start
-    if _is_zero(start):
+    if start.literal is not None and not start.literal.any():
         return start
     room = padder.dim(room)
     if start.sizes is not None and not isinstance(start.sizes, tuple):

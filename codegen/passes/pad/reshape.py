@@ -119,7 +119,7 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
     shape = padder.static_shape(new)
     kept = (*x.shape[:start], *shape, *x.shape[stop:])
     dims = (*x.dims[:start], *new, *x.dims[stop:])
-    minor_padded = [dim for side in (old, new) for dim in _without_ones(side)[1:] if type(dim) is not int]
+    minor_padded = [d for side in (old, new) for d in [d for d in side if d != 1][1:] if type(d) is not int]
     if not minor_padded:
         # Live elements come first, before and after: the padding is the tail of the row-major order.
         size, wanted = math.prod(x.shape[start:stop]), math.prod(shape)
@@ -153,10 +153,6 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
         tensor = hlo.take(flat, _places(padder, new, shape, old, x.shape[start:stop]), start)
     known = [*x.pads[:start], *[None] * len(new), *x.pads[stop:]]
     return padder.make(tensor, dims, known, x.whole)
-
-
-def _without_ones(dims: Sequence[Dim]) -> list[Dim]:
-    return [dim for dim in dims if dim != 1]
 
 
 def _places(padder: Padder, new: Dims, shape: tuple[int, ...], old: Dims, old_shape: tuple[int, ...]) -> Tensor:
