@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,13 @@ from ..errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
 from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
-from .notes import Expansion, Join, Rows, Transpose
+from .notes import Note
 from .places import Places, erase_unused
 from .sizes import VALUE, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
 
 _ids = itertools.count()
+M = TypeVar("M", bound=Note)
 
 
 class Tensor:
@@ -532,25 +533,13 @@ class Builder(Places):
         """Roots of the function being built, by name."""
         return self._frame.roots
 
-    @property
-    def expansions(self) -> dict[int, Expansion[Tensor]]:
-        """The reshapes in the function being built that only insert axes of size 1, by the result's uid."""
-        return self._frame.expansions
+    def noted(self, kind: type[M], x: Tensor) -> M | None:
+        """What is known of how a tensor was made, of one kind."""
+        return self._frame.notes.get((kind, x.uid))
 
-    @property
-    def joins(self) -> dict[int, Join[Tensor]]:
-        """What is known to consist of parts in the function being built, by the uid of the whole."""
-        return self._frame.joins
-
-    @property
-    def rows(self) -> dict[int, Rows[Tensor]]:
-        """Slices and reverses along the first axis in the function being built, by the result's uid."""
-        return self._frame.rows
-
-    @property
-    def transposes(self) -> dict[int, Transpose[Tensor]]:
-        """The transposes in the function being built, by the result's uid."""
-        return self._frame.transposes
+    def note_made(self, note: M) -> M:
+        """Remembers how a tensor was made, unless a note of this kind is there; the one to go on with."""
+        return self._frame.notes.setdefault((type(note), note.result.uid), note)
 
     @property
     def size_table(self) -> dict[Any, Tensor]:
@@ -566,7 +555,7 @@ class Builder(Places):
         """Returns `results` from the function being built, and gives it its type."""
         self.terminator("func.return", results)
         # What all its users read through, and scalars that served as sizes only.
-        read_through = [found.result.value for notes in self._frame.notes for found in notes.values()]
+        read_through = [found.result.value for found in self._frame.notes.values()]
         erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:

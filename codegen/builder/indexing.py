@@ -14,7 +14,7 @@ import numpy as np
 from ..dims import Dim, bounds, maximum, minimum
 from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
-from .notes import Join
+from .notes import Join, Rows
 from .shape import all_static, concatenate, i64_array, pad, product, reshape, slice_axis, stack_scalars
 from .types import Dims
 
@@ -210,7 +210,7 @@ def rows_of(x: Tensor) -> tuple[Tensor, Dim, int]:
     """
     first: Dim = 0
     step = 1
-    while (found := x.builder.rows.get(x.uid)) is not None:
+    while (found := x.builder.noted(Rows, x)) is not None:
         first, step = found.first + first * found.step, step * found.step
         x = found.source
     return x, first, step
@@ -269,4 +269,4 @@ def _note_parts(x: Tensor, update: Tensor, axis: int, first: Dim, rest: Dim, res
         (update.dims[axis], lambda: update),
         (rest, lambda: slice_axis(x, axis, x.dims[axis] - rest, rest)),
     )
-    x.builder.joins.setdefault(result.uid, Join(parts, axis, result))
+    x.builder.note_made(Join(parts, axis, result=result))

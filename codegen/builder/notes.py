@@ -8,49 +8,50 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any
 
 from ..dims import Dim
 
-Handle = TypeVar("Handle")
+
+@dataclass(kw_only=True)
+class Note:
+    """How a tensor was made; `result` is the handle on it, as `source` and what a part gives are handles."""
+
+    result: Any
 
 
 @dataclass
-class Transpose(Generic[Handle]):
+class Transpose(Note):
     """A transpose: axis i of the result is axis `permutation[i]` of the source."""
 
-    source: Handle
+    source: Any
     permutation: tuple[int, ...]
-    result: Handle
 
 
 @dataclass
-class Join(Generic[Handle]):
+class Join(Note):
     """What consists of parts, one behind the other along `axis`: the size of each, and what gives it.
 
     `last` gives as many of the last elements, in another way.
     """
 
-    parts: tuple[tuple[Dim, Callable[[], Handle]], ...]
+    parts: tuple[tuple[Dim, Callable[[], Any]], ...]
     axis: int
-    result: Handle
-    last: tuple[Dim, Callable[[], Handle]] | None = None
+    last: tuple[Dim, Callable[[], Any]] | None = None
 
 
 @dataclass
-class Rows(Generic[Handle]):
+class Rows(Note):
     """Rows of another tensor: row i of the result is row `first + step * i` of the source."""
 
-    source: Handle
+    source: Any
     first: Dim
     step: int
-    result: Handle
 
 
 @dataclass
-class Expansion(Generic[Handle]):
+class Expansion(Note):
     """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
 
-    source: Handle
+    source: Any
     kept: tuple[int, ...]
-    result: Handle

@@ -57,6 +57,7 @@ class Frame:
     Attributes:
         data: for each root that depends on data the place behind it, in the order in which they were made.
         place: the place that operations go to now; None in the prologue and outside of both.
+        notes: what is known of how tensors were made (`notes.py`), by its class and their uids.
     """
 
     def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
@@ -69,16 +70,8 @@ class Frame:
         self.prologue_table: dict[Any, Any] = {}
         self.size_table: dict[Any, Any] = {}
         self.roots: dict[str, Any] = {}
-        self.transposes: dict[int, Any] = {}
-        self.expansions: dict[int, Any] = {}
-        self.joins: dict[int, Any] = {}
-        self.rows: dict[int, Any] = {}
+        self.notes: dict[tuple[type, int], Any] = {}
         self.spare: list[Any] = []
-
-    @property
-    def notes(self) -> tuple[dict[int, Any], ...]:
-        """What is known of how tensors were made, by their uids; users read through them."""
-        return self.transposes, self.expansions, self.joins, self.rows
 
 
 class Places:
@@ -220,14 +213,13 @@ class Places:
     def aside(self) -> Iterator[None]:
         """Ops made inside are erased in the end: what was noted of them is forgotten."""
         frame = self._frame
-        known = [len(notes) for notes in (*frame.notes, frame.spare)]
+        notes, spare = len(frame.notes), len(frame.spare)
         try:
             yield
         finally:
-            del frame.spare[known.pop() :]
-            for notes, count in zip(frame.notes, known, strict=True):
-                for uid in list(notes)[count:]:
-                    del notes[uid]
+            del frame.spare[spare:]
+            for key in list(frame.notes)[notes:]:
+                del frame.notes[key]
 
     @contextmanager
     def here(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from ..ir.kinds import identity as identity
 from ..ir.walk import free_symbol
 from .core import Tensor
 from .elementwise import Binary, add, and_, compare, maximum_, minimum_, multiply, or_, select, xor
+from .notes import Transpose
 from .order import Extreme, is_nan, is_number, larger, least_of, ordered, smaller
 from .shape import i64_array, iota, reshape
 from .types import INT64, Attributes, DType
@@ -162,7 +163,7 @@ def _through_transpose(
     x: Tensor, contracting: Sequence[int], batching: Sequence[int]
 ) -> tuple[Tensor, Sequence[int], Sequence[int]]:
     """The operand of a transpose `x`, with the axes renumbered, if the free axes keep their order; else `x` itself."""
-    found = x.builder.transposes.get(x.uid)
+    found = x.builder.noted(Transpose, x)
     if found is None:
         return x, contracting, batching
     source, permutation = found.source, found.permutation

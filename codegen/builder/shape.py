@@ -58,7 +58,7 @@ def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int])
     if x.dims == dims and tuple(broadcast_dimensions) == tuple(range(len(dims))):
         return x
     dims = tuple(dim if type(dim) is int else builder.constraints.canonical(dim) for dim in dims)
-    expanded = builder.expansions.get(x.uid)
+    expanded = builder.noted(Expansion, x)
     if expanded is not None:
         x, broadcast_dimensions = expanded.source, [broadcast_dimensions[axis] for axis in expanded.kept]
     for axis, target in enumerate(broadcast_dimensions):
@@ -121,7 +121,7 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
         builder.knowing(result, known if dims else known[0])
     kept = _kept_axes(x.dims, dims)
     if kept is not None:
-        builder.expansions.setdefault(result.uid, Expansion(x, kept, result))
+        builder.note_made(Expansion(x, kept, result=result))
     return result
 
 
@@ -142,7 +142,7 @@ def transpose(x: Tensor, permutation: Sequence[int]) -> Tensor:
         return x
     dims = tuple(x.dims[axis] for axis in permutation)
     result = x.builder.op("stablehlo.transpose", [x], dims, x.dtype, (("permutation", i64_array(permutation)),))
-    x.builder.transposes.setdefault(result.uid, Transpose(x, tuple(permutation), result))
+    x.builder.note_made(Transpose(x, tuple(permutation), result=result))
     return result
 
 
@@ -178,7 +178,7 @@ def concatenate(parts: Sequence[Tensor], axis: int) -> Tensor:
     attributes = (("dimension", f"{axis} : i64"),)
     result = builder.op("stablehlo.concatenate", parts, tuple(dims), parts[0].dtype, attributes)
     parts_ = tuple((x.dims[axis], lambda x=x: x) for x in parts)
-    builder.joins.setdefault(result.uid, Join(parts_, axis, result))
+    builder.note_made(Join(parts_, axis, result=result))
     return result
 
 
@@ -192,7 +192,7 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
     if list(start) == [0] * x.ndim and list(limit) == list(x.dims) and steps == [1] * x.ndim:
         return x
     dims = tuple((b - a + s - 1) // s for a, b, s in zip(start, limit, steps, strict=True))
-    join = builder.joins.get(x.uid)
+    join = builder.noted(Join, x)
     if join is not None and dims != x.dims:
         found = _part_with(join, start[join.axis], limit[join.axis])
         if found is not None:
@@ -209,7 +209,7 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
             return builder.size_vector([x.sizes[place] for place in places], x.dtype)
     result = _sliced(x, start, limit, steps, dims)
     if x.ndim and steps == [1] * x.ndim and list(start[1:]) == [0] * (x.ndim - 1) and tuple(limit[1:]) == x.dims[1:]:
-        builder.rows.setdefault(result.uid, Rows(x, start[0], 1, result))
+        builder.note_made(Rows(x, start[0], 1, result=result))
     return result
 
 
@@ -234,13 +234,13 @@ def _sliced(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], steps: Sequen
 def with_last(x: Tensor, axis: int, last: tuple[Dim, Callable[[], Tensor]] | None) -> Tensor:
     """The same, whose last elements along an axis, so many, are known to be these: slices of them read these."""
     if last is not None:
-        join = x.builder.joins.setdefault(x.uid, Join((), axis, x))
+        join = x.builder.note_made(Join((), axis, result=x))
         if join.axis == axis:
             join.last = last
     return x
 
 
-def _part_with(join: Join[Tensor], start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
+def _part_with(join: Join, start: Dim, limit: Dim) -> tuple[Callable[[], Tensor], Dim] | None:
     """The part of a concatenation that holds these elements, and where it begins; None where none is known to."""
     offset: Dim = 0
     if join.last is not None:
@@ -332,7 +332,7 @@ def reverse(x: Tensor, axes: Sequence[int]) -> Tensor:
     """Elements in the opposite order along `axes`."""
     result = x.builder.op("stablehlo.reverse", [x], x.dims, x.dtype, (("dimensions", i64_array(axes)),))
     if list(axes) == [0]:
-        x.builder.rows.setdefault(result.uid, Rows(x, x.dims[0] - 1, -1, result))
+        x.builder.note_made(Rows(x, x.dims[0] - 1, -1, result=result))
     return result
 
 

@@ -76,7 +76,7 @@ class LiveBuilder(Builder):
     def checkpoint(self) -> Callable[[], None]:
         """A function that forgets what was remembered of tensors made since, which the caller erases."""
         frame = self._frame
-        tables: tuple[dict[Any, Any], ...] = (*frame.notes, frame.roots, frame.data)
+        tables: tuple[dict[Any, Any], ...] = (frame.notes, frame.roots, frame.data)
         lengths = [len(table) for table in tables]
         spare = len(frame.spare)
 
