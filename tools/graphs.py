@@ -125,27 +125,22 @@ def _positional(function: Any, specs: Sequence[Spec], path: GraphPath) -> list[A
     """A spec for each positional argument of a function, up to those that keep their default."""
     import jax
 
-    parameters = inspect.signature(function).parameters.values()
-    places = [x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
-    given = {name: (dtype, dims) for name, dtype, dims in specs}
-    takes = f"it takes {', '.join(x.name for x in places) or 'none by place'}"
-    unknown = [name for name, _, _ in specs if name not in {x.name for x in places}]
-    if unknown:
-        raise click.ClickException(f"{path}: has no argument {', '.join(unknown)} for --arg; {takes}")
-    if len(given) < len(specs):
-        raise click.ClickException(f"{path}: --arg names an argument twice")
-    count = max(number for number, x in enumerate(places, 1) if x.name in given)
-    missing = [x.name for n, x in enumerate(places, 1) if x.name not in given and (n < count or x.default is x.empty)]
-    if missing:
-        raise click.ClickException(f"{path}: --arg is missing for {', '.join(missing)}; {takes}")
-    found = []
-    for x in places[:count]:
-        dtype, dims = given[x.name]
+    given = {}
+    for name, dtype, dims in specs:
+        if name in given:
+            raise click.ClickException(f"{path}: --arg names {name} twice")
         try:
-            found.append(jax.ShapeDtypeStruct(dims, jax.numpy.dtype(dtype)))
+            given[name] = jax.ShapeDtypeStruct(dims, jax.numpy.dtype(dtype))
         except TypeError as error:
-            raise click.ClickException(f"{path}: --arg {x.name}: {error}") from error
-    return found
+            raise click.ClickException(f"{path}: --arg {name}: {error}") from error
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(**given)
+    except TypeError as error:
+        raise click.ClickException(f"{path}{signature}: --arg: {error}") from error
+    for name in bound.kwargs:
+        raise click.ClickException(f"{path}{signature}: --arg is for arguments by place, and {name} is not")
+    return list(bound.args)
 
 
 def load_graph(path: GraphPath, *, call: bool = True) -> Any:

@@ -12,15 +12,11 @@ says how much of an axis counts, as an expression of sizes; where it is missing,
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
-from ..errors import ArtifactError, PassError
+from ..errors import PassError
 from ..program import Program
 from ..signature import Argument, Result, flags_type
-from .files import write_atomically
 from .plain import padding_of
 
 
@@ -48,23 +44,6 @@ def describe(program: Program) -> dict[str, Any]:
             for x in signature.checks
         ],
     }
-
-
-def write_description(program: Program, path: str | os.PathLike[str]) -> Path:
-    """Writes `describe` as JSON.
-
-    Raises:
-        ArtifactError: the file cannot be written.
-        PassError: sizes are open.
-    """
-    text = json.dumps(describe(program), indent=1) + "\n"
-    target = Path(path)
-    try:
-        with write_atomically(target) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
-    return target
 
 
 def _entry(item: Argument | Result) -> dict[str, Any]:

@@ -210,8 +210,8 @@ def test_functions_of_jax_are_emitted(folder: Path) -> None:
         succeed("run", "loss.mlir", "--inputs", "narrow.npz", "--output", "out.npz")
         np.testing.assert_allclose(np.load("out.npz")["out"], 2 * np.tanh(X @ W).sum(), rtol=1e-5)
     for words, message in (
-        (["functions.py:loss", *arguments[:2]], "missing for w"),
-        (["functions.py:loss", *arguments, "--arg", "y=int32"], "no argument y"),
+        (["functions.py:loss", *arguments[:2]], "missing a required argument: 'w'"),
+        (["functions.py:loss", *arguments, "--arg", "y=int32"], "unexpected keyword argument 'y'"),
         (["functions.py:loss", *arguments, "--arg", "w=int32"], "twice"),
         (["functions.py:loss", *arguments[:2], "--arg", "w=float33[8]"], "float33"),
         (["functions.py:number", *arguments], "is for functions"),
