@@ -28,7 +28,6 @@ from .errors import (
     DemandKind,
     GraphError,
     LoweringError,
-    MissingInputError,
     UnsupportedGraphError,
     UnsupportedOpError,
     demand_error,
@@ -260,37 +259,17 @@ class _Emitter:
         known = set(inputs)
         done: set[Any] = set()
         order: list[Any] = []
-        missing: dict[Any, Any] = {}
-        constant = self.graph.constant
         for output in outputs:
-            if output.owner is None or output in known:
-                if output not in known and constant(output) is None:
-                    missing.setdefault(output, output)
-                continue
-            stack: list[tuple[Any, bool]] = [(output.owner, False)]
+            stack = [] if output.owner is None or output in known else [(output.owner, False)]
             while stack:
                 node, ready = stack.pop()
                 if ready:
                     order.append(node)
-                    continue
-                if node in done:
-                    continue
-                done.add(node)
-                stack.append((node, True))
-                for variable in reversed(node.inputs):
-                    if variable in known:
-                        continue
-                    if variable.owner is not None:
-                        if variable.owner not in done:
-                            stack.append((variable.owner, False))
-                    elif constant(variable) is None:
-                        missing.setdefault(variable, output)
-        if missing:
-            lines = [f"  {variable} ({variable.type}), needed by output {out}" for variable, out in missing.items()]
-            listed = "\n".join(lines)
-            raise MissingInputError(
-                f"the outputs depend on variables that are not inputs; add them to the inputs:\n{listed}"
-            )
+                elif node not in done:
+                    done.add(node)
+                    stack.append((node, True))
+                    owners = [x.owner for x in reversed(node.inputs) if x not in known]
+                    stack += [(owner, False) for owner in owners if owner is not None and owner not in done]
         return order
 
     def _refuse_unsupported(self, order: Sequence[Any]) -> None:
