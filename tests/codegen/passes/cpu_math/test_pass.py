@@ -13,10 +13,7 @@ from scipy import special
 
 import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.codegen.ir.modules import clone_bytes
-from hlograph.codegen.passes import run
 from hlograph.codegen.passes.cpu_math import ELEMENTS, INLINE
-from hlograph.errors import PassError
 
 from .formulas import OPS, module
 
@@ -36,26 +33,9 @@ def test_the_least_number_of_elements(name):
     assert OPS[name] in after(hlograph.Program.parse(module(name, "1000")), "elements=1001").op_counts()
 
 
-@pytest.mark.parametrize("name", OPS)
-def test_what_is_left_alone(name):
-    for text in (module(name, "1000", dtype="f32"), module(name, "?")):
-        if name == "trigamma" and "?" in text:
-            continue  # a constant has no symbolic sizes
-        program = hlograph.Program.parse(text.replace("%a: tensor<?xf64>", '%a: tensor<?xf64> {hlograph.dims = ["n"]}'))
-        assert str(after(program)) == str(program)
-
-
 def test_complex_numbers_are_left_alone():
     program = hlograph.Program.parse(module("log", "1000").replace("f64", "complex<f64>"))
     assert str(after(program)) == str(program)
-
-
-def test_options():
-    program = hlograph.Program.parse(module("log", "1000"))
-    with pytest.raises(PassError, match="has no option 'n'; it takes elements"):
-        after(program, "n=1")
-    with pytest.raises(PassError, match="inline is an integer, not 'few'"):
-        after(program, "inline=few")
 
 
 @pytest.mark.parametrize("chained", [INLINE, INLINE + 1])
@@ -68,14 +48,6 @@ def test_more_than_a_few_become_functions(chained):
         f"func.func @main(%a0: {kind}) -> {kind} {{\n{lines}return %a{chained} : {kind}\n}}"
     )
     assert after(program).op_counts().get("func.call", 0) == (chained if chained > INLINE else 0)
-
-
-def test_a_report_names_what_was_replaced():
-    program = hlograph.Program.parse(module("lgamma", "100"))
-
-    copy = clone_bytes(program.to_bytecode())
-    with copy.context:
-        assert dict(run(copy, "cpu_math").rewritten) == {"lgamma": 1}
 
 
 ARGUMENTS = {
