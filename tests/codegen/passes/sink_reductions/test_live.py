@@ -238,7 +238,7 @@ def running(x: np.ndarray, sine: bool) -> tuple[np.ndarray, ...]:
     )
 
 
-@pytest.mark.parametrize("sine", [False, True], ids=["a sum", "a sine, taken in a step later"])
+@pytest.mark.parametrize("sine", [False, True], ids=["a sum", "a sine"])
 def test_every_number_of_steps(sine: bool) -> None:
     """None, one, up to the bound, against NumPy; the stack does not begin with zeros."""
     step = "%h1 = stablehlo.add %h, %x1 : tensor<3xf32>"
