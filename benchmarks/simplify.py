@@ -43,12 +43,6 @@ def cases(quick: bool, dtype: type) -> dict[str, tuple[Callable[..., Any], list[
     def wide(x: jax.Array) -> jax.Array:
         return lax.broadcast_in_dim(x, (*x.shape, 64), range(x.ndim))
 
-    def callee(x: jax.Array) -> jax.Array:
-        for i in range(100):
-            x = jnp.sin(x) * 1.1 + jnp.cos(x * i)
-        return x
-
-    inner = jax.jit(callee)
     x, square = array(1000, 64), array(3000, 3000) if not quick else array(300, 300)
     positive = np.abs(array(100_000)) + dtype(0.5)
     scalars, rows = (256, 64) if quick else (300, 200)
@@ -73,7 +67,6 @@ def cases(quick: bool, dtype: type) -> dict[str, tuple[Callable[..., Any], list[
         **{f"power_to_multiply: x**{e:g}": (power(e), [positive]) for e in (2.0, 3.0, 4.0, 5.0, -2.0, -0.5)},
         f"transpose_into_dot: A.T @ v, {len(square)}": (lambda a, v: a.T @ v, [square, square[0]]),
         "transpose_into_dot: A.T @ B, 300": (lambda a, b: a.T @ b, [array(300, 300), array(300, 300)]),
-        "duplicate_calls: 20 of 300 ops": (lambda x: sum(inner(x) * i for i in range(20)), [array(64)]),
     }
     return found
 

@@ -15,7 +15,6 @@ import jax
 from jax import tree_util
 
 from ...codegen.ir.tidy import tidy
-from ...codegen.passes.driver import run_watched
 from ...dialects.jax.trace import Traced, is_key
 from ..calls.arguments import shape_and_dtype
 from .ahead import AheadFunction, wanted_sharding
@@ -26,12 +25,10 @@ Restore = Callable[[Any], Any]
 
 
 def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stages]) -> Lowered:
-    """Lowers a function that `jax.jit` runs as it is; what JAX traced twice is in the module once."""
+    """Lowers a function that `jax.jit` runs as it is."""
     lowered = jitted.lower(*args, **kwargs)
     module = lowered.compiler_ir("stablehlo")  # JAX's own, of which it makes the text and the executable
     tidy(module)
-    if any(report.changed for report in run_watched(module, ["duplicate_calls"], None)):
-        tidy(module)
     return Lowered.of(lowered, stages)
 
 

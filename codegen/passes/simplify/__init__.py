@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from ...ir.bindings import ir
 from ..report import Report
 from ..rewriting import REWRITES, apply
-from . import calls as calls
 from . import dots as dots
 from . import gathers as gathers
 from . import pads as pads
@@ -29,7 +28,6 @@ from . import scatters as scatters
 # name -> ops without one of which the rewrite finds nothing: where it begins at an op that is in every module, what
 # makes its pattern special.
 _NEEDS: Mapping[str, frozenset[str]] = {
-    "duplicate_calls": frozenset({"func.call"}),
     "gather_to_slice": frozenset({"stablehlo.gather"}),
     "known_select": frozenset({"stablehlo.gather"}),
     "scatter_to_pad": frozenset({"stablehlo.scatter"}),

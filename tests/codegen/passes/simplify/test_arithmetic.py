@@ -1,4 +1,4 @@
-"""Reductions of broadcasts, powers, transposes into dots, calls: values, also special ones."""
+"""Reductions of broadcasts, powers, transposes into dots: values, also special ones."""
 
 from __future__ import annotations
 
@@ -206,48 +206,6 @@ def test_transposes_into_dots():
     assert applied == 24
 
 
-CALLS = """
-func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {{
-  {body}
-  return %r, %s : tensor<3xf32>, tensor<3xf32>
-}}
-func.func private @f(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{
-  %0 = stablehlo.subtract %a, %b : tensor<3xf32>
-  return %0 : tensor<3xf32>
-}}
-func.func private @g(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{
-  %0 = func.call @f(%b, %a) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-  return %0 : tensor<3xf32>
-}}
-"""
-
-
-def call(result: str, function: str, *arguments: str) -> str:
-    kinds = ", ".join(["tensor<3xf32>"] * len(arguments))
-    return f"%{result} = func.call @{function}({', '.join(f'%{a}' for a in arguments)}) : ({kinds}) -> tensor<3xf32>\n"
-
-
-EIGHT = "".join(call(f"u{i}", "f", "x", "y") for i in range(9))  # eight too many
-
-
-@pytest.mark.parametrize(
-    ("body", "dropped"),
-    [
-        (call("r", "f", "x", "y") + call("s", "f", "x", "y"), 1),
-        (call("r", "f", "x", "y") + call("s", "f", "y", "x"), 0),
-        (call("r", "f", "x", "y") + call("s", "g", "x", "y"), 0),
-        (call("r", "g", "x", "x") + call("s", "g", "x", "x"), 1),
-        (EIGHT + call("r", "f", "u1", "u2") + call("s", "f", "u3", "u4"), 9),
-    ],
-    ids=["the same", "other operands", "another function", "calls inside", "one after the other"],
-)  # fmt: skip
-def test_calls(body, dropped):
-    x, y = np.float32([1, 2, 3]), np.float32([5, -0.0, np.nan])
-    found = check(CALLS.format(body=body), [x, y], run=False)
-    assert found.applied.get("duplicate_calls", 0) == dropped
-    assert found.changed == bool(dropped)
-
-
 @pytest.mark.parametrize(("kind", "wide", "zero", "one"), [("f8E4M3FN", "f32", "0.0", "1.0"), ("i4", "i32", "0", "1")])
 def test_types_of_few_bits(kind, wide, zero, one):
     """NumPy may lack them; what comes out is valid."""
@@ -302,19 +260,3 @@ def test_bfloat16(spec):
     before, after = (as_arrays(p.compile(optimize="none")(x)) for p in (Program.parse(text), found.program))
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one.astype(np.float32), other.astype(np.float32))
-
-
-def test_calls_in_different_blocks_stay():
-    """One is in a branch: it may not be reached."""
-    text = CALLS.format(
-        body=call("r", "f", "x", "y")
-        + """%p = stablehlo.constant dense<true> : tensor<i1>
-        %s = "stablehlo.if"(%p) ({
-          %0 = func.call @f(%x, %y) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-          stablehlo.return %0 : tensor<3xf32>
-        }, {
-          stablehlo.return %x : tensor<3xf32>
-        }) : (tensor<i1>) -> tensor<3xf32>
-        """
-    )
-    assert not rewritten(text).changed
