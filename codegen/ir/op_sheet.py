@@ -227,7 +227,7 @@ _READERS = {
 # ---- the same op on other axes -----------------------------------------------------------------------------------
 
 
-def leading(op: ir.Operation, size: int) -> dict[str, ir.Attribute]:
+def leading(op: ir.Operation, size: int | None = None) -> dict[str, ir.Attribute]:
     """What attributes become where the operands that have axes have one more, of `size`, in front.
 
     Raises:
@@ -235,7 +235,7 @@ def leading(op: ir.Operation, size: int) -> dict[str, ir.Attribute]:
     """
     found: dict[str, ir.Attribute] = {}
     for name, word in AXES.get(op.name, ()):
-        if word in ("dot", "gather"):
+        if word in ("dot", "gather") or (word == "size" and size is None):
             raise KeyError(op.name)
         numbers = [] if name == "by" or word == "last" else _numbers(op, name)
         if not numbers:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import open_ops, ops
-from ..attributes import convolution_numbers, dense_attr, dot_numbers, flag_of, integers
-from ..bindings import DYNAMIC, current_context, ir
+from ..attributes import convolution_numbers, dot_numbers, flag_of
+from ..bindings import DYNAMIC, ir
 from ..kinds import identity, monoid_of
-from ..op_sheet import dot_axes
+from ..op_sheet import dot_axes, leading
 from ..values import dtype_of, sizes_of
 from .batcher import Batcher, rule
 from .elements import number, shifted
@@ -43,53 +41,21 @@ def dot(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     return [ops.transpose(made, [first, *[axis for axis in range(len(shape)) if axis != first]])]
 
 
-@rule("reduce")
+@rule("reduce", "reduce_window")
 def reduce(batcher: Batcher, op: ir.Operation) -> Any:
+    """One that begins with initial values; those with the axis are taken in at the end, where that is the same."""
     count = len(op.operands) // 2
     values, starts = list(op.operands)[:count], list(op.operands)[count:]
-    dimensions = ops.integer_list(shifted(integers(op, "dimensions")))
-    return _from_starts(batcher, op, values, starts, dimensions=dimensions)
-
-
-@rule("reduce_window")
-def reduce_window(batcher: Batcher, op: ir.Operation) -> Any:
-    count = len(op.operands) // 2
-    values, starts = list(op.operands)[:count], list(op.operands)[count:]
-    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    windows: dict[str, ir.Attribute] = {
-        name: ops.integer_list([1, *integers(op, name)]) for name in names if name in op.attributes
-    }
-    if "padding" in op.attributes:
-        rows = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(-1, 2)
-        windows["padding"] = dense_attr(np.concatenate([np.zeros((1, 2), np.int64), rows]), current_context())
-    return _from_starts(batcher, op, values, starts, **windows)
-
-
-def _from_starts(batcher: Batcher, op: ir.Operation, values: Any, starts: Any, **attributes: ir.Attribute) -> Any:
-    """An op that begins with initial values; those with the axis are taken in at the end, where that is the same."""
     if not batcher.is_each(starts):
         operands = [*batcher.each(values), *[batcher.row(start).value for start in starts]]
-        return batcher.like(op, operands, None, **attributes)
+        return batcher.like(op, operands, None, **leading(op))
     monoid = monoid_of(op.regions[0].blocks[0])
     if monoid is None or len(values) != 1 or op.name != "stablehlo.reduce":
         return NotImplemented
     neutral = ops.constant(identity(monoid, dtype_of(values[0])))
-    made = batcher.like(op, [*batcher.each(values), neutral], None, **attributes)[0]
+    made = batcher.like(op, [*batcher.each(values), neutral], None, **leading(op))[0]
     start = open_ops.broadcast(batcher.row(starts[0]).value, open_ops.sizes(made), [0])
     return [ops.elementwise(f"stablehlo.{monoid}", start, made)]
-
-
-@rule("sort")
-def sort(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    axis = ir.IntegerAttr(op.attributes["dimension"]).value if "dimension" in op.attributes else -1
-    axis += len(sizes_of(op.operands[0])) if axis < 0 else 0
-    return batcher.like(op, batcher.each(op.operands), dimension=number(axis + 1))
-
-
-@rule("map")
-def map_(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    axes = range(len(sizes_of(op.operands[0])) + 1)
-    return batcher.like(op, batcher.each(op.operands), dimensions=ops.integer_list(axes))
 
 
 @rule("triangular_solve")

@@ -11,6 +11,7 @@ from .. import open_ops, ops
 from ..attributes import attributes_of, call_target, dense_attr, integers
 from ..bindings import current_context, ir, stablehlo
 from ..kinds import SCALAR_OPERANDS
+from ..op_sheet import leading
 from ..open_ops import Size
 from ..values import owner, sizes_of, unspread
 from .batcher import RULES, Batcher, rule
@@ -95,23 +96,6 @@ def to_sizes(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     return batcher.like(op, operands, None, **attributes)
 
 
-@rule("transpose")
-def transpose(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    return [ops.transpose(batcher.row(op.operands[0]).value, [0, *shifted(integers(op, "permutation"))])]
-
-
-@rule("reverse")
-def reverse(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    axes = ops.integer_list(shifted(integers(op, "dimensions")))
-    return batcher.like(op, batcher.each(op.operands), dimensions=axes)
-
-
-@rule("concatenate")
-def concatenate(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    axis = ir.IntegerAttr(op.attributes["dimension"]).value
-    return [ops.concatenate(batcher.each(op.operands), axis + 1)]
-
-
 @rule("slice")
 def slice_(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     starts, limits, strides = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
@@ -138,10 +122,10 @@ def pad(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     return [stablehlo.select(kept, moved, open_ops.broadcast(padding.value, open_ops.sizes(moved), [0]))]
 
 
-@rule("bitcast_convert", "chlo.top_k", "cholesky", "fft")
+@rule("bitcast_convert", "chlo.top_k", "cholesky", "concatenate", "fft", "map", "reverse", "sort", "transpose")
 def behind(batcher: Batcher, op: ir.Operation) -> Any:
-    """Ops that take any number of axes in front."""
-    return batcher.like(op, batcher.each(op.operands))
+    """Ops that take any number of axes in front; what their attributes are then is in the table of axes."""
+    return batcher.like(op, batcher.each(op.operands), None, **leading(op))
 
 
 @rule("custom_call")
