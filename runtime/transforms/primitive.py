@@ -40,6 +40,7 @@ from ...codegen.ir.walk import main_function
 from ...codegen.signature import flags_type
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed
+from ..host import raising
 from .callee import Callee, Gradient
 from .host_calls import install
 from .inner_product import inner_product
@@ -285,7 +286,7 @@ def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tu
         rest = iter(slices)
         return call(callee, [next(rest) if flag else x for x, flag in zip(operands, mapped, strict=True)])
 
-    results = jax.lax.map(one, [x for x, flag in zip(operands, mapped, strict=True) if flag])
+    results = raising(jax.lax.map)(one, [x for x, flag in zip(operands, mapped, strict=True) if flag])
     return results, [0] * len(results)
 
 

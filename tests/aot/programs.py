@@ -107,14 +107,14 @@ def recorded() -> Iterator[list[Any]]:
     from hlograph.dialects import frontend
 
     found: list[Any] = []
-    emit_stablehlo, parse = frontend.emit_stablehlo, Program.__dict__["parse"]
+    emit_stablehlo, parse = frontend.emit_stablehlo, Program.parse
 
     def emitted(*args: Any, **options: Any) -> Any:
         found.append(emit_stablehlo(*args, **options))
         return found[-1]
 
     def parsed(source: Any, **options: Any) -> Any:
-        found.append(parse.__func__(Program, source, **options))
+        found.append(parse(source, **options))
         return found[-1]
 
     frontend.emit_stablehlo = hlograph.emit_stablehlo = emitted
@@ -123,7 +123,7 @@ def recorded() -> Iterator[list[Any]]:
         yield found
     finally:
         frontend.emit_stablehlo = hlograph.emit_stablehlo = emit_stablehlo
-        Program.parse = parse  # type: ignore[method-assign]
+        Program.parse = staticmethod(parse)  # type: ignore[method-assign,assignment]
 
 
 def choose_sizes(program: Any, candidates: tuple[int, ...]) -> dict[str, int] | None:
