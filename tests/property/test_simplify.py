@@ -209,7 +209,7 @@ def dot(m: Maker) -> str:
     return m.line(f"stablehlo.transpose {d}, dims = [1, 0] : ({turned}) -> {WHOLE}")
 
 
-STEPS = [elementwise, sum_of_pads, sum_of_pads, gather, gather, scatter, scatter, reduce_of_broadcast, power, dot]
+STEPS = [elementwise, sum_of_pads, sum_of_pads, gather, scatter, scatter, reduce_of_broadcast, power, dot, gather]
 INEXACT = {power, dot}
 
 
