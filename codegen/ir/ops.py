@@ -166,6 +166,18 @@ def dynamic_update_slice(value: ir.Value, update: ir.Value, starts: Sequence[ir.
     return stablehlo.dynamic_update_slice(value, update, list(starts))
 
 
+def row(value: ir.Value, index: ir.Value) -> ir.Value:
+    """One element along the leading axis, without it."""
+    shape = sizes_of(value)[1:]
+    return reshape(dynamic_slice(value, [index, *[scalar(0, index)] * len(shape)], [1, *shape]), shape)
+
+
+def with_row(array: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
+    """An array with another element along the leading axis."""
+    shape = sizes_of(row)
+    return dynamic_update_slice(array, reshape(row, [1, *shape]), [index, *[scalar(0, index)] * len(shape)])
+
+
 # ---- elements computed -----------------------------------------------------------------------------------------
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import numpy as np
 from jax import tree_util
 
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
+from ...codegen.errors import ArgumentTypeError, GraphError, OptionError
 from ...codegen.inputs import unfolded
 from .values import Ragged
 
@@ -39,41 +38,6 @@ def sizes_named(dims: Any) -> tuple[str, frozenset[str]]:
     if len(rows) > 1:
         raise GraphError(f"dims: sizes belong to the rows of one batch, not to {' and '.join(sorted(rows))}")
     return rows.pop(), frozenset(name for name, _ in found)
-
-
-@dataclass
-class Lengths:
-    """What a call's arguments say of the sizes that rows have for themselves.
-
-    Attributes:
-        lengths: of each size the rows' values.
-        sizes: of each size one that holds all rows: the greatest length, or what there is of values where lengths are
-            traced.
-    """
-
-    lengths: dict[str, Any]
-    sizes: dict[str, int]
-    _first: dict[str, str] = field(default_factory=dict)
-
-    def note(self, name: str, given: Any, extent: int, path: str) -> None:
-        """Takes note of an argument's lengths, on an axis of this size.
-
-        Raises:
-            ArgumentShapeError: another argument has said other lengths.
-        """
-        own = given if isinstance(given, jax.core.Tracer) else np.asarray(given)
-        known = self.lengths.get(name)
-        traced = isinstance(own, jax.core.Tracer) or isinstance(known, jax.core.Tracer)
-        if known is None:
-            self.lengths[name], self._first[name] = own, path
-            self.sizes[name] = extent if traced else int(own.max()) if own.size else 0
-        elif traced:
-            self.sizes[name] = min(self.sizes[name], extent)
-        elif not np.array_equal(known, own):
-            row = int(np.argmax(known != own))
-            raise ArgumentShapeError(
-                f"argument {path!r}, row {row}: {name} = {own[row]}, but {self._first[name]!r} has {known[row]}"
-            )
 
 
 def is_ragged_value(x: Any) -> bool:

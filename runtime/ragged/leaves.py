@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import jax
 import numpy as np
 
-from .arguments import Lengths
+from ...codegen.errors import ArgumentShapeError
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,29 @@ def all_filled(lengths: Mapping[str, Any]) -> bool:
 def lengths_of(leaves: Sequence[Leaf], known: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, int]]:
     """The lengths of each size that rows have for themselves; and all sizes, of those one that holds all rows.
 
+    That is the greatest length, or what there is of values where lengths are traced.
+
     Raises:
         ArgumentShapeError: two arguments say different lengths.
     """
-    found = Lengths({}, dict(known))
+    lengths: dict[str, Any] = {}
+    sizes, first = dict(known), dict[str, str]()
     for leaf in leaves:
-        for (axis, name), own in zip(leaf.axes.items(), leaf.lengths, strict=True):
-            found.note(name, own, leaf.value.shape[axis], leaf.path)
-    return found.lengths, found.sizes
+        for (axis, name), given in zip(leaf.axes.items(), leaf.lengths, strict=True):
+            own = given if isinstance(given, jax.core.Tracer) else np.asarray(given)
+            before, extent = lengths.get(name), leaf.value.shape[axis]
+            traced = isinstance(own, jax.core.Tracer) or isinstance(before, jax.core.Tracer)
+            if before is None:
+                lengths[name], first[name] = own, leaf.path
+                sizes[name] = extent if traced else int(own.max()) if own.size else 0
+            elif traced:
+                sizes[name] = min(sizes[name], extent)
+            elif not np.array_equal(before, own):
+                row = int(np.argmax(before != own))
+                raise ArgumentShapeError(
+                    f"argument {leaf.path!r}, row {row}: {name} = {own[row]}, but {first[name]!r} has {before[row]}"
+                )
+    return lengths, sizes
 
 
 def part(

@@ -243,10 +243,10 @@ class Batcher:
 
         def turn(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
             for value in read:
-                self.rows[value] = Row(_row(outside[value].value, index), False)
+                self.rows[value] = Row(ops.row(outside[value].value, index), False)
             copy = operation.clone(ip=ir.InsertionPoint.current)
             replace_operands(copy, _Values(self.rows))
-            return [_with_row(carry, x, index) for carry, x in zip(carries, copy.results, strict=True)]
+            return [ops.with_row(carry, x, index) for carry, x in zip(carries, copy.results, strict=True)]
 
         made = counted(0, self.size, 1, buffers, turn)
         self.rows.update({value: outside[value] for value in read})
@@ -284,19 +284,6 @@ class _Values(Mapping[ir.Value, ir.Value]):
 
 def _none(_batcher: Batcher, _operation: ir.Operation) -> Any:
     return NotImplemented
-
-
-def _row(value: ir.Value, index: ir.Value) -> ir.Value:
-    """Row `index` of an array."""
-    shape = sizes_of(value)[1:]
-    starts = [index, *[ops.scalar(0, index)] * len(shape)]
-    return ops.reshape(ops.dynamic_slice(value, starts, [1, *shape]), shape)
-
-
-def _with_row(array: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
-    """An array with another row `index`."""
-    shape = sizes_of(row)
-    return ops.dynamic_update_slice(array, ops.reshape(row, [1, *shape]), [index, *[ops.scalar(0, index)] * len(shape)])
 
 
 def captured(operation: ir.Operation) -> list[ir.Value]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ir.batching import captured
 from ...ir.bindings import ir
 from ...ir.clone import clone_block
 from ...ir.functions import add_function
@@ -32,17 +33,16 @@ def roll_bodies(function: ir.Operation, roll: Roll, smallest: int) -> bool:
     """
     changed = False
     for operation in list(function.regions[0].blocks[0].operations):
-        if operation.operation.name == "stablehlo.while":
-            body = operation.operation.regions[1].blocks[0]
-            if len(list(body.operations)) >= smallest:
-                changed |= _roll_body(function, body, roll, smallest)
+        loop = operation.operation
+        if loop.name == "stablehlo.while" and len(list(loop.regions[1].blocks[0].operations)) >= smallest:
+            changed |= _roll_body(function, loop, roll, smallest)
     return changed
 
 
-def _roll_body(function: ir.Operation, body: ir.Block, roll: Roll, smallest: int) -> bool:
+def _roll_body(function: ir.Operation, loop: ir.Operation, roll: Roll, smallest: int) -> bool:
+    body = loop.regions[1].blocks[0]
     old = [operation.operation for operation in body.operations]
-    outer = _captured(body)
-    values = [*body.arguments, *outer]
+    values = [*body.arguments, *captured(loop)]
 
     def copied(*arguments: ir.Value) -> list[ir.Value]:
         return clone_block(body, dict(zip(values, arguments, strict=True)))[0]
@@ -63,21 +63,3 @@ def _roll_body(function: ir.Operation, body: ir.Block, roll: Roll, smallest: int
                 op.erase()
         (rolled or taken).erase()
     return changed
-
-
-def _captured(body: ir.Block) -> list[ir.Value]:
-    """The values from outside that a block reads."""
-    known: set[ir.Value] = set()
-    found: dict[ir.Value, None] = {}
-
-    def visit(block: ir.Block) -> None:
-        known.update(block.arguments)
-        for operation in block.operations:
-            found.update((value, None) for value in operation.operation.operands if value not in known)
-            for region in operation.operation.regions:
-                for inner in region.blocks:
-                    visit(inner)
-            known.update(operation.operation.results)
-
-    visit(body)
-    return list(found)

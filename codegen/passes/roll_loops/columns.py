@@ -47,7 +47,7 @@ class Column:
         """The row of a repetition in a loop."""
         if self.affine is not None:
             return ops.convert(tiles.affine(number, *self.affine), self.array)
-        return tiles.read_row(self.array, tiles.affine(number, self.first, self.step))
+        return ops.row(self.array, tiles.affine(number, self.first, self.step))
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,7 @@ class _Loop:
             for newer, older in pairwise(chain.places):
                 following[older] = arguments[newer]
         for code, place in self.stacks.items():
-            following[place] = tiles.write_row(arguments[place], self.made[code], number)
+            following[place] = ops.with_row(arguments[place], self.made[code], number)
         for code, place in self.lasts.items():
             following[place] = self.made[code]
         return following
@@ -324,7 +324,7 @@ class _Loop:
         if key not in self.read:
             if column.affine is None:
                 array = self.arguments[self.places[column.array]]
-                self.read[key] = tiles.read_row(array, tiles.affine(number, column.first, column.step))
+                self.read[key] = ops.row(array, tiles.affine(number, column.first, column.step))
             else:
                 self.read[key] = column.row(number)
         return self.read[key]

@@ -30,19 +30,6 @@ def rows(value: ir.Value, first: int, count: int, step: int) -> ir.Value:
     return found if step > 0 else ops.reverse(found, 0)
 
 
-def read_row(value: ir.Value, number: ir.Value) -> ir.Value:
-    """One element along the leading axis, without it."""
-    inner = sizes_of(value)[1:]
-    zero = [ops.index(0)] * len(inner)
-    return ops.reshape(ops.dynamic_slice(value, [number, *zero], [1, *inner]), inner)
-
-
-def write_row(value: ir.Value, row: ir.Value, number: ir.Value) -> ir.Value:
-    """Another element along the leading axis."""
-    inner = sizes_of(value)[1:]
-    return ops.dynamic_update_slice(value, ops.reshape(row, [1, *inner]), [number, *[ops.index(0)] * len(inner)])
-
-
 def affine(number: ir.Value, first: int, step: int) -> ir.Value:
     """`first + step * number`."""
     if step != 1:
