@@ -41,6 +41,11 @@ PYTENSORS_MODE = None if NIGHTLY else Mode("py", "fast_run")
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}
 
 
+def numbers(*shape: int) -> np.ndarray:
+    """1, 2, 3, ... in a shape: every element is another one, none is 0."""
+    return np.arange(1.0, np.prod(shape, dtype=int) + 1).reshape(shape)
+
+
 def reference(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[np.ndarray]:
     """PyTensor's own evaluation: each op's Python implementation, no rewrites.
 
@@ -160,6 +165,16 @@ def check_lowering(
     if transformed and in_turn(symbolic, 48):
         check_transformed(symbolic, arrays, rtol=rtol)
     return symbolic
+
+
+def check_sizes(
+    program: hlograph.Program, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any], **sizes: int
+) -> None:
+    """One `?` program, called with values of these sizes, and specialized for them, which leaves nothing dynamic."""
+    for actual, wanted in zip(program.compile()(*values), reference(inputs, outputs, values), strict=True):
+        np.testing.assert_array_equal(actual, wanted)
+        assert actual.dtype == wanted.dtype
+    assert DYNAMIC.search(program.specialize(sizes).text) is None
 
 
 Case = tuple[Any, ...]  # a name, inputs, outputs, values, and what else `check_lowering` is told

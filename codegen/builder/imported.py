@@ -57,14 +57,18 @@ def import_functions(
     """
     builder = operands[0].builder
     sizes: dict[Any, str] = {}
+    dim_of: dict[str, Dim] = {}
 
     def size(dim: Any) -> Any:
-        return dim if type(dim) is int else sizes.setdefault(builder.constraints.canonical(dim), f"d{len(sizes)}")
+        if type(dim) is int:
+            return dim
+        symbol = sizes.setdefault(builder.constraints.canonical(dim), f"d{len(sizes)}")
+        dim_of.setdefault(symbol, dim)  # not the canonical one: that may be a number, where the function has `?`
+        return symbol
 
     shapes = tuple(tuple(size(dim) for dim in x.dims) for x in operands)
     dtypes = tuple(x.dtype for x in operands)
     code, results = _exported(name, function, shapes, dtypes, rules)
-    dim_of = {symbol: dim for dim, symbol in sizes.items()}
     types = [(tuple(_dim(entry, dim_of, name) for entry in shape), dtype) for shape, dtype in results]
     # Shape refinement wants a function of its own for each set of sizes.
     key = ("jax", name, function, shapes, tuple(sizes), dtypes)

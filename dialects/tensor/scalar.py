@@ -10,7 +10,7 @@ In: handles of one shape, in the dtypes of the graph. Out: a handle in the outpu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce as fold
 from operator import floordiv, mod
 from typing import Any
@@ -48,6 +48,12 @@ def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
         return rule
 
     return register
+
+
+def functions(table: Mapping[str, Callable[..., Tensor]]) -> None:
+    """Registers functions of operands converted to the output's dtype, by the names of their ops."""
+    for name, function in table.items():
+        to_output(name)(lambda dtype, *operands, function=function: function(*operands))
 
 
 # Ops without a meaning for complex numbers.
@@ -95,82 +101,77 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
 
 # ---- ops that StableHLO or CHLO has ------------------------------------------------------------------------------
 
-_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "Exp": hlo.exponential,
-    "Expm1": hlo.exponential_minus_one,
-    "Log": hlo.log,
-    "Log1p": hlo.log_plus_one,
-    "Sqrt": hlo.sqrt,
-    "Sqr": lambda x: hlo.multiply(x, x),
-    "Sin": hlo.sine,
-    "Cos": hlo.cosine,
-    "Tan": hlo.tan,
-    "ArcSin": hlo.asin,
-    "ArcCos": hlo.acos,
-    "ArcTan": hlo.atan,
-    "ArcTan2": hlo.atan2,
-    "Tanh": hlo.tanh,
-    "ArcSinh": hlo.asinh,
-    "ArcCosh": hlo.acosh,
-    "ArcTanh": hlo.atanh,
-    "Sigmoid": hlo.logistic,
-    "Erf": hlo.erf,
-    "Erfc": hlo.erfc,
-    "Erfinv": hlo.erf_inv,
-    "GammaLn": hlo.lgamma,
-    "Sub": hlo.subtract,
-    "TrueDiv": hlo.divide,
-    "TrueDivide": hlo.divide,  # Aesara's name
-    "Neg": hlo.negate,
-    "Maximum": hlo.larger,
-    "ScalarMaximum": hlo.larger,
-    "Minimum": hlo.smaller,
-    "ScalarMinimum": hlo.smaller,
-    "AND": hlo.and_,
-    "OR": hlo.or_,
-    "XOR": hlo.xor,
-    "Invert": hlo.not_,
-    "Identity": lambda x: x,
-    "Cast": lambda x: x,
-    "Conj": lambda x: hlo.conj(x) if x.dtype.kind == "c" else x,
-    "Reciprocal": lambda x: hlo.divide(number(x, 1), x),
-    "Deg2Rad": lambda x: hlo.multiply(x, number(x, math.pi / 180)),
-    "Rad2Deg": lambda x: hlo.multiply(x, number(x, 180 / math.pi)),
-    "Log2": lambda x: _scaled(hlo.log(x), 1 / math.log(2)),
-    "Log10": lambda x: _scaled(hlo.log(x), 1 / math.log(10)),
-    "Exp2": lambda x: hlo.power(number(x, 2), x),
-    "Add": lambda *xs: fold(hlo.add, xs),
-    "Mul": lambda *xs: fold(hlo.multiply, xs),
-}
-for _name, _function in _FUNCTIONS.items():
-    to_output(_name)(lambda dtype, *operands, function=_function: function(*operands))
+functions(
+    {
+        "Exp": hlo.exponential,
+        "Expm1": hlo.exponential_minus_one,
+        "Log": hlo.log,
+        "Log1p": hlo.log_plus_one,
+        "Sqrt": hlo.sqrt,
+        "Sqr": lambda x: hlo.multiply(x, x),
+        "Sin": hlo.sine,
+        "Cos": hlo.cosine,
+        "Tan": hlo.tan,
+        "ArcSin": hlo.asin,
+        "ArcCos": hlo.acos,
+        "ArcTan": hlo.atan,
+        "ArcTan2": hlo.atan2,
+        "Tanh": hlo.tanh,
+        "ArcSinh": hlo.asinh,
+        "ArcCosh": hlo.acosh,
+        "ArcTanh": hlo.atanh,
+        "Sigmoid": hlo.logistic,
+        "Erf": hlo.erf,
+        "Erfc": hlo.erfc,
+        "Erfinv": hlo.erf_inv,
+        "GammaLn": hlo.lgamma,
+        "Sub": hlo.subtract,
+        "TrueDiv": hlo.divide,
+        "TrueDivide": hlo.divide,  # Aesara's name
+        "Neg": hlo.negate,
+        "Maximum": hlo.larger,
+        "ScalarMaximum": hlo.larger,
+        "Minimum": hlo.smaller,
+        "ScalarMinimum": hlo.smaller,
+        "AND": hlo.and_,
+        "OR": hlo.or_,
+        "XOR": hlo.xor,
+        "Invert": hlo.not_,
+        "Identity": lambda x: x,
+        "Cast": lambda x: x,
+        "Conj": lambda x: hlo.conj(x) if x.dtype.kind == "c" else x,
+        "Reciprocal": lambda x: hlo.divide(number(x, 1), x),
+        "Deg2Rad": lambda x: hlo.multiply(x, number(x, math.pi / 180)),
+        "Rad2Deg": lambda x: hlo.multiply(x, number(x, 180 / math.pi)),
+        "Log2": lambda x: _scaled(hlo.log(x), 1 / math.log(2)),
+        "Log10": lambda x: _scaled(hlo.log(x), 1 / math.log(10)),
+        "Exp2": lambda x: hlo.power(number(x, 2), x),
+        "Add": lambda *xs: fold(hlo.add, xs),
+        "Mul": lambda *xs: fold(hlo.multiply, xs),
+    }
+)
 
 for _name, _direction in {"LT": "LT", "GT": "GT", "LE": "LE", "GE": "GE", "EQ": "EQ", "NEQ": "NE"}.items():
     as_is(_name)(lambda dtype, x, y, direction=_direction: _compare(direction, x, y))
+as_is("Second")(lambda dtype, x, y: hlo.convert(y, dtype))
 
 
 # ---- rounding and parts -------------------------------------------------------------------------------------------
 
 
-def _rounding(*names: str) -> Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]:
-    """Rounding of what is an integer already changes nothing."""
-
-    def register(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        as_is(*names)(lambda t, x: hlo.convert(x, t) if x.dtype.kind in "iub" else function(hlo.convert(x, t)))
-        return function
-
-    return register
-
-
-_rounding("Floor")(hlo.floor)
-_rounding("Ceil")(hlo.ceil)
-_rounding("RoundHalfToEven")(hlo.round_nearest_even)
-_rounding("RoundHalfAwayFromZero")(hlo.round_nearest_afz)
-
-
-@_rounding("Trunc")
 def _trunc(x: Tensor) -> Tensor:
     return hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.ceil(x), hlo.floor(x))
+
+
+for _name, _function in {
+    "Floor": hlo.floor,
+    "Ceil": hlo.ceil,
+    "RoundHalfToEven": hlo.round_nearest_even,
+    "RoundHalfAwayFromZero": hlo.round_nearest_afz,
+    "Trunc": _trunc,
+}.items():
+    # Rounding of what is an integer already changes nothing.
+    as_is(_name)(lambda t, x, round=_function: hlo.convert(x, t) if x.dtype.kind in "iub" else round(hlo.convert(x, t)))
 
 
 @as_is("Abs")
@@ -364,11 +365,6 @@ def _clip(dtype: DType, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
 @as_is("Switch")
 def _switch(dtype: DType, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return hlo.select_mask(hlo.convert(condition, bool), hlo.convert(x, dtype), hlo.convert(y, dtype))
-
-
-@as_is("Second")
-def _second(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
-    return hlo.convert(y, dtype)
 
 
 @to_output("MulWithoutZeros")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.errors import UnsupportedGraphError
-from .scalar import DType, number, to_output
+from .scalar import DType, functions, number, to_output
 
 
 def _jax(name: str, *operands: Tensor) -> Tensor:
@@ -32,7 +33,15 @@ def _jax(name: str, *operands: Tensor) -> Tensor:
 
 
 for _op in ("Gamma", "GammaInc", "GammaIncC", "BetaInc", "I0", "I1", "I0e", "I1e", "Erfcx"):
-    to_output(_op)(lambda dtype, *operands, op=_op: _jax(op.lower(), *operands))
+    functions({_op: partial(_jax, _op.lower())})
+functions(
+    {
+        "GammaU": lambda k, x: hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k)),
+        "GammaL": lambda k, x: hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k)),
+        # -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not.
+        "Erfcinv": lambda x: hlo.multiply(_jax("ndtri", hlo.multiply(x, number(x, 0.5))), number(x, -math.sqrt(0.5))),
+    }
+)
 
 
 @to_output("Psi")
@@ -65,22 +74,6 @@ def _trigamma(dtype: DType, x: Tensor) -> Tensor:
     wave = hlo.sine(hlo.multiply(hlo.subtract(x, hlo.floor(x)), number(x, math.pi)))
     ratio = hlo.divide(number(x, math.pi), wave)
     return hlo.select(negative, hlo.subtract(hlo.multiply(ratio, ratio), right), right)
-
-
-@to_output("GammaU")
-def _gamma_upper(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
-    return hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k))
-
-
-@to_output("GammaL")
-def _gamma_lower(dtype: DType, k: Tensor, x: Tensor) -> Tensor:
-    return hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k))
-
-
-@to_output("Erfcinv")
-def _erfcinv(dtype: DType, x: Tensor) -> Tensor:
-    """erfcinv(x) = -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not."""
-    return hlo.multiply(_jax("ndtri", hlo.multiply(x, number(x, 0.5))), number(x, -math.sqrt(0.5)))
 
 
 # ---- the quantile of a logarithm of a probability -------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
-from support import DYNAMIC, NIGHTLY, check_lowering
+from support import NIGHTLY, check_lowering, check_sizes, numbers
 
 import hlograph
 import hlograph.pytensor
@@ -22,11 +22,6 @@ from hlograph.errors import (
     IndexShapeError,
     UnsupportedGraphError,
 )
-
-
-def numbers(*shape: int) -> np.ndarray:
-    """1, 2, 3, ... in a shape: every element is another one, none is 0."""
-    return np.arange(1.0, np.prod(shape, dtype=int) + 1).reshape(shape)
 
 
 def both(region, y) -> list:
@@ -76,42 +71,20 @@ def test_symbolic_ends(sizes):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
 def test_runtime_ends_and_steps(dtype):
-    start, stop, step = (pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step"))
-    outputs = [
-        x[start:stop:step],
-        x[start:],
-        x[:stop],
-        x[::step],
-        x[start:stop],
-        x[start:stop:-2],
-        x[start:stop:2],
-        x[start::step],
-        x[:stop:step],
-        cube[1, start:stop, ::step],
-        cube[start, :stop:step],
-    ]
-    run = hlograph.emit_stablehlo(([x, cube, start, stop, step], outputs)).compile()
-    values = numbers(5)
+    ends = [pt.scalar(name, dtype=dtype) for name in ("start", "stop", "step")]
+
+    def regions(x, cube, a, b, c):
+        some = [x[a:b:c], x[a:], x[:b], x[::c], x[a:b], x[a:b:-2], x[a:b:2], x[a::c], x[:b:c]]
+        return [*some, cube[1, a:b, ::c], cube[a, :b:c]]
+
+    run = hlograph.emit_stablehlo(([x, cube, *ends], regions(x, cube, *ends))).compile()
     calls = [(1, 4, 1), (0, 0, 1), (2, 1, 2), (2, 9, 3), (0, 100, 7)]
     if dtype != "uint8":
         calls += [(2, 0, -1), (-1, -4, -2), (-3, -1, 1), (1, 9, -1), (0, -9, -3), (-2, 4, 2)]
-    for a, b, c in calls:
-        expected = [
-            values[a:b:c],
-            values[a:],
-            values[:b],
-            values[::c],
-            values[a:b],
-            values[a:b:-2],
-            values[a:b:2],
-            values[a::c],
-            values[:b:c],
-            CUBE[1, a:b, ::c],
-            CUBE[a, :b:c],
-        ]
-        found = run(values, CUBE, *np.array([a, b, c], dtype))
-        for actual, wanted in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(actual, wanted, err_msg=f"{a}:{b}:{c}")
+    for values in calls:
+        found = run(numbers(5), CUBE, *np.array(values, dtype))
+        for actual, wanted in zip(found, regions(numbers(5), CUBE, *values), strict=True):
+            np.testing.assert_array_equal(actual, wanted, err_msg=str(values))
 
 
 def test_ends_of_any_magnitude():
@@ -171,23 +144,16 @@ def test_constant_and_symbolic_indices():
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "uint32"])
 def test_runtime_indices(dtype):
-    a, b = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
-    outputs = [x[a], cube[a], cube[:, b], cube[a, b], cube[a, :, b], cube[a, 1:, ::-1], cube[b, ::2], cube[:b, a, a:]]
-    run = hlograph.emit_stablehlo(([x, cube, a, b], outputs)).compile()
-    values = numbers(3)
-    for p, q in [(0, 1), (2, 0), (1, 2)] + [(-1, -2), (-3, -3)] * (dtype[0] == "i"):
-        expected = [
-            values[p],
-            CUBE[p],
-            CUBE[:, q],
-            CUBE[p, q],
-            CUBE[p, :, q],
-            CUBE[p, 1:, ::-1],
-            CUBE[q, ::2],
-            CUBE[:q, p, p:],
-        ]
-        for actual, wanted in zip(run(values, CUBE, *np.array([p, q], dtype)), expected, strict=True):
-            np.testing.assert_array_equal(actual, wanted, err_msg=f"{p}, {q}")
+    places = pt.scalar("a", dtype=dtype), pt.scalar("b", dtype=dtype)
+
+    def regions(x, cube, a, b):
+        return [x[a], cube[a], cube[:, b], cube[a, b], cube[a, :, b], cube[a, 1:, ::-1], cube[b, ::2], cube[:b, a, a:]]
+
+    run = hlograph.emit_stablehlo(([x, cube, *places], regions(x, cube, *places))).compile()
+    for at in [(0, 1), (2, 0), (1, 2)] + [(-1, -2), (-3, -3)] * (dtype[0] == "i"):
+        found = run(numbers(3), CUBE, *np.array(at, dtype))
+        for actual, wanted in zip(found, regions(numbers(3), CUBE, *at), strict=True):
+            np.testing.assert_array_equal(actual, wanted, err_msg=str(at))
 
 
 def test_computed_indices():
@@ -590,12 +556,7 @@ def mixed():
 def test_exact_specialization(mixed, shape):
     outputs, program = mixed
     values = [numbers(*shape), np.zeros(min(shape[0], 2), int)]
-    expected = pytensor.function([matrix, j], outputs, mode=pytensor.compile.mode.Mode("py", None))(*values)
-    for actual, wanted in zip(program.compile()(*values), expected, strict=True):
-        np.testing.assert_array_equal(actual, wanted)
-        assert actual.dtype == wanted.dtype
-    text = program.specialize({"n": shape[0], "m": shape[1], "j_0": len(values[1])}).text
-    assert DYNAMIC.search(text) is None
+    check_sizes(program, [matrix, j], outputs, values, n=shape[0], m=shape[1], j_0=len(values[1]))
 
 
 # ---- compositions ---------------------------------------------------------------------------------------------------

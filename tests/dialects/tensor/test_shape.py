@@ -6,19 +6,12 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 from pytensor.tensor.basic import Join
 from pytensor.tensor.shape import shape_i
-from support import DYNAMIC, check_lowering
+from support import check_lowering, check_sizes, numbers
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedGraphError
-
-
-def numbers(*shape: int) -> np.ndarray:
-    """1, 2, 3, ... in a shape: every element is another one, none is 0."""
-    return np.arange(1.0, np.prod(shape, dtype=int) + 1).reshape(shape)
-
 
 x, y = pt.dvector("x"), pt.dvector("y")
 matrix, other, cube = pt.dmatrix("matrix"), pt.dmatrix("other"), pt.dtensor3("cube")
@@ -491,12 +484,7 @@ def mixed():
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (1, 1), (1, 0), (2, 5), (7, 4)])
 def test_exact_specialization(mixed, shape):
     outputs, program = mixed
-    with np.errstate(all="ignore"):
-        expected = pytensor.function([matrix], outputs, mode=Mode("py", None))(numbers(*shape))
-    for actual, wanted in zip(program.compile()(numbers(*shape)), expected, strict=True):
-        np.testing.assert_array_equal(actual, wanted)
-        assert actual.dtype == wanted.dtype
-    assert DYNAMIC.search(program.specialize({"n": shape[0], "m": shape[1]}).text) is None
+    check_sizes(program, [matrix], outputs, [numbers(*shape)], n=shape[0], m=shape[1])
 
 
 # ---- integer scalars that are sizes and data at once ---------------------------------------------------------------
