@@ -35,6 +35,7 @@ from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, table
 from .direct.call import DirectCall
 from .direct.comparison import TRIALS
+from .direct.object_code import loading
 from .direct.steps import DirectCallRefused
 from .executables import cpu_plan
 from .executables.devices import find_device
@@ -328,7 +329,8 @@ class CFunction:
     def _compile(self) -> tuple[Callable[[CFunction], CProgram | _Callback], str]:
         """What makes a function of it for the data of an object like this one; and why it calls Python, if so."""
         executable = self._executable
-        compiled = executable.ahead()
+        with loading():
+            compiled = executable.ahead()
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)

@@ -8,6 +8,7 @@ files only, since Numba shares LLVM's table of the process. No memory is writabl
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
 import threading
@@ -120,6 +121,22 @@ def binding() -> Any:
     except (ImportError, OSError, RuntimeError) as error:
         raise DirectCallRefused(f"LLVM cannot make machine code here: {error}") from None
     return llvm
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """Another thread imports llvmlite meanwhile, which takes 60 ms, in a compile that would keep nobody else busy."""
+
+    def load() -> None:
+        with contextlib.suppress(DirectCallRefused):  # whoever needs it hears of that
+            binding()
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def _symbols(file: Any) -> Iterator[tuple[str, bool]]:

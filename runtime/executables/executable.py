@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +29,7 @@ from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import CheckSpec, Signature
 from .. import host
 from ..calls.from_numpy import Due, Place, Ways, alone, numpy_call
+from ..direct.object_code import loading
 from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
 from .devices import default_device, platform_of
@@ -420,7 +421,8 @@ class Executable:
             return self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places)
         if not self._in_memory(self._device) or debugged.jax_debug_nans or debugged.jax_debug_infs:
             return self._by_jax(jitted, numpy, self.plan.places)
-        compiled = jitted.lower(*self._specs).compile()
+        with loading() if self._options.direct and self.plan.direct else nullcontext():
+            compiled = jitted.lower(*self._specs).compile()
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
         taken = self._with_direct(compiled, given, results, ways, args)
         self.call_unchecked = taken.trusting
