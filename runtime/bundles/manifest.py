@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -125,8 +125,9 @@ def read(data: bytes, filename: str, part: Callable[[str], bytes], *, refusal: s
 def _options(fields: Fields, *, trusted: bool) -> CompileOptions:
     """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
     given = {name: x for name, x in fields["cpu"].items() if name not in OPTIONS}  # which there were once
-    cpu, passes, numpy = CpuOptions(**given), resolve(fields["passes"]), fields["numpy"]
+    cpu, passes, numpy = CpuOptions(**given), tuple(fields["passes"]), fields["numpy"]
     if not trusted:
+        passes = resolve(passes)
         cpu = CpuOptions(**{name: x for name, x in asdict(cpu).items() if x is False or name == "client"})
         default = resolve("default")
         strange = [spec for spec in passes if spec not in (*default, *resolve("exact"))]
@@ -135,8 +136,10 @@ def _options(fields: Fields, *, trusted: bool) -> CompileOptions:
                 f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "
                 "load_bundle(..., trusted=True) runs it"
             )
-    options = CompileOptions.of(cache_size=fields["cache_size"], policy=_read_policy(fields["policy"]))
-    return replace(options, cpu=cpu, passes=passes, numpy=None if numpy is None else Numpy(*map(frozenset, numpy)))
+    if fields["cache_size"] < 1:
+        raise ValueError(f"cache_size is {fields['cache_size']}")
+    arrays = None if numpy is None else Numpy(*map(frozenset, numpy))
+    return CompileOptions(None, fields["cache_size"], _read_policy(fields["policy"]), passes, cpu, arrays)
 
 
 def _read_policy(choice: Any) -> Any:

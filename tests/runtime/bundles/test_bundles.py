@@ -406,7 +406,7 @@ def test_malformed_manifests_are_errors(number: int, small: Path, tmp_path: Path
     change, message = HOSTILE[number]
     path = rewritten(small, tmp_path / "a.bundle", lambda manifest, parts: change(manifest))
     with pytest.raises(ArtifactError, match=message):
-        hlograph.load_bundle(path, trusted=True)
+        hlograph.load_bundle(path, trusted=False)
 
 
 def test_nothing_of_executables_is_read_for_who_does_not_trust_them(small: Path, tmp_path: Path) -> None:
