@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import subprocess
 import sys
 
@@ -290,3 +292,31 @@ def test_importing_hlograph_imports_no_graph_library():
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
     assert found.stderr == ""
+
+
+# ---- what is called ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_what_runs_stands_in_the_instance_and_python_sees_a_callable(jitted):
+    x = pt.fvector("x")
+    made = hlograph.jit(lambda x: x * 2, dims={"x": "n"}) if jitted else hlograph.function([x], x * 2)
+    value = np.ones(3, np.float32)
+    assert callable(made)
+    assert "__call__" not in vars(made)
+    assert list(inspect.signature(made).parameters) == ["x"]
+    wrapped = functools.wraps(made)(lambda *args: made(*args))
+    for call in (made, made.__call__, wrapped, functools.partial(made), jax.jit(made), lambda x: made(x=x)):
+        np.testing.assert_array_equal(call(value), 2 * value)
+
+    class Counted(type(made)):
+        calls = 0
+
+        def __call__(self, *args):
+            self.calls += 1
+            return super().__call__(*args)
+
+    kind = Counted.__new__(Counted)
+    type(made).__call__.__set__(kind, made.__call__)
+    np.testing.assert_array_equal(kind(value), 2 * value)
+    assert kind.calls == 1
