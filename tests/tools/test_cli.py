@@ -506,7 +506,7 @@ def test_a_damaged_module_is_an_error_about_the_file(folder: Path, command: str,
 def test_the_libraries_below_add_no_lines_of_their_own(folder: Path) -> None:
     succeed("opt", "plain.mlir", "-o", "good.mlirbc")
     Path("bad.mlirbc").write_bytes(Path("good.mlirbc").read_bytes()[:80])
-    done = process("-m", "hlograph.tools", "explain", "bad.mlirbc")
+    done = process("-m", "hlograph", "explain", "bad.mlirbc")
     assert done.returncode == 1
     assert re.fullmatch(r"hlograph: error: .*bad\.mlirbc.*\n", done.stderr), done.stderr
 
@@ -545,7 +545,7 @@ def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_help_is_quick() -> None:
     """It imports nothing that takes long; a limit in seconds would fail on a busy machine."""
-    done = process("-X", "importtime", "-m", "hlograph.tools", "--help")
+    done = process("-X", "importtime", "-m", "hlograph", "--help")
     assert done.returncode == 0
     assert "Commands:" in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
@@ -582,7 +582,7 @@ def test_a_reader_that_is_gone_is_no_error(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "hlograph.tools", "opt", "plain.mlir"],
+        [sys.executable, "-m", "hlograph", "opt", "plain.mlir"],
         stdout=writer,
         stderr=subprocess.PIPE,
         timeout=60,
