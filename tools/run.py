@@ -75,6 +75,8 @@ def run(
     MODULE is a .mlir or .mlirbc file, a file that `hlograph bundle` wrote, or - for stdin. The executables of a bundle
     are machine code: --trusted runs them; without it, and with --device, the program in the file is compiled.
     """
+    from ..codegen.inputs import unique
+
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
     bundled = _bundled(module, trusted)
@@ -87,7 +89,7 @@ def run(
     else:
         function = bundled if bundled is not None and device is None else program.compile(device=device)
         results, timing = _execute(function, arguments, device)
-    names = result_names(program)
+    names = unique([result.name or f"result{place}" for place, result in enumerate(program.signature.results)])
     if output is not None:
         _write_arrays(output, dict(zip(names, results, strict=True)))
     click.echo(columns([("result", "dtype", "shape", ""), *map(_row, names, results)]))
@@ -137,15 +139,6 @@ def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[
     if faults:
         raise click.ClickException(f"{file or '--inputs is missing'}: {'; '.join(faults)}")
     return [_as_dtype(arrays[argument.name], argument.dtype) for argument in arguments]
-
-
-def result_names(program: Program) -> list[str]:
-    """One name for each result; a name that two results share gets a number."""
-    names: list[str] = []
-    for position, result in enumerate(program.signature.results):
-        name = result.name or f"result{position}"
-        names.append(name if name not in names else f"{name}_{position}")
-    return names
 
 
 def _bundled(module: str, trusted: bool) -> Function | None:
