@@ -22,9 +22,8 @@ from ..ir.portable import MAGIC, producer
 from ..ir.walk import walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
-from . import digest, foreign, parameters, pullbacks, reading, tensors
+from . import digest, parameters, reading, tensors
 from .custom_calls import KNOWN
-from .parsing import check_bytes, parse, parse_limited
 from .targets import promise
 
 Facts = dict[str, Any]
@@ -58,24 +57,27 @@ def _module(file: Path, data: bytes, trusted: bool) -> Facts:
     try:
         origin = digest.origin(data, name)
         facts["digest"] = _STATES[origin]
-        return {**facts, **_held(file, data, trusted), "load": _verdict(file, trusted)}
+        program, verdict = _read(file, data, trusted)
+        return {**facts, **_program(program), **_parameters(program, file), **_pullback(program), "load": verdict}
     except ArtifactError as error:
         return {**facts, "load": f"refused: {error}"}
 
 
-def _held(file: Path, data: bytes, trusted: bool) -> Facts:
-    """What is in the module.
+def _read(file: Path, data: bytes, trusted: bool) -> tuple[Program, str]:
+    """The program, whatever it calls, and whether `load` takes it.
 
     Raises:
         ArtifactError: it cannot be read.
     """
     name = str(file)
-    check_bytes(data, name)
-    module = parse_limited(data, name) if trusted else parse(foreign.parse(data, name), name)
-    digest.unmark(module)
-    held = pullbacks.detach(module, name, lambda data, inner: Program(parse(data, inner), filename=inner))
-    program = Program(module, filename=name)
-    return {**_program(program), **_parameters(program, file), **_pullback(program, held)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HandEditWarning)
+        try:
+            program = reading.parse(data, filename=name, trusted=trusted)
+            parameters.bind(program, file, None)
+        except ArtifactError as error:
+            return reading.parse(data, filename=name, trusted=trusted, allow="*"), f"refused: {error}"
+    return program, "accepted"
 
 
 def _envelope(data: bytes) -> Facts:
@@ -93,16 +95,6 @@ def _envelope(data: bytes) -> Facts:
         "format": None if mark is None else mark.format,
         "written by": None if mark is None else mark.writer,
     }
-
-
-def _verdict(file: Path, trusted: bool) -> str:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HandEditWarning)
-            reading.load(file, trusted=trusted)
-    except ArtifactError as error:
-        return f"refused: {error}"
-    return "accepted"
 
 
 # ---- what is in a program -----------------------------------------------------------------------------------------
@@ -177,7 +169,8 @@ def _parameters(program: Program, file: Path) -> Facts:
     return {"parameters": facts}
 
 
-def _pullback(program: Program, held: Any) -> Facts:
+def _pullback(program: Program) -> Facts:
+    held = program.pullback
     if held is None:
         return {"pullback": None}
     signature = program.signature
