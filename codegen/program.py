@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from . import collector, forks
 from . import signature as signatures
@@ -100,16 +103,16 @@ class Program:
         self.check = check
 
     # From text or bytes; to text, to a file, to other formats.
-    parse = Verb(static=True)
-    to_text = Verb()
-    save = Verb()
-    plain = Verb()
-    describe = Verb()
-    to_jax_export = Verb()
+    parse: Verb[Program] = Verb(static=True)
+    to_text: Verb[str] = Verb()
+    save: Verb[Path] = Verb()
+    plain: Verb[Program] = Verb()
+    describe: Verb[dict[str, Any]] = Verb()
+    to_jax_export: Verb[Any] = Verb()
     # Run; and the program with its derivative.
-    compile = Verb()
-    interpret = Verb()
-    with_pullback = Verb()
+    compile: Verb[Any] = Verb()
+    interpret: Verb[tuple[np.ndarray[Any, Any], ...]] = Verb()
+    with_pullback: Verb[Program] = Verb()
 
     def __dir__(self) -> tuple[str, ...]:
         """What users need; the rest is for hlograph's own rooms."""
@@ -138,8 +141,7 @@ class Program:
     @property
     def text(self) -> str:
         """The module's text, without locations."""
-        text: str = self.to_text()
-        return text
+        return self.to_text()
 
     def __str__(self) -> str:
         return self.text

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .interrupts import deferred
 
 WHERE: dict[str, str] = {}
+Given = TypeVar("Given")
 
 
-class Verb:
+class Verb(Generic[Given]):
     """A method that a module above has as a function.
 
     Args:
@@ -28,9 +29,9 @@ class Verb:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type) -> Callable[..., Any]:
+    def __get__(self, instance: Any, owner: type) -> Callable[..., Given]:
         with deferred():
             found = getattr(import_module(WHERE[self._name]), self._name)
         setattr(owner, self._name, staticmethod(found) if self._static else found)  # from now on it is that
-        method: Callable[..., Any] = getattr(owner if instance is None else instance, self._name)
+        method: Callable[..., Given] = getattr(owner if instance is None else instance, self._name)
         return method
