@@ -166,6 +166,7 @@ def _walk_once(
     """One run of the padding pass, whose module is thrown away."""
     prepared = prepare(module, bounds, least=pins)
     padder = prepared.padder
+    padder.explaining = True
     try:
         with padder.builder.function("main", [(a.dims, a.dtype) for a in prepared.arguments]) as handles:
             prepared.outputs(handles)

@@ -90,6 +90,7 @@ def pad(
     """
     walk = prepare(module, bounds)
     padder, signature, builder = walk.padder, walk.signature, walk.padder.builder
+    padder.explaining = report is not None and report.detailed
     with builder.function("main", [(a.dims, a.dtype) for a in walk.arguments]) as handles:
         checks = signature.checks
         try:
@@ -106,7 +107,7 @@ def pad(
         operation = builder.finish([x.tensor for x in outputs])
     padded = Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
     signatures.write(operation, replace(padded, platforms=signature.platforms))
-    if report is not None and report.detailed:
+    if report is not None and padder.explaining:
         tell(report, padder.env, padder.said)
     return builder.module, padder.actions
 

@@ -72,7 +72,7 @@ class Action:
         location: the op's location.
         dim: the live size concerned.
         detail: what it was done with, e.g. the value that a mask fills in.
-        why: of a mask, what was there before.
+        why: of a mask, what was there before; where the padder explains.
     """
 
     kind: str
@@ -112,7 +112,8 @@ class Padder:
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
         ranges: of a loop's counter and what is computed from it, by uid.
-        said: for reports, what was done at each op, and why, or why not.
+        explaining: whether reports are to say why.
+        said: then, what was done at each op, and why, or why not.
     """
 
     source: ir.Module
@@ -126,6 +127,7 @@ class Padder:
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
     ranges: dict[int, Range] = field(default_factory=dict)
+    explaining: bool = False
     said: list[Said] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -319,7 +321,7 @@ class Padder:
         operation = self.operation
         if operation is not None:
             self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail, why))
-            if not why:
+            if self.explaining and not why:
                 self.said.append(Said(operation, f"{kind} {dim} {detail}".rstrip()))
 
     def asked(self, x: Live, axis: int, value: Any = None) -> None:
@@ -330,14 +332,14 @@ class Padder:
             axis: the axis.
             value: what a mask fills in; None where the padding is good as it is.
         """
-        op = self.operation
-        if op is not None:
+        op, held = self.operation, ""
+        if op is not None and self.explaining:
             source = next((v for v in op.operands if v in self.env and self.env[v].tensor is x.tensor), None)
             held = "" if value is None else holds(self.env, source, x, axis)
             done = "needs no mask" if value is None else f"was masked with {value}"
             self.said.append(Said(op, done, x, axis, source, held))
-            if value is not None:
-                self.note("mask", x.dims[axis], f"with {value}", held)
+        if value is not None:
+            self.note("mask", x.dims[axis], f"with {value}", held)
 
     # ---- values -----------------------------------------------------------------------------------------------------
 
