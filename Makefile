@@ -249,7 +249,7 @@ ops: $(STAMP)
 	@$(PY) tests/bad_inputs.py --markdown docs/bad_input.md
 	@$(PY) tests/pass_table.py
 
-# Freestanding, and for any address: it is loaded by runtime/direct/object_code.py, not by a linker.
+# Freestanding, and for any address: LLVM loads it (runtime/direct/object_code.py), no linker does.
 NATIVE := runtime/direct/native
 NATIVE_FLAGS := -O2 -Wall -Wextra -Werror -ffreestanding -fno-pic -mcmodel=large -fno-asynchronous-unwind-tables \
 	-fno-stack-protector -fcf-protection=none -fno-strict-aliasing

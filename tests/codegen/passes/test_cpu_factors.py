@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import platform
-import sys
 
 import jax
 import numpy as np
@@ -12,11 +10,9 @@ import pytest
 import scipy.linalg
 from rewritten_runs import as_arrays, close, rewritten
 
-from hlograph.runtime.direct import blas
+from hlograph.runtime.direct import blas, verdict
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-)
+pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
 SIZES = [1, 7, 32, 33, 70]  # blocks are of 32
 BOUNDS = {"f64": 1e-11, "f32": 3e-4}

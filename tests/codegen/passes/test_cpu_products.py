@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import platform
-import sys
-
 import numpy as np
 import pytest
 from rewritten_runs import as_arrays, close, rewritten
 
-from hlograph.runtime.direct import blas
+from hlograph.runtime.direct import blas, verdict
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code is loaded on x86-64 Linux only"
-)
+pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
 # As in numpy.einsum; a letter's size is its place in the alphabet and one.
 PRODUCTS = ["bc,cd", "cb,cd", "bc,dc", "cb,dc", "abc,acd", "acb,adc", "abce,aefc", "cab,dc", "abc,bdc", "bac,cbd"]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import multiprocessing
-import platform
 import resource
 import shutil
 import subprocess
-import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,9 +24,10 @@ import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
 from hlograph.runtime import c_function
 from hlograph.runtime.c_function import CFunction, PythonCallWarning
+from hlograph.runtime.direct import verdict
 
-NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
-native_only = pytest.mark.skipif(not NATIVE, reason="machine code is loaded on x86-64 Linux only")
+NATIVE = not verdict.unsupported()
+native_only = pytest.mark.skipif(not NATIVE, reason="no direct calls here")
 pytestmark = [
     pytest.mark.optimized,
     pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default"),
