@@ -57,6 +57,8 @@ class Batch:
             batched, _ = batch(element.copy_module(), self.size, shared=self.shared, summed=summed)
         except PassError as error:
             raise BatchingError(str(error).removeprefix("batch: ")) from None
+        with batched.context:
+            batched.operation.attributes["sym_name"] = ir.StringAttr.get(f"{element.name}_batched")
         return self._made(batched, element, tuple(range(len(element.signature.arguments))))
 
     def _made(self, module: ir.Module, element: Program, order: tuple[int | str, ...]) -> Program:

@@ -98,18 +98,6 @@ def test_rows_are_what_one_gives(function):
             np.testing.assert_allclose(np.asarray(own)[row], y, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("function", FUNCTIONS[:5])
-def test_the_reference_interpreter_agrees(function):
-    x, n = RNG.normal(size=(ROWS, 6)).astype("float32"), np.array([1, 4, 3], np.int32)
-    program = program_of(function, x[0], n[0])
-    batched, _ = batch(program.copy_module(), ROWS)
-    found = Program(batched).interpret(x, n)
-    for row in range(ROWS):
-        for own, y in zip(found, program.interpret(x[row], n[row]), strict=True):
-            np.testing.assert_allclose(own[row], y, rtol=1e-5, atol=1e-6)
-
-
 def test_what_rows_share_has_no_axis_and_sums_are_taken_where_they_are_cheap():
     """The cotangent of a shared matrix, grown in a loop: one dot over the rows in each step, no batch of matrices."""
 
