@@ -260,12 +260,10 @@ def test_what_only_the_parser_takes_is_refused_by_name(name: str) -> None:
         Program.parse(content, trusted=name != "no body")
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", [*HARMFUL, *STRUCTURES])
-def test_a_right_digest_opens_nothing(name: str) -> None:
-    content, message = (HARMFUL | STRUCTURES)[name]
-    with pytest.raises(ArtifactError, match=message):
-        Program.parse(forged(content) if isinstance(content, str) else content)
+def test_a_right_digest_opens_nothing() -> None:
+    for content, message in (HARMFUL["doubled forty times"], STRUCTURES["infeed"]):
+        with pytest.raises(ArtifactError, match=message):
+            Program.parse(forged(str(content)))
 
 
 def test_functions_without_a_body_in_trusted_text() -> None:
