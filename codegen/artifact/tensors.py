@@ -167,14 +167,9 @@ class Contents:
         return hashlib.sha256(self.header).hexdigest()
 
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of the file."""
         return 8 + len(self.header) + sum(part.nbytes for part in self.parts)
-
-    @property
-    def nbytes(self) -> int:
-        """The same, of what is a part of another file."""
-        return self.size
 
     def write(self, stream: IO[bytes]) -> None:
         """Writes the file."""
@@ -212,6 +207,13 @@ def contents(
     parts: list[Array | Contents] = []
     checks: dict[int, Check] = {}
     place = 0
+
+    def add(name: str, dtype: str, shape: list[int], data: Array | Contents) -> None:
+        nonlocal place
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [place, place + data.nbytes]}
+        parts.append(data)
+        place += data.nbytes
+
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array).reshape(-1)
         if name in known:
@@ -219,12 +221,11 @@ def contents(
         shape, dtype = list(array.shape), array.dtype
         if dtype in _PAIRS:
             shape, dtype = [*shape, 2], _PAIRS[dtype]
-        place = _add(header, parts, name, _NAMES[dtype], shape, flat.view(np.uint8), place)
-        gap = -place % _ALIGNMENT
-        if gap:
-            place = _add(header, parts, f"{_GAP}{len(parts)}", "U8", [gap], np.zeros(gap, np.uint8), place)
+        add(name, _NAMES[dtype], shape, flat.view(np.uint8))
+        if gap := -place % _ALIGNMENT:
+            add(f"{_GAP}{len(parts)}", "U8", [gap], np.zeros(gap, np.uint8))
     for name, file in (inner or {}).items():
-        place = _add(header, parts, name, "U8", [file.size], file, place)
+        add(name, "U8", [file.nbytes], file)
     text = json.dumps(header, separators=(",", ":")).encode()
     return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
 
@@ -254,20 +255,6 @@ def holding(path: Path, contents: Contents) -> str:
         if number in contents.checks:
             contents.checks[number](digest_of(flat))
     return found.digest
-
-
-def _add(
-    header: dict[str, Any],
-    parts: list[Array | Contents],
-    name: str,
-    dtype: str,
-    shape: list[int],
-    data: Array | Contents,
-    place: int,
-) -> int:
-    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [place, place + data.nbytes]}
-    parts.append(data)
-    return place + data.nbytes
 
 
 def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
