@@ -15,8 +15,8 @@
 // CHECK: 2 executables
 
 // DONE: {{^}}doubled  float64  (3){{$}}
-// LOADED-NEXT: loaded in
-// COMPILED-NEXT: compiled in
+// LOADED-NEXT: loaded {{.*}}
+// COMPILED-NEXT: compiled {{.*}}
 
 // INSPECT: kind bundle
 // INSPECT: n=3 cpu NumPy jaxlib
