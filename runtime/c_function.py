@@ -32,7 +32,7 @@ from .calls.arguments import check_call, find_sizes, key_of
 from .calls.array_likes import to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
-from .direct.c_program import FORMS, CProgram, Form, table
+from .direct.c_program import FORMS, CProgram, Form, image_of, table
 from .direct.call import DirectCall
 from .direct.comparison import TRIALS
 from .direct.object_code import loading
@@ -340,8 +340,7 @@ class CFunction:
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
-            make = partial(CProgram, direct.executable, given=self._given, checks=checks)
-            make(form=self._form, data=0)  # refuses here what it cannot load
+            make = partial(CProgram, image_of(direct.executable, self._given), given=self._given, checks=checks)
             return lambda owner: make(form=owner._form, data=owner._data.address), ""
         except DirectCallRefused as refusal:
             return partial(_Callback, compiled=compiled, checks=checks), str(refusal)

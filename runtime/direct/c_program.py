@@ -63,11 +63,11 @@ class CProgram:
         address: of the function.
     """
 
-    def __init__(self, executable: CpuExecutable, form: Form, given: int, data: int, checks: int) -> None:
+    def __init__(self, image: Image, form: Form, given: int, data: int, checks: int) -> None:
         """Makes it.
 
         Args:
-            executable: whose results are the form's, and the flags of checks behind them.
+            image: of an executable whose results are the form's, and the flags of checks behind them; see `image_of`.
             form: how it is called.
             given: number of arguments that its caller gives.
             data: address of the table of the other ones' addresses, or 0.
@@ -76,13 +76,11 @@ class CProgram:
         Raises:
             DirectCallRefused: its code cannot be loaded.
         """
-        shared = {value.buffer.allocation for value in executable.results}
-        written = [value.buffer.allocation in shared for value in executable.parameters]
-        absent = [i >= given and not written[i] for i in range(len(written))]
-        image = Image(executable, [i for i, no in enumerate(absent) if no])
+        executable = image.executable
+        written = _written(executable)
         inputs: list[int] = []
         for i, value in enumerate(executable.parameters):
-            referred = 1 if absent[i] else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
+            referred = 1 if i in image.referred else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
             uses = image.uses[i]
             inputs += (image.place(value), value.buffer.size, referred, len(uses), uses.ctypes.data)
         outputs = [word for value in executable.results for word in (image.place(value), value.buffer.size)]
@@ -111,6 +109,22 @@ class CProgram:
     def __del__(self) -> None:
         if not sys.is_finalizing() and hasattr(self, "_release"):
             self._release()
+
+
+def image_of(executable: CpuExecutable, given: int) -> Image:
+    """What programs of an executable have in common, where callers give so many arguments.
+
+    Raises:
+        DirectCallRefused: its code cannot be loaded.
+    """
+    written = _written(executable)
+    return Image(executable, [i for i in range(given, len(written)) if not written[i]])
+
+
+def _written(executable: CpuExecutable) -> list[bool]:
+    """Of each parameter, whether a result is in its memory."""
+    shared = {value.buffer.allocation for value in executable.results}
+    return [value.buffer.allocation in shared for value in executable.parameters]
 
 
 def table(arrays: Sequence[np.ndarray]) -> np.ndarray:

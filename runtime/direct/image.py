@@ -35,7 +35,7 @@ class Image:
         addresses: which words are such addresses.
         table: place of the table of steps, in bytes.
         uses: of each parameter, the words that refer to its buffer, and how many bytes behind its start.
-        executable: what it was made of.
+        executable, referred: what it was made of.
         constants: the executable's, to which addresses in it point.
 
     Raises:
@@ -51,7 +51,7 @@ class Image:
         self.constants = {number: _constant(data) for number, data in executable.constants.items()}
         self._code = ObjectCode(executable.objects)
         self._parameters = {value.buffer.allocation: i for i, value in enumerate(executable.parameters)}
-        self._referred = referred
+        self.referred = referred
         self._used = 0
         self._places: dict[int, int] = {}
         self._written: dict[int, int] = {}  # words by their identity
@@ -106,7 +106,7 @@ class Image:
                 parameter = self._parameters.get(allocation)
                 if parameter is not None:
                     self._uses[parameter].append((at, offset - self.executable.parameters[parameter].buffer.offset))
-                if parameter not in self._referred:
+                if parameter not in self.referred:
                     self._addresses.append(at)
                 return self._places[allocation] + offset
         return word

@@ -29,7 +29,7 @@ from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.calls import memory
 from hlograph.runtime.direct import call, image, object_code, verdict
-from hlograph.runtime.direct.c_program import FORMS, CProgram, table
+from hlograph.runtime.direct.c_program import FORMS, CProgram, image_of, table
 from hlograph.runtime.direct.call import DirectCall, serialized
 from hlograph.runtime.direct.comparison import compare
 from hlograph.runtime.direct.executable import CpuExecutable
@@ -322,7 +322,7 @@ def test_workspaces_of_c_functions_that_are_over() -> None:
     """Large ones are in few slots, whichever threads have called."""
     x = np.linspace(0, 1, 1 << 21)
     direct = DirectCall.of(compiled(lambda x: x * 2 + 1, [x]), [x], trials=0)
-    program = CProgram(direct.executable, FORMS["arrays"], given=1, data=0, checks=0)
+    program = CProgram(image_of(direct.executable, 1), FORMS["arrays"], given=1, data=0, checks=0)
     assert 1 << 25 <= program._program[0] <= 1 << 26
     call = FORMS["arrays"].prototype(program.address)
 
