@@ -116,9 +116,8 @@ def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], n
 # A size must stay one: no later op may take it for data.
 _SIZES = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"))
 # What is done again rather than kept: ops that only arrange elements, and arithmetic.
-_MOVING = frozenset(
-    ("DimShuffle", "ExpandDims", "Reshape", "Subtensor", "Join", "Split", "Alloc", "Second", "SpecifyShape")
-)
+_MOVING = frozenset(("Subtensor", "Join", "Split", "Alloc", "Second"))
+_RESHAPING = frozenset(("DimShuffle", "ExpandDims", "Reshape", "SpecifyShape"))  # kept as they are of what is costly
 _ARITHMETIC = frozenset({
     "Add", "Sub", "Mul", "TrueDiv", "Neg", "Sqr", "Sqrt", "Reciprocal", "Abs", "Sign", "Cast", "Identity", "Switch",
     "Second", "Maximum", "Minimum", "ScalarMaximum", "ScalarMinimum", "LT", "LE", "GT", "GE", "EQ", "NEQ", "AND",
@@ -137,7 +136,7 @@ def kept_for(pair: Pair) -> list[Any]:
         if value in read or value not in varying:
             continue
         arrays = type(value.type).__name__ == "TensorType" and (value.ndim > 0 or value.dtype not in _SIZES)
-        read[value] = arrays and value not in pair.given and not _is_cheap(value)
+        read[value] = arrays and value not in pair.given and not _is_cheap(value, pair.given)
         if arrays and value not in pair.given and not read[value]:
             pending += value.owner.inputs
     # States before a step, each the only one of its trace: in a trace of their own they need no initial rows in front,
@@ -146,9 +145,12 @@ def kept_for(pair: Pair) -> list[Any]:
     return [*(found[0] for found in states if len(found) == 1), *(x for x, kept in read.items() if kept)]
 
 
-def _is_cheap(value: Any) -> bool:
+def _is_cheap(value: Any, given: set[Any]) -> bool:
     """Whether a value is cheap work on others."""
     op = getattr(value.owner, "op", None)
+    if type(op).__name__ in _RESHAPING:
+        source = value.owner.inputs[0]
+        return source in given or _is_cheap(source, given)
     return type(op).__name__ in _MOVING or type(getattr(op, "scalar_op", None)).__name__ in _ARITHMETIC
 
 
