@@ -78,6 +78,14 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
             assert verdict.read() is None
 
 
+def test_it_is_for_the_same_in_a_checkout_and_for_the_self_test() -> None:
+    code = "from hlograph.runtime.direct import verdict; print(verdict.identity())"
+    root = Path(__file__).resolve().parents[3]
+    commands = [[sys.executable, *options, "-c", code] for options in ([], ["-P"])]
+    runs = [subprocess.run(command, cwd=root, capture_output=True, text=True, check=True) for command in commands]
+    assert [run.stdout.strip() for run in runs] == [verdict.identity()] * 2
+
+
 BROKEN = {"good": "yes", "made": None, "tried": 3}
 
 
