@@ -40,6 +40,7 @@ _LAST = (
     "portable_linalg",
     "chlo-legalize-to-stablehlo",
     "cpu_updates",
+    "cpu_scatters",
     "cpu_initial",
     "cpu_nan",
 )

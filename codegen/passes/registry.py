@@ -113,6 +113,7 @@ _TABLE = (
     _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
     _ours("cpu_sums", "long sums in blocks, where XLA:CPU's library for them is off"),
     _for_xla("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
+    _for_xla("cpu_scatters", "a barrier that keeps XLA:CPU from passing over updates of a scatter of integers"),
     _for_xla("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
     _for_xla("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
     _ours("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),

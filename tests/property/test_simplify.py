@@ -241,26 +241,24 @@ def arguments(text: str, seed: int, special: bool) -> list[np.ndarray]:
     return values
 
 
-SEEN: Counter[str] = Counter()
-
-
 @settings(max_examples=PROGRAMS, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=modules(), seed=st.integers(0, 1000), special=st.booleans())
-def test_every_bit_is_kept_where_that_is_asked_for(text, seed, special):
+def every_bit_is_kept(seen: Counter[str], text: str, seed: int, special: bool) -> None:
     found = check(text, arguments(text, seed, special), ["simplify{reassociate=false}"], run=False)
-    SEEN.update(found.applied)
+    seen.update(found.applied)
     if not found.applied:
         assert not found.changed
 
 
 @settings(max_examples=max(PROGRAMS // 4, 1), derandomize=True, suppress_health_check=list(HealthCheck))
 @given(text=modules(), seed=st.integers(0, 1000))
-def test_results_are_equal_up_to_rounding(text, seed):
-    found = check(text, arguments(text, seed, special=False), exact=False, rtol=1e-5)
-    SEEN.update(found.applied)
+def results_are_equal_up_to_rounding(seen: Counter[str], text: str, seed: int) -> None:
+    seen.update(check(text, arguments(text, seed, special=False), exact=False, rtol=1e-5).applied)
 
 
-def test_rewrites_are_found():
-    """The programs above are not programs to which nothing applies."""
+def test_programs_are_what_they_were_before_and_rewrites_are_found() -> None:
+    seen: Counter[str] = Counter()
+    every_bit_is_kept(seen)
+    results_are_equal_up_to_rounding(seen)
     for name in ("sum_of_pads", "gather_to_slice", "scatter_to_pad", "reduce_of_broadcast"):
-        assert SEEN[name], SEEN
+        assert seen[name], seen

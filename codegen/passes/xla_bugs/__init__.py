@@ -54,6 +54,7 @@ class Bug:
 BUGS = (
     Bug("doubled_counters", has=("0.7.", "0.8.", "0.9.", "0.10."), free=("0.11.2", "0.12."), on_cpu=False),
     Bug("cpu_updates", has=("0.7.", "0.8.", "0.9.", "0.10.", "0.11.", "0.12.")),
+    Bug("cpu_scatters", has=("0.10.", "0.11.", "0.12."), free=("0.7.",)),
     Bug("cpu_initial", has=("0.10.", "0.11.", "0.12.")),
     Bug("cpu_nan", has=("0.10.", "0.11.", "0.12."), guests=True),
 )

@@ -22,6 +22,10 @@ REPRODUCERS = {
         x = np.arange(48, dtype=np.float32).reshape(6, 8)
         found = jax.jit(lambda x: x.at[1:].set(x[:-1])[None])(x)
         np.testing.assert_array_equal(found, np.concatenate([x[:1], x[:-1]])[None])""",
+    "cpu_scatters": """
+        zeros, numbers = jnp.zeros((4, 1), jnp.int32), jax.lax.ScatterDimensionNumbers((1, 2), (), (1,))
+        add = jax.jit(lambda u: jax.lax.scatter_add(zeros, zeros, u, numbers))
+        np.testing.assert_array_equal(add(np.full((4, 4, 1), 2, np.int32)), np.full((4, 1), 8))""",
     "cpu_initial": """
         found = jax.jit(lambda x: jax.lax.reduce(x, np.int32(3), jax.lax.add, (0,)))(np.ones(100, np.int32))
         assert found == 103""",
