@@ -6,7 +6,8 @@
 
 In: a graph of a single row, and names of axes, the rows' in front for inputs that rows have for themselves. Out: a
 callable. Inputs that `dims` does not give the rows' axis, and shared variables, are the same for all rows; of a random
-key each row gets a part.
+key each row gets a part. A graph that has the rows' axis itself, and maps over it, is that of a single row where the
+axis has size 1.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...codegen import dims as dimension
+from ...codegen import signature as signatures
+from ...codegen.analysis.mapped_rows import check_number, rows_of_results
 from ...codegen.errors import ArgumentShapeError, GraphError
 from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import enable_x64
+from ...codegen.ir.refused import Refused, require
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ...codegen.sparse_parts import grouped
@@ -55,20 +60,23 @@ class RaggedFunction(OfRows):
         self, emit: Callable[..., Program], inputs: Sequence[Any], dims: Mapping[Any, Any], options: CompileOptions
     ) -> None:
         self._rows, self._ragged = sizes_named(dims)
-        _refuse_rows_inside(dims, self._rows, inputs)
-        self.program = emit(dims={key: _of_one(key, entry, self._rows) for key, entry in dims.items()})
+        self._inside = _is_inside(dims, self._rows, inputs)
+        of_one = {key: _of_one(key, entry, self._rows, self._inside) for key, entry in dims.items()}
+        if self._inside:
+            _check_map(emit(dims={key: _named(entry) for key, entry in dims.items()}), self._rows)
+        self.program = emit(dims=of_one)
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
         self._entries = [names.get(a.name) for a in signature.arguments]
         self._axes = [
-            _axes_of(entry, self._rows, len(a.dims) + 1)
+            _axes_of(entry, self._rows, len(a.dims) + (not self._inside))
             for a, entry in zip(signature.arguments, self._entries, strict=True)
         ]
         self._shapes = [[dim if isinstance(dim, int) else str(dim) for dim in a.dims] for a in signature.arguments]
         shared = frozenset(i for i, axes in enumerate(self._axes) if axes is None and not signature.arguments[i].key)
         rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
-        self.variant: Variant | None = Variant((), self.program, rows)
+        self.variant: Variant | None = Variant((), self.program, rows, _without_axis if self._inside else None)
         dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         self._is_wide = any(narrowed(dtype) != dtype for dtype in dtypes)
         self._groups = grouped(signature.arguments[: len(signature.arguments) - len(self._bindings)])
@@ -119,23 +127,27 @@ class RaggedFunction(OfRows):
         if not hasattr(array, "dtype"):
             array = np.asarray(array, argument.dtype)
         check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
-        rank = len(argument.dims) + (axes is not None)
+        dims = argument.dims[self._inside and axes is not None :]
+        rank = len(dims) + (axes is not None)
         if array.ndim != rank:
             said = f"the rows' axis {self._rows!r} and those of {argument}" if axes is not None else str(argument)
             raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
-        for dim, size in zip(argument.dims, array.shape[axes is not None :], strict=True):
+        for dim, size in zip(dims, array.shape[axes is not None :], strict=True):
             if isinstance(dim, int) and dim != size:
                 raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
         if axes is None:
             return Leaf(array, argument.name, True)
         if not isinstance(value, Ragged):
-            full = tuple(np.full(array.shape[0], array.shape[axis], np.int32) for axis in axes)
-            return Leaf(array, argument.name, False, axes, full)
-        if tuple(axes) != value.axes:
+            lengths = tuple(np.full(array.shape[0], array.shape[axis], np.int32) for axis in axes)
+        elif tuple(axes) == value.axes:
+            lengths = value.lengths
+        else:
             raise ArgumentShapeError(
                 f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
             )
-        return Leaf(array, argument.name, False, axes, value.lengths)
+        if self._inside:  # the element has the rows' axis too, of size 1
+            array, axes = array[:, None], {axis + 1: name for axis, name in axes.items()}
+        return Leaf(array, argument.name, False, axes, lengths)
 
     def _variant(self, plan: Any, leaves: Sequence[Leaf], sizes: Mapping[str, int], empty: Empty) -> Variant:
         assert self.variant is not None
@@ -170,30 +182,74 @@ class RaggedFunction(OfRows):
         return f"<RaggedFunction {self.program.name}{self.program.signature}, rows {self._rows}>"
 
 
-def _refuse_rows_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> None:
-    """Refuses a graph that has the rows' axis itself: one of a single row is what rows are made of.
+def _is_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> bool:
+    """Whether the graph has the rows' axis itself, in all inputs that `dims` says it of, or in none.
 
     Raises:
-        GraphError: an input has as many axes as `dims` names for it, the rows' included.
+        GraphError: in some.
     """
+    found = {}
     for key, entry in dims.items():
         if isinstance(entry, str | int) or not entry or entry[0] != rows or ... in entry:
             continue
         named = (x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key))
-        if getattr(next(named, None), "ndim", None) == len(entry):
-            raise GraphError(
-                f"dims: the input {key} has the rows' axis {rows!r} in the graph; give the graph of a single row, "
-                "whose inputs are without that axis"
-            )
+        found[str(key)] = getattr(next(named, None), "ndim", None) == len(entry)
+    if len(set(found.values())) > 1:
+        inside = ", ".join(key for key, own in found.items() if own)
+        raise GraphError(f"dims: {inside} has the rows' axis {rows!r} in the graph, other inputs have it not")
+    return any(found.values())
 
 
-def _of_one(key: Any, entry: Any, rows: str) -> Any:
-    """Names of axes in the program of one row."""
+def _of_one(key: Any, entry: Any, rows: str, inside: bool) -> Any:
+    """Names of axes in the program of one row: without the rows' one, or with 1 for it."""
     if isinstance(entry, str | int) or not entry or entry[0] != rows:
         if any(isinstance(size, str) and OF_ROWS.search(size) for size in (entry if entry is not None else ())):
             raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
         return entry
-    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry[1:])
+    return ((1,) if inside else ()) + _named(entry[1:])
+
+
+def _named(entry: Any) -> Any:
+    """Names of axes without brackets."""
+    if isinstance(entry, str | int) or entry is None:
+        return entry
+    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry)
+
+
+def _check_map(program: Program, rows: str) -> None:
+    """A program with the rows' axis makes each row of its results of that row of its arguments.
+
+    Raises:
+        GraphError: it does not, or that is not known.
+    """
+    signature = program.signature
+    known = signatures.known_constraints(signature)
+    free = {root.name: 5 + 2 * number for number, root in enumerate(signature.roots) if root.name != rows}
+    sizes = {name: dimension.evaluate(known.canonical(dimension.symbol(name)), {**free, rows: 3}) for name in free}
+    axes = [next((i for i, dim in enumerate(a.dims) if str(dim) == rows), None) for a in signature.arguments]
+    try:
+        counted = any(rows in dimension.roots(c.lhs) | dimension.roots(c.rhs) for c in signature.constraints)
+        require(not counted, "their number must fit another size")
+        data = signature.has_data_sizes or signature.checks or signature.value_roots
+        require(not data, "sizes or checks depend on data")
+        require(not any(argument.key for argument in signature.arguments), "all of them draw by one random key")
+        check_number(program.copy_module(), axes)
+        few, many = (program.specialize({**sizes, rows: count}).copy_module() for count in (3, 4))
+        require(set(rows_of_results(few, many, axes)) <= {0}, "a result does not have them in front")
+    except Refused as error:
+        raise GraphError(
+            f"rows of different lengths need a graph that maps over them, and in {program.name} {error}; "
+            "the graph of a single row, without that axis, is taken as it is"
+        ) from None
+
+
+def _without_axis(results: Any) -> Any:
+    """Results of rows without the axis of size 1 that the element has."""
+    if isinstance(results, tuple):
+        return tuple(map(_without_axis, results))
+    if isinstance(results, Ragged):
+        return Ragged(results.values[:, 0], results.lengths, tuple(axis - 1 for axis in results.axes))
+    return results[:, 0]
 
 
 def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
