@@ -89,7 +89,7 @@ def target_option(command: Command) -> Command:
     return click.option(
         "--target",
         metavar="NAME",
-        help="Whom the module is for: a StableHLO version ('1.9.0'), 'jax 0.7', 'iree' or "
+        help="Whom the module is for: a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7', 'iree' or "
         "'pjrt'. What it costs goes to stderr.",
     )(command)
 

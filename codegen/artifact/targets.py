@@ -1,6 +1,6 @@
 """Whom a file is for: what `save(target=...)` names, and what it costs a program to be written for it.
 
-In: a StableHLO version ("1.9.0"), or a consumer ("jax 0.7", "iree", "pjrt"). Out: a `Target`; of
+In: a StableHLO version ("1.9.0"), a date ("2025-01-01"), or a consumer ("jax 0.7", "iree", "pjrt"). Out: a `Target`; of
 a program, the module as it is written, and a `TargetCosts`. Decision to know: costs are found by writing the program
 and reading it again, so that nothing is listed that a writer may or may not do.
 """
@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from ..errors import OptionError, UnsupportedGraphError
 from ..ir.attributes import attributes_of, call_target
@@ -23,6 +24,37 @@ from ..passes import available
 from ..program import Program
 from .plain import PADDING, plain
 
+# The first tagged release of each StableHLO version (github.com/openxla/stablehlo/tags).
+RELEASED: Mapping[str, str] = {
+    "0.9.0": "2023-03-02",
+    "0.10.0": "2023-04-20",
+    "0.11.0": "2023-05-03",
+    "0.12.0": "2023-05-26",
+    "0.14.0": "2023-06-29",
+    "0.15.0": "2023-11-09",
+    "0.16.0": "2023-12-05",
+    "0.17.0": "2024-01-04",
+    "0.18.0": "2024-02-14",
+    "0.19.0": "2024-03-13",
+    "1.0.0": "2024-05-14",
+    "1.1.0": "2024-05-30",
+    "1.2.0": "2024-07-08",
+    "1.4.0": "2024-07-16",
+    "1.5.0": "2024-08-01",
+    "1.6.0": "2024-08-16",
+    "1.7.0": "2024-09-05",
+    "1.8.0": "2024-10-28",
+    "1.9.0": "2025-01-30",
+    "1.10.0": "2025-03-21",
+    "1.11.0": "2025-06-17",
+    "1.12.0": "2025-06-27",
+    "1.13.0": "2025-08-21",
+    "1.14.0": "2026-03-18",
+    "1.15.0": "2026-03-30",
+    "1.16.0": "2026-04-10",
+    "1.18.0": "2026-06-29",
+    "1.19.0": "2026-08-13",
+}
 # What the first jaxlib of each series says of itself (`stablehlo.get_current_version()`).
 JAX: Mapping[str, str] = {
     "0.5": "1.8.9",
@@ -105,7 +137,12 @@ def promise(version: str) -> str:
     """Who can read bytecode of a StableHLO version, and for how long, as StableHLO promises it."""
     if _order(version) < _order(_STABLE_SINCE):
         return f"StableHLO {version} is older than {_STABLE_SINCE}: readers of today take it, none promises to"
-    return f"readers of StableHLO {version} and later take it, for {_BACKWARD_YEARS} years from its release"
+    released = RELEASED.get(version.rpartition(".")[0] + ".0")
+    if released is None:
+        return f"readers of StableHLO {version} and later take it, for {_BACKWARD_YEARS} years from its release"
+    day = date.fromisoformat(released)
+    until = day.replace(year=day.year + _BACKWARD_YEARS)
+    return f"readers of StableHLO {version} ({day}) and later take it, until {until} at least"
 
 
 def find_target(name: str) -> Target:
@@ -117,6 +154,8 @@ def find_target(name: str) -> Target:
     text = name.strip()
     if re.fullmatch(r"\d+\.\d+\.\d+", text):
         return _writable(Target(name, text))
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return _writable(Target(name, _version_at(text)))
     word, *rest = text.lower().split() or [""]
     if word == "jax" and len(rest) == 1 and re.fullmatch(r"\d+\.\d+(\.\d+)*", rest[0]):
         return _writable(Target(name, _version_of_jax(rest[0])))
@@ -130,8 +169,8 @@ def find_target(name: str) -> Target:
     close = difflib.get_close_matches(text.lower(), _WORDS, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise OptionError(
-        f"target {name!r} is none; {hint}a target is a StableHLO version ('1.9.0'), 'jax 0.7' (any of "
-        f"{', '.join(JAX)}), 'iree' or 'pjrt'"
+        f"target {name!r} is none; {hint}a target is a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7' "
+        f"(any of {', '.join(JAX)}), 'iree' or 'pjrt'"
     )
 
 
@@ -205,6 +244,17 @@ def _versions_after(version: str) -> tuple[str, ...]:
     return (*(f"{major}.{minor}.0" for minor in range(first + 1, last)), newest) if version != newest else ()
 
 
+def _version_at(text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError as error:
+        raise OptionError(f"target {text!r} is no date: {error}") from None
+    known = [version for version, released in RELEASED.items() if date.fromisoformat(released) <= day]
+    if not known:
+        raise OptionError(f"target {text!r} is before StableHLO's first release with portable bytecode, 2023-03-02")
+    return _smaller(max(known, key=_order), current_version())
+
+
 def _version_of_jax(release: str) -> str:
     series = ".".join(release.split(".")[:2])
     if series in JAX:
@@ -212,7 +262,8 @@ def _version_of_jax(release: str) -> str:
     if series == RELEASE:
         return current_version()
     raise OptionError(
-        f"target 'jax {release}': it is not known what it reads (known: {', '.join(JAX)}); name a StableHLO version"
+        f"target 'jax {release}': it is not known what it reads (known: {', '.join(JAX)}); name a StableHLO version or "
+        "a date"
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import jax
 import numpy as np
 import pytest
 
 import hlograph
 from hlograph.codegen.artifact import targets
-from hlograph.codegen.artifact.targets import JAX
+from hlograph.codegen.artifact.targets import JAX, RELEASED, find_target
 from hlograph.codegen.artifact.targets import costs as costs_of
+from hlograph.codegen.ir.portable import current_version
 from hlograph.errors import ArtifactError, OptionError, PassError, UnsupportedGraphError
 
 OPEN = """
@@ -41,10 +44,16 @@ def _written_for(data: bytes) -> str:
     return data[5 : data.index(b"\0", 5)].decode().removeprefix("StableHLO_v")
 
 
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
 @pytest.mark.parametrize(
     ("target", "version"),
     [
         ("1.9.0", "1.9.0"),
+        ("2025-01-01", "1.8.0"),
+        ("2024-05-14", "1.0.0"),
         ("jax 0.7", "1.12.1"),
         ("JAX 0.7.2", "1.12.1"),
     ],
@@ -65,8 +74,14 @@ def test_iree_and_pjrt_take_text_and_bytecode(tmp_path):
             assert "chlo." not in hlograph.load(path).text
 
 
-def test_versions_of_the_table_go_up():
-    assert list(JAX.values()) == sorted(JAX.values(), key=lambda version: tuple(map(int, version.split("."))))
+def test_dates_and_versions_of_the_tables_go_up_together():
+    for table in (RELEASED, JAX.values()):
+        assert list(table) == sorted(table, key=_order)
+    dates = [date.fromisoformat(text) for text in RELEASED.values()]
+    assert dates == sorted(dates)
+    for version, released in RELEASED.items():
+        if _order(version) <= _order(current_version()):
+            assert _order(find_target(released).version) >= _order(version)
 
 
 def test_costs_name_what_is_rewritten_and_left_out():
@@ -74,7 +89,7 @@ def test_costs_name_what_is_rewritten_and_left_out():
     assert costs.rewritten == {"chlo.asinh": 1}
     assert costs.written
     assert "chlo.asinh" not in costs.written
-    assert "for 5 years" in str(costs)
+    assert "StableHLO 1.9.0 (2025-01-30) and later take it, until 2030-01-30 at least" in str(costs)
     nothing = costs_of(hlograph.Program.parse(TAN), "1.9.0")
     assert not nothing.rewritten
     assert not nothing.attributes
@@ -101,6 +116,8 @@ def test_costs_leave_the_program_as_it_is():
         (TAN, "jax 99.1", OptionError, "not known"),
         (TAN, "99.0.0", OptionError, "upgrade jaxlib"),
         (TAN, "0.1.0", OptionError, "later"),
+        (TAN, "2020-01-01", OptionError, "before"),
+        (TAN, "2025-02-30", OptionError, "no date"),
         (TAN, "ireee", OptionError, "did you mean 'iree'"),
         (TAN, "", OptionError, "a target is"),
         (TAN, "jax", OptionError, "a target is"),
