@@ -32,12 +32,24 @@ func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) 
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims=["2^62"]}) -> (tensor<?xf32> {})  {
  return %x : tensor<?xf32> }
 // -----
+// RUNS 2**62 number
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims=["4611686018427387904"]}) -> (tensor<?xf32> {})  {
+ return %x : tensor<?xf32> }
+// -----
 // REFUSED product of sums: constraint n >= {_1: (720*m1*m2*m3*m4*m5*m6 + 120*m1*m2*m3*m4*m5*n + 1
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["n >= (n+1*m1)*(n+2*m2)*(n+3*m3)*(n+4*m4)*(n+5*m5)*(n+6*m6)*(n+7*m7)*(n+8*m8)*(n+9*m9)*(n+10*m10)*(n+11*m11)*(n+12*m12)*(n+13*m13)*(n+14*m14)*(n+15*m15)*(n+16*m16)*(n+17*m17)*(n+18*m18)*(n+19*m19)*(n+20*m20)*(n+21*m21)*(n+22*m22)*(n+23*m23)*(n+24*m24)*(n+25*m25)*(n+26*m26)*(n+27*m27)*(n+28*m28)*(n+29*m29)*(n+30*m30)*(n+31*m31)*(n+32*m32)*(n+33*m33)*(n+34*m34)*(n+35*m35)*(n+36*m36)*(n+37*m37)*(n+38*m38)*(n+39*m39)"]]} {
  return %x : tensor<?xf32> }
 // -----
 // RUNS product of sums one root
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["n >= 0 - (n+1)*(n+2)*(n+3)*(n+4)*(n+5)*(n+6)*(n+7)*(n+8)*(n+9)*(n+10)*(n+11)*(n+12)*(n+13)*(n+14)*(n+15)*(n+16)*(n+17)*(n+18)*(n+19)*(n+20)*(n+21)*(n+22)*(n+23)*(n+24)*(n+25)*(n+26)*(n+27)*(n+28)*(n+29)*(n+30)*(n+31)*(n+32)*(n+33)*(n+34)*(n+35)*(n+36)*(n+37)*(n+38)*(n+39)*(n+40)*(n+41)*(n+42)*(n+43)*(n+44)*(n+45)*(n+46)*(n+47)*(n+48)*(n+49)*(n+50)*(n+51)*(n+52)*(n+53)*(n+54)*(n+55)*(n+56)*(n+57)*(n+58)*(n+59)*(n+60)*(n+61)*(n+62)*(n+63)*(n+64)*(n+65)*(n+66)*(n+67)*(n+68)*(n+69)*(n+70)*(n+71)*(n+72)*(n+73)*(n+74)*(n+75)*(n+76)*(n+77)*(n+78)*(n+79)*(n+80)*(n+81)*(n+82)*(n+83)*(n+84)*(n+85)*(n+86)*(n+87)*(n+88)*(n+89)*(n+90)*(n+91)*(n+92)*(n+93)*(n+94)*(n+95)*(n+96)*(n+97)*(n+98)*(n+99)*(n+100)*(n+101)*(n+102)*(n+103)*(n+104)*(n+105)*(n+106)*(n+107)*(n+108)*(n+109)*(n+110)*(n+111)*(n+112)*(n+113)*(n+114)*(n+115)*(n+116)*(n+117)*(n+118)*(n+119)*(n+120)*(n+121)*(n+122)*(n+123)*(n+124)*(n+125)*(n+126)*(n+127)*(n+128)*(n+129)*(n+130)*(n+131)*(n+132)*(n+133)*(n+134)*(n+135)*(n+136)*(n+137)*(n+138)*(n+139)*(n+140)*(n+141)*(n+142)*(n+143)*(n+144)*(n+145)*(n+146)*(n+147)*(n+148)*(n+149)*(n+150)*(n+151)*(n+152)*(n+153)*(n+154)*(n+155)*(n+156)*(n+157)*(n+158)*(n+159)*(n+160)*(n+161)*(n+162)*(n+163)*(n+164)*(n+165)*(n+166)*(n+167)*(n+168)*(n+169)*(n+170)*(n+171)*(n+172)*(n+173)*(n+174)*(n+175)*(n+176)*(n+177)*(n+178)*(n+179)*(n+180)*(n+181)*(n+182)*(n+183)*(n+184)*(n+185)*(n+186)*(n+187)*(n+188)*(n+189)*(n+190)*(n+191)*(n+192)*(n+193)*(n+194)*(n+195)*(n+196)*(n+197)*(n+198)*(n+199)*(n+200)*(n+201)*(n+202)*(n+203)*(n+204)*(n+205)*(n+206)*(n+207)*(n+208)*(n+209)*(n+210)*(n+211)*(n+212)*(n+213)*(n+214)*(n+215)*(n+216)*(n+217)*(n+218)*(n+219)*(n+220)*(n+221)*(n+222)*(n+223)*(n+224)*(n+225)*(n+226)*(n+227)*(n+228)*(n+229)*(n+230)*(n+231)*(n+232)*(n+233)*(n+234)*(n+235)*(n+236)*(n+237)*(n+238)*(n+239)*(n+240)*(n+241)*(n+242)*(n+243)*(n+244)*(n+245)*(n+246)*(n+247)*(n+248)*(n+249)*(n+250)*(n+251)*(n+252)*(n+253)*(n+254)*(n+255)*(n+256)*(n+257)*(n+258)*(n+259)*(n+260)*(n+261)*(n+262)*(n+263)*(n+264)*(n+265)*(n+266)*(n+267)*(n+268)*(n+269)*(n+270)*(n+271)*(n+272)*(n+273)*(n+274)*(n+275)*(n+276)*(n+277)*(n+278)*(n+279)*(n+280)*(n+281)*(n+282)*(n+283)*(n+284)*(n+285)*(n+286)*(n+287)*(n+288)*(n+289)*(n+290)*(n+291)*(n+292)*(n+293)*(n+294)*(n+295)*(n+296)*(n+297)*(n+298)*(n+299)*(n+300)*(n+301)*(n+302)*(n+303)*(n+304)*(n+305)*(n+306)*(n+307)*(n+308)*(n+309)*(n+310)*(n+311)*(n+312)*(n+313)*(n+314)*(n+315)*(n+316)*(n+317)*(n+318)*(n+319)*(n+320)*(n+321)*(n+322)*(n+323)*(n+324)*(n+325)*(n+326)*(n+327)*(n+328)*(n+329)*(n+330)*(n+331)*(n+332)*(n+333)*(n+334)*(n+335)*(n+336)*(n+337)*(n+338)*(n+339)*(n+340)*(n+341)*(n+342)*(n+343)*(n+344)*(n+345)*(n+346)*(n+347)*(n+348)*(n+349)*(n+350)*(n+351)*(n+352)*(n+353)*(n+354)*(n+355)*(n+356)*(n+357)*(n+358)*(n+359)*(n+360)*(n+361)*(n+362)*(n+363)*(n+364)*(n+365)*(n+366)*(n+367)*(n+368)*(n+369)*(n+370)*(n+371)*(n+372)*(n+373)*(n+374)*(n+375)*(n+376)*(n+377)*(n+378)*(n+379)*(n+380)*(n+381)*(n+382)*(n+383)*(n+384)*(n+385)*(n+386)*(n+387)*(n+388)*(n+389)*(n+390)*(n+391)*(n+392)*(n+393)*(n+394)*(n+395)*(n+396)*(n+397)*(n+398)*(n+399)"]]} {
+ return %x : tensor<?xf32> }
+// -----
+// RUNS nested min
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["n >= min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,min(1,n))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))"]]} {
+ return %x : tensor<?xf32> }
+// -----
+// RUNS nested div
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["n >= ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((n//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)//2+1)"]]} {
  return %x : tensor<?xf32> }
 // -----
 // RUNS min product
@@ -107,8 +119,20 @@ func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) 
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=["n >= 1"]} {
  return %x : tensor<?xf32> }
 // -----
+// RUNS constraint div n
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["7//n >= 1"]]} {
+ return %x : tensor<?xf32> }
+// -----
+// RUNS constraint mod n
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["7%n == 1"]]} {
+ return %x : tensor<?xf32> }
+// -----
 // REFUSED constraint unknown: constraint q >= 1 has the size 'q', which is no size or value of an argumen
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["q >= 1"]]} {
+ return %x : tensor<?xf32> }
+// -----
+// RUNS constraint kind
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.constraints=[["n >= 9","where","zzz"]]} {
  return %x : tensor<?xf32> }
 // -----
 // REFUSED name empty: the name '' is not one: 1 to 1000 printable characters
@@ -117,6 +141,10 @@ func.func @main(%x: tensor<?xf32> {hlograph.name = "", hlograph.dims = ["n"]}) -
 // -----
 // REFUSED name newline: the name 'a\nb' is not one: 1 to 1000 printable characters
 func.func @main(%x: tensor<?xf32> {hlograph.name = "a\0Ab", hlograph.dims = ["n"]}) -> (tensor<?xf32> {})  {
+ return %x : tensor<?xf32> }
+// -----
+// RUNS name braces
+func.func @main(%x: tensor<?xf32> {hlograph.name = "{0} %s {x}", hlograph.dims = ["n"]}) -> (tensor<?xf32> {})  {
  return %x : tensor<?xf32> }
 // -----
 // REFUSED dup names: 2 arguments are called 'x'
@@ -128,6 +156,10 @@ func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dim=["n"]}) -> 
 // -----
 // REFUSED typo checks: attribute 'hlograph.chekcs' is unknown (did you mean 'hlograph.checks'?), o
 func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograph.chekcs=[["AssertionError","m"]]} {
+ return %x : tensor<?xf32> }
+// -----
+// REFUSED typo prefix: attribute 'hlograpi.checks' is unknown (did you mean 'hlograph.checks'?), o
+func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<?xf32> {}) attributes {hlograpi.checks=[["AssertionError","m"]]} {
  return %x : tensor<?xf32> }
 // -----
 // REFUSED module attr: attribute 'hlograph.nothing' is unknown (did you mean 'hlograph.padding'?),
@@ -178,6 +210,10 @@ func.func @main(%x: tensor<3xi64> {hlograph.name = "x", hlograph.values=["k","l"
 func.func @main(%x: tensor<i64> {hlograph.name = "x", hlograph.values=["k l"]}) -> (tensor<i64> {})  {
  return %x : tensor<i64> }
 // -----
+// RUNS values unused
+func.func @main(%x: tensor<i64> {hlograph.name = "x", hlograph.values=["k"]}) -> (tensor<i64> {})  {
+ return %x : tensor<i64> }
+// -----
 // REFUSED values ?: hlograph.values on argument x: int64[n]: sizes are integers, in a know
 func.func @main(%x: tensor<?xi64> {hlograph.name = "x", hlograph.dims=["n"], hlograph.values=["k"]}) -> (tensor<?xi64> {})  {
  return %x : tensor<?xi64> }
@@ -193,6 +229,18 @@ func.func @main(%x: tensor<?xi64> {hlograph.name = "x", hlograph.dims=["n"], hlo
 // REFUSED key on float: hlograph.key on argument x: float32[2], which is no key: an array of u
 func.func @main(%x: tensor<2xf32> {hlograph.name = "x", hlograph.key="threefry2x32"}) -> (tensor<2xf32> {})  {
  return %x : tensor<2xf32> }
+// -----
+// RUNS key unknown
+func.func @main(%x: tensor<2xui32> {hlograph.name = "x", hlograph.key="zzz"}) -> (tensor<2xui32> {})  {
+ return %x : tensor<2xui32> }
+// -----
+// RUNS key wrong size
+func.func @main(%x: tensor<3xui32> {hlograph.name = "x", hlograph.key="threefry2x32"}) -> (tensor<3xui32> {})  {
+ return %x : tensor<3xui32> }
+// -----
+// RUNS key empty
+func.func @main(%x: tensor<2xui32> {hlograph.name = "x", hlograph.key=""}) -> (tensor<2xui32> {})  {
+ return %x : tensor<2xui32> }
 // -----
 // REFUSED sparse ['W']: hlograph.sparse on x: float32[3] is ['W'], which is no part of a sparse mat
 func.func @main(%x: tensor<3xf32> {hlograph.name = "x", hlograph.sparse=["W"]}) -> (tensor<3xf32> {})  {
@@ -252,6 +300,22 @@ func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {hlograph.flags=t
 // -----
 // REFUSED flags unmarked: hlograph.flags marks the results [], and the last one alone holds the flags
 func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {}) attributes {hlograph.checks=[["AssertionError","m"]]} { %f = stablehlo.constant dense<true> : tensor<1xi1>
+ return %x, %f : tensor<f32>, tensor<1xi1> }
+// -----
+// RUNS flags odd exc
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {hlograph.flags=true}) attributes {hlograph.checks=[["os.system","m"]]} { %f = stablehlo.constant dense<false> : tensor<1xi1>
+ return %x, %f : tensor<f32>, tensor<1xi1> }
+// -----
+// RUNS flags odd exc2
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {hlograph.flags=true}) attributes {hlograph.checks=[["hlograph.zzz.Err(BaseException)","m {0.__class__}"]]} { %f = stablehlo.constant dense<false> : tensor<1xi1>
+ return %x, %f : tensor<f32>, tensor<1xi1> }
+// -----
+// RUNS flags keyboard
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {hlograph.flags=true}) attributes {hlograph.checks=[["SystemExit","m"]]} { %f = stablehlo.constant dense<false> : tensor<1xi1>
+ return %x, %f : tensor<f32>, tensor<1xi1> }
+// -----
+// RUNS flags kb
+func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<1xi1> {hlograph.flags=true}) attributes {hlograph.checks=[["KeyboardInterrupt","m"]]} { %f = stablehlo.constant dense<false> : tensor<1xi1>
  return %x, %f : tensor<f32>, tensor<1xi1> }
 // -----
 // REFUSED counts no marker: the size 'c' has 0 calls of @hlograph.size and is 1 times in hlograph.
@@ -318,6 +382,12 @@ func.func @main(%x: tensor<8xf32> {hlograph.live=["n"]}, %n: tensor<i32> {hlogra
 // RUNS live res lies
 func.func @main(%x: tensor<8xf32> {hlograph.live=["n"]}, %n: tensor<i32> {hlograph.size="n"}) -> (tensor<8xf32> {hlograph.live=["n+100"]}) { return %x : tensor<8xf32> }
 // -----
+// RUNS live res neg
+func.func @main(%x: tensor<8xf32> {hlograph.live=["n"]}, %n: tensor<i32> {hlograph.size="n"}) -> (tensor<8xf32> {hlograph.live=["n-100"]}) { return %x : tensor<8xf32> }
+// -----
+// RUNS live div
+func.func @main(%x: tensor<8xf32> {hlograph.live=["n"]}, %n: tensor<i32> {hlograph.size="n"}) -> (tensor<8xf32> {hlograph.live=["8//n"]}) { return %x : tensor<8xf32> }
+// -----
 // REFUSED size float: hlograph.size on argument arg1: float32[], which is no integer scalar
 func.func @main(%x: tensor<8xf32> {hlograph.live=["n"]}, %n: tensor<f32> {hlograph.size="n"}) -> (tensor<8xf32> {hlograph.live=["n"]}) { return %x : tensor<8xf32> }
 // -----
@@ -348,6 +418,14 @@ func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]}) 
 // RUNS implements wrong
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { %y = call @f(%x) : (tensor<3xf32>) -> tensor<3xf32>
  return %y : tensor<3xf32> } func.func private @f(%a: tensor<3xf32>) -> tensor<3xf32> attributes {hlograph.implements="eigh"} { return %a : tensor<3xf32> }
+// -----
+// RUNS implements lu wrong
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %y = call @f(%x) : (tensor<3x3xf32>) -> tensor<3x3xf32>
+ return %y : tensor<3x3xf32> } func.func private @f(%a: tensor<3x3xf32>) -> tensor<3x3xf32> attributes {hlograph.implements="lu"} { return %a : tensor<3x3xf32> }
+// -----
+// RUNS implements svd wrong dtype
+func.func @main(%x: tensor<3x3xi32>) -> tensor<3x3xi32> { %y = call @f(%x) : (tensor<3x3xi32>) -> tensor<3x3xi32>
+ return %y : tensor<3x3xi32> } func.func private @f(%a: tensor<3x3xi32>) -> tensor<3x3xi32> attributes {hlograph.implements="svd"} { return %a : tensor<3x3xi32> }
 // -----
 // RUNS pullback hlograph.of=["0"], hlograph.from=["0"]
 module { func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> } module @pullback attributes {hlograph.of=["0"], hlograph.from=["0"]} { func.func @main(%x: tensor<f32>, %g: tensor<f32>) -> tensor<f32> { return %g : tensor<f32> } } }
@@ -496,6 +574,14 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %t = stablehlo.tuple %x, %
 func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi64>, %u: tensor<3x9xf32>) -> tensor<4xf32> { %r = "stablehlo.scatter"(%x, %i, %u) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>): stablehlo.return %b : tensor<f32> }) {scatter_dimension_numbers=#stablehlo.scatter<update_window_dims=[1], scatter_dims_to_operand_dims=[0], index_vector_dim=1>} : (tensor<4xf32>, tensor<3x1xi64>, tensor<3x9xf32>) -> tensor<4xf32>
  return %r : tensor<4xf32> }
 // -----
+// RUNS cholesky 0
+func.func @main(%x: tensor<0x0xf32>) -> tensor<0x0xf32> { %r = stablehlo.cholesky %x, lower=true : tensor<0x0xf32>
+ return %r : tensor<0x0xf32> }
+// -----
+// RUNS trisolve 0
+func.func @main(%x: tensor<0x0xf32>, %y: tensor<0x3xf32>) -> tensor<0x3xf32> { %r = "stablehlo.triangular_solve"(%x,%y) {left_side=true,lower=true,unit_diagonal=false,transpose_a=#stablehlo<transpose NO_TRANSPOSE>} : (tensor<0x0xf32>, tensor<0x3xf32>) -> tensor<0x3xf32>
+ return %r : tensor<0x3xf32> }
+// -----
 // RUNS bn
 func.func @main(%x: tensor<4x2xf32>, %s: tensor<2xf32>) -> tensor<4x2xf32> { %r = "stablehlo.batch_norm_inference"(%x,%s,%s,%s,%s) {epsilon=0.1:f32, feature_index=1:i64} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
  return %r : tensor<4x2xf32> }
@@ -532,21 +618,77 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %r = stablehlo.tan %x : te
 func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %r:2 = stablehlo.custom_call @Qr(%x) {backend_config=""} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>)
  return %r#0 : tensor<3x3xf32> }
 // -----
+// RUNS LuDecomposition
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %r:3 = stablehlo.custom_call @LuDecomposition(%x) {backend_config="",api_version=2:i32} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>, tensor<3xi32>)
+ return %r#0 : tensor<3x3xf32> }
+// -----
 // RUNS Eigh
 func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %r:2 = stablehlo.custom_call @Eigh(%x) {backend_config="1,1,100,1e-6"} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>)
  return %r#0 : tensor<3x3xf32> }
+// -----
+// RUNS Eigh bad
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %r:2 = stablehlo.custom_call @Eigh(%x) {backend_config="1,1,999999,e"} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>)
+ return %r#0 : tensor<3x3xf32> }
+// -----
+// RUNS Eigh i
+func.func @main(%x: tensor<0x0xf32>) -> tensor<0x0xf32> { %r:2 = stablehlo.custom_call @Eigh(%x) {backend_config="1,1,100,1e-6"} : (tensor<0x0xf32>) -> (tensor<0x0xf32>, tensor<0xf32>)
+ return %r#0 : tensor<0x0xf32> }
+// -----
+// RUNS PEHR
+func.func @main(%x: tensor<3x3xf32>, %t: tensor<3xf32>) -> tensor<3x3xf32> { %r = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%x,%t) {backend_config=""} : (tensor<3x3xf32>,tensor<3xf32>) -> tensor<3x3xf32>
+ return %r : tensor<3x3xf32> }
 // -----
 // RUNS Sharding odd
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %r = stablehlo.custom_call @Sharding(%x) {mhlo.sharding="{devices=[2]0,1}"} : (tensor<4xf32>) -> tensor<4xf32>
  return %r : tensor<4xf32> }
 // -----
+// RUNS lapack 0
+func.func @main(%x: tensor<0x0xf32>) -> tensor<0x0xf32> { %r:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config={uplo=76:ui8}} : (tensor<0x0xf32>) -> (tensor<0x0xf32>, tensor<i32>)
+ return %r#0 : tensor<0x0xf32> }
+// -----
+// RUNS geqrf 0
+func.func @main(%x: tensor<0x3xf32>) -> tensor<0x3xf32> { %r:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%x) {mhlo.backend_config={}} : (tensor<0x3xf32>) -> (tensor<0x3xf32>, tensor<0xf32>)
+ return %r#0 : tensor<0x3xf32> }
+// -----
+// RUNS gehrd 0
+func.func @main(%x: tensor<1x1xf32>) -> tensor<1x1xf32> { %r:3 = stablehlo.custom_call @lapack_sgehrd_ffi(%x) {mhlo.backend_config={low=1:i32,high=1:i32}} : (tensor<1x1xf32>) -> (tensor<1x1xf32>, tensor<0xf32>, tensor<i32>)
+ return %r#0 : tensor<1x1xf32> }
+// -----
 // REFUSED sytrd 0: custom call 'lapack_ssytrd_ffi' does not fit what runs under this name
 func.func @main(%x: tensor<0x0xf32>) -> tensor<0x0xf32> { %r:5 = stablehlo.custom_call @lapack_ssytrd_ffi(%x) {mhlo.backend_config={uplo=76:ui8}} : (tensor<0x0xf32>) -> (tensor<0x0xf32>, tensor<0xf32>, tensor<0xf32>, tensor<0xf32>, tensor<i32>)
  return %r#0 : tensor<0x0xf32> }
 // -----
+// RUNS gesdd 0
+func.func @main(%x: tensor<0x3xf32>) -> tensor<0x3xf32> { %r:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%x) {mhlo.backend_config={mode=65:ui8}} : (tensor<0x3xf32>) -> (tensor<0x3xf32>, tensor<0xf32>, tensor<0x0xf32>, tensor<3x3xf32>, tensor<i32>)
+ return %r#0 : tensor<0x3xf32> }
+// -----
+// RUNS gesdd nolayout
+func.func @main(%x: tensor<4x3xf32>) -> tensor<3xf32> { %r:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%x) {mhlo.backend_config={mode=65:ui8}} : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<4x4xf32>, tensor<3x3xf32>, tensor<i32>)
+ return %r#1 : tensor<3xf32> }
+// -----
+// RUNS orgqr k0
+func.func @main(%x: tensor<3x3xf32>, %t: tensor<0xf32>) -> tensor<3x3xf32> { %r = stablehlo.custom_call @lapack_sorgqr_ffi(%x,%t) {mhlo.backend_config={}} : (tensor<3x3xf32>, tensor<0xf32>) -> tensor<3x3xf32>
+ return %r : tensor<3x3xf32> }
+// -----
+// RUNS geev
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3xf32> { %r:5 = stablehlo.custom_call @lapack_sgeev_ffi(%x) {mhlo.backend_config={compute_left=78:ui8,compute_right=78:ui8}} : (tensor<3x3xf32>) -> (tensor<3xf32>,tensor<3xf32>,tensor<3x3xcomplex<f32>>,tensor<3x3xcomplex<f32>>,tensor<i32>)
+ return %r#0 : tensor<3xf32> }
+// -----
+// RUNS gees N
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3xf32> { %r:6 = stablehlo.custom_call @lapack_sgees_ffi(%x) {mhlo.backend_config={mode=78:ui8,sort=78:ui8}} : (tensor<3x3xf32>) -> (tensor<3x3xf32>,tensor<3x3xf32>,tensor<3xf32>,tensor<3xf32>,tensor<i32>,tensor<i32>)
+ return %r#2 : tensor<3xf32> }
+// -----
+// RUNS trsm conj
+func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> { %r = stablehlo.custom_call @lapack_strsm_ffi(%x,%x) {mhlo.backend_config={diag=85:ui8,side=76:ui8,trans_x=67:ui8,uplo=85:ui8}} : (tensor<3x3xf32>,tensor<3x3xf32>) -> tensor<3x3xf32>
+ return %r : tensor<3x3xf32> }
+// -----
 // RUNS shape_assertion
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { %f = stablehlo.constant dense<false> : tensor<i1>
 stablehlo.custom_call @shape_assertion(%f) {api_version=2:i32,error_message="no {0} {5}",has_side_effect=true} : (tensor<i1>) -> ()
+ return %x : tensor<4xf32> }
+// -----
+// RUNS shape_assertion rt
+func.func @main(%x: tensor<4xf32>, %f: tensor<i1>) -> tensor<4xf32> { stablehlo.custom_call @shape_assertion(%f) {api_version=2:i32,error_message="no",has_side_effect=true} : (tensor<i1>) -> ()
  return %x : tensor<4xf32> }
 // -----
 // RUNS dyn red win odd

@@ -10,7 +10,9 @@ seen before sizes are known, that a result has the size that is said of it, is f
 from __future__ import annotations
 
 import difflib
+import functools
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
@@ -74,9 +76,15 @@ def check(module: ir.Module, filename: str) -> None:
     entry = main_function(module, filename)
     for place, where, source, operation in _places(module, entry):
         for name in names_of(source):
-            problem = _problem(place, name, source[name], operation) if name.startswith(PREFIX) else ""
+            problem = _problem(place, name, source[name], operation) if _is_ours(name) else ""
             if problem:
                 raise ArtifactError(f"{filename}: attribute {name[:200]!r} {problem}, on {where}")
+
+
+@functools.lru_cache(1024)
+def _is_ours(name: str) -> bool:
+    """Whether a name has our prefix, or one that differs in a letter or two."""
+    return len(name) >= len(PREFIX) and sum(map(operator.ne, name, PREFIX)) <= 2
 
 
 def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str, Any, ir.Operation]]:
