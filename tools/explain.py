@@ -36,7 +36,7 @@ __all__ = ["explain"]
     "page",
     metavar="FILE",
     callback=lambda context, parameter, value: check_output(value, (".html",)),
-    help="Write a page to FILE (.html) instead; of stages with what differs from one to the next.",
+    help="Write a page to FILE (.html) instead: with the graph drawn, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
 @sizes_option("--size", "sizes", "For --stages: what sizes are: 'n=128,m=16'.")

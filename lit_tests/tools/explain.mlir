@@ -36,6 +36,7 @@
 
 // HTML: <!DOCTYPE html>
 // HTML: <td>n == m</td><td>Dot.0</td>
+// HTML: <svg
 
 // UNKNOWN: hlograph: error: pad: the program has no size 'q'
 // WRONG: expected sizes such as n=100,m=3

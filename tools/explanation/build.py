@@ -27,7 +27,7 @@ from ...runtime.transforms.derived import Transformable
 from ..console import Rows, count, format_dims
 from .explanation import Explanation
 from .sizes import Size, axes_of, bounds_of, sizes_of
-from .walk import PYTHON, Node, Value, place_of, walk
+from .walk import PYTHON, Facts, Node, Value, place_of, walk
 
 _SHOWN_PLACES = 3
 
@@ -54,25 +54,27 @@ def explain(
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
-        The explanation; printed it is text, `.html` is the same as a page.
+        The explanation; printed it is text, `.html` is the same as a page, with the graph drawn.
 
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
     """
     program, function = _find(source, specs, dims)
     chosen = policy if policy is not None else function.options.policy if function is not None else "auto"
-    return Explanation(program.name, tuple(_sections(source, program, function, chosen, bounds or {})))
+    signature = program.signature
+    choices = Policies(chosen, signature).choices
+    limits = bounds_of(signature, choices, bounds or {})
+    facts = walk(program.copy_module(), limits)
+    sizes = sizes_of(signature, choices, limits, facts.refusals)
+    sections = tuple(_sections(source, program, function, facts, sizes))
+    return Explanation(program.name, sections, tuple(size.name for size in sizes), tuple(facts.blocks))
 
 
 def _sections(
-    source: Any, program: Program, function: Function | None, policy: PolicyArgument, bounds: Mapping[str, int]
+    source: Any, program: Program, function: Function | None, facts: Facts, sizes: Sequence[Size]
 ) -> Iterator[tuple[str, Rows]]:
     """Title and rows of each part; those that a program need not have are left out when it has none."""
     signature = program.signature
-    choices = Policies(policy, signature).choices
-    limits = bounds_of(signature, choices, bounds)
-    facts = walk(program.copy_module(), limits)
-    sizes = sizes_of(signature, choices, limits, facts.refusals)
     nodes = [node for node in facts.nodes if not node.sizes_only]
     yield (
         "inputs",

@@ -44,7 +44,7 @@ from .facts import UNKNOWN, Fact
 from .live import Dims, Interval, Live
 from .live_builder import LiveBuilder, attributes_of_op
 from .ranges import Range
-from .why import Said, holds
+from .why import MASKED, NO_MASK, Said, holds
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -336,7 +336,7 @@ class Padder:
         if op is not None and self.explaining:
             source = next((v for v in op.operands if v in self.env and self.env[v].tensor is x.tensor), None)
             held = "" if value is None else holds(self.env, source, x, axis)
-            done = "needs no mask" if value is None else f"was masked with {value}"
+            done = NO_MASK if value is None else f"{MASKED}with {value}"
             self.said.append(Said(op, done, x, axis, source, held))
         if value is not None:
             self.note("mask", x.dims[axis], f"with {value}", held)

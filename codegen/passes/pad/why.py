@@ -24,6 +24,8 @@ from .live import Live
 
 Env = Mapping[ir.Value, Live]
 
+NO_MASK, MASKED = "needs no mask", "was masked "  # what was done with padding; what it was masked with follows
+
 
 @dataclass(frozen=True)
 class Said:
