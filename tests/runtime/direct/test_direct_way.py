@@ -170,8 +170,12 @@ def test_many_threads_while_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct_way, "EVERY", 50)
     fn = compiled()
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(lambda k: right(fn, X + k), range(1000)))
-    assert settle(fn, 1).endswith("; compared 3 times more, in calls")
+        for _ in range(200):  # while the code is loaded, which takes a while the first time, calls go on by PJRT
+            assert all(pool.map(lambda k: right(fn, X + k), range(1000)))
+            if note(fn).endswith("; compared 3 times more, in calls"):
+                break
+        else:
+            raise AssertionError(note(fn))
 
 
 def test_errors_and_interrupts_of_a_try_do_not_reach_results(monkeypatch: pytest.MonkeyPatch) -> None:
