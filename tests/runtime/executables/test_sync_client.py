@@ -182,5 +182,3 @@ def test_what_was_compiled_runs_in_forked_processes():
     )
     sums = [15.0, 30.0**4, 1.0, 300_000.0, -4.0]
     assert printed == f"{(sums * 2, True, True)!r} False\n"
-
-
