@@ -207,25 +207,28 @@ def _code(path: Path) -> str:
 # The shelves of the house, and the lines that each may have. A budget may only fall: what comes in replaces something.
 # A module stands on the first shelf whose pattern fits.
 SHELVES = {
-    "extras": (0, r"dialects/sparse/|.*aesara|codegen/passes/for_iree/|codegen/sparse_parts|.*/(releases|versions)\.py"),
+    "extras": (
+        3_193,
+        r"dialects/sparse/|.*aesara|codegen/passes/for_iree/|codegen/sparse_parts|.*/(releases|versions)\.py",
+    ),
     "cpu": (
-        0,
+        6_245,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs/)|runtime/direct/|runtime/(c_function|wire)"
         r"|runtime/executables/(cpu_plan|direct_way|one_kernel|sync_client|forked_call)",
     ),
     "deploy": (
-        0,
+        6_103,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/(stored|loaded)|codegen/passes/\w+_linalg",
     ),
-    "models": (0, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
-    "tools": (0, r"tools/"),
-    "calls": (0, r"runtime/|hlograph/"),
-    "rules": (0, r"dialects/"),
-    "pad": (0, r"codegen/passes/pad/"),
-    "passes": (0, r"codegen/passes/"),
-    "core": (0, r"codegen/"),
+    "models": (4_183, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
+    "tools": (2_736, r"tools/"),
+    "calls": (9_214, r"runtime/|hlograph/"),
+    "rules": (11_790, r"dialects/"),
+    "pad": (3_938, r"codegen/passes/pad/"),
+    "passes": (7_851, r"codegen/passes/"),
+    "core": (17_731, r"codegen/"),
 }
-TESTS = 0  # lines of tests/ and lit_tests/, of what git knows
+TESTS = 67_513  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
