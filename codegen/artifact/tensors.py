@@ -293,6 +293,13 @@ def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
     return Tensors(arrays, hashlib.sha256(text).hexdigest(), digests, places, file)
 
 
+def names(path: Path, part: str) -> bool:
+    """Whether a file's header names a part, also where what comes behind the header is cut off."""
+    with open_regular(path) as stream:
+        header = stream.read(min(int.from_bytes(stream.read(8), "little"), _LONGEST_HEADER))
+    return header.startswith(b"{") and json.dumps(part).encode() in header
+
+
 def _array(entry: Mapping[str, Any], data: Array) -> Array:
     start, end = entry["data_offsets"]
     shape = entry["shape"]
