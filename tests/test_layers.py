@@ -217,7 +217,7 @@ SHELVES = {
         r"|runtime/executables/(cpu_plan|direct_way|one_kernel|sync_client|forked_call)",
     ),
     "deploy": (
-        6_109,
+        6_110,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/(stored|loaded)|codegen/passes/\w+_linalg",
     ),
     "models": (4_183, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
