@@ -164,6 +164,8 @@ python311_ALL := tests
 
 pytensor238_NAME := PyTensor 2.38, PyMC 5.28
 pytensor238_PYTHON := 3.11 3.12 3.13
+# Two workers at once would both write ArviZ's note of the day, and one of them would fail.
+pytensor238_BEFORE := import arviz
 pytensor238_SMOKE := tests/test_smoke.py tests/runtime/samplers/test_pymc.py \
 	-k 'smoke or eight_schools or mixture or in_jax'
 pytensor238_ALL := $(OLD_TESTS)
@@ -196,6 +198,7 @@ build/%/.installed: pyproject.toml tests/requirements-%.txt
 define with_combination
 	@if .ci/find_python '$($*_PYTHON)' >/dev/null; then \
 		$(MAKE) --no-print-directory build/$*/.installed && echo '==> $($*_NAME): $(1)' && \
+		build/$*/bin/python -c '$($*_BEFORE)' 2>/dev/null && \
 		build/$*/bin/python -m pytest -q -n $(TEST_WORKERS) --dist worksteal $(2); \
 	elif [ -n "$$HLOGRAPH_ALL_VERSIONS" ]; then \
 		echo '==> $($*_NAME): NOT TESTED, and HLOGRAPH_ALL_VERSIONS is set' >&2; exit 1; \
