@@ -15,11 +15,11 @@ Given = TypeVar("Given")
 NAMES = {
     "hlograph.Context": "hlograph.builder.Context",
     "hlograph.HlographError": "hlograph.errors.HlographError",
-    "hlograph.Stats": "Function.stats, which is one",
+    "hlograph.Stats": "the type of Function.stats",
     "hlograph.deserialize_and_load": "hlograph.runtime.lowered.ahead.deserialize_and_load",
     "hlograph.lowers_with_jax": "hlograph.builder.lowers_with_jax",
-    "Program.constants": "hlograph explain FILE, or inspect",
-    "Program.target_costs": "hlograph emit --target, which says it",
+    "Program.constants": "the command `hlograph inspect FILE`",
+    "Program.target_costs": "the command `hlograph emit --target`",
     "Program.to_portable": 'save("file.mlirbc")',
 }
 
