@@ -27,13 +27,18 @@ def _model(x):
     return jax.lax.fori_loop(0, 5, lambda _, c: (c * total).sum() * 0.1 + jnp.sin(c), products).sum() + total
 
 
-def _as_small_call(x):
-    def body(x):
-        with set_xla_metadata(xla_cpu_small_call=None, inlineable=None):
-            return _model(x)
+def small_call(function):
+    """The function as one kernel: a call that XLA:CPU does not inline and compiles as a whole."""
 
-    with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
-        return jax.jit(body)(x)
+    def body(*arguments):
+        with set_xla_metadata(xla_cpu_small_call=None, inlineable=None):
+            return function(*arguments)
+
+    def outer(*arguments):
+        with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
+            return jax.jit(body)(*arguments)
+
+    return outer
 
 
 def kernels_of(compiled: jax.stages.Compiled) -> int:
@@ -46,7 +51,7 @@ def counts() -> tuple[int, int]:
     x = np.arange(1, 9, dtype=np.float32)
     options = {"xla_disable_hlo_passes": "dot-library-rewriter,cpu-parallel-task-assigner"}
     plain, small = (
-        jax.jit(function, compiler_options=options).lower(x).compile() for function in (_model, _as_small_call)
+        jax.jit(function, compiler_options=options).lower(x).compile() for function in (_model, small_call(_model))
     )
     np.testing.assert_allclose(small(x), plain(x), rtol=1e-5)
     return kernels_of(plain), kernels_of(small)

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental.xla_metadata import set_xla_metadata
+from kernels import small_call
 
 import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
@@ -55,20 +55,6 @@ INTEGERS = RANDOM.integers(0, 40, (3, 100, 2))
 def _x64() -> Iterator[None]:
     with enable_x64(True):
         yield
-
-
-def small_call(function: Any) -> Any:
-    """The function as one kernel."""
-
-    def body(*arguments: Any) -> Any:
-        with set_xla_metadata(xla_cpu_small_call=None, inlineable=None):
-            return function(*arguments)
-
-    def outer(*arguments: Any) -> Any:
-        with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
-            return jax.jit(body)(*arguments)
-
-    return outer
 
 
 def compiled(function: Any, arguments: Any, *, one_kernel: bool = True, **options: Any) -> Any:
