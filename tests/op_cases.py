@@ -471,4 +471,4 @@ SPARSE = {
 CASES: dict[str, Case] = {**ELEMENTWISE, **LINALG, **TENSORS, **CONTROL, **SIGNALS, **OPTIMIZATION, **DRAWS, **SPARSE}
 
 # What calls Python functions of this process, which no file can hold.
-CALLS_PYTHON = {"QZ", "FromFunctionOp", "Print", "J0", "J1", "Jv", "Owens_t", *OPTIMIZATION}
+CALLS_PYTHON = {"QZ", "FromFunctionOp", "Print", "J0", "J1", "Jv", "Owens_t", "Hyp2F1", *OPTIMIZATION}

@@ -58,7 +58,7 @@ AREAS = {
 REMARKS = {
     "FromFunctionOp": "runs Python",
     "Fourier": "PyTensor's older transform; `pytensor.tensor.fft` has others",
-    **dict.fromkeys(("J0", "J1", "Jv", "MinimizeOp", "MinimizeScalarOp", "Owens_t"), "calls SciPy"),
+    **dict.fromkeys(("Hyp2F1", "J0", "J1", "Jv", "MinimizeOp", "MinimizeScalarOp", "Owens_t"), "calls SciPy"),
     "PdbBreakpoint": "runs Python",
     "Print": "prints",
     **dict.fromkeys(("RootOp", "RootScalarOp"), "calls SciPy"),
