@@ -1,7 +1,7 @@
 """A sum of pads as a concatenate: what the rewrites of `simplify` and of `cpu_forms` make of an add.
 
 In: the last `add` of a tree of adds, and what decides whether it pays. Out: the concatenate. Preconditions and
-rounding: `simplify/pads.py`.
+rounding: `simplify.py` (`sum_of_pads`).
 """
 
 from __future__ import annotations
