@@ -214,7 +214,7 @@ SHELVES = {
     "cpu": (
         6_245,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs/)|runtime/direct/|runtime/(c_function|wire)"
-        r"|runtime/executables/(cpu_plan|direct_way|one_kernel|sync_client|forked_call)",
+        r"|runtime/executables/(cpu_plan|direct_way|sync_client|forked_call)",
     ),
     "deploy": (
         6_110,

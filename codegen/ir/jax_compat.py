@@ -35,7 +35,7 @@ def unproven_note() -> str:
         return ""
     return (
         f"jaxlib {version('jaxlib')} is not one of the proven releases ({PROVEN_JAXLIB[0]} to {PROVEN_JAXLIB[-1]}): "
-        "the synchronous client and calls below JAX's own are off"
+        "the synchronous client, kernels of many ops and calls below JAX's own are off"
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from ...codegen.analysis.loops import Loop
 from ...codegen.ir.bindings import ir
+from ...codegen.ir.jax_compat import proven_jaxlib
 from ...codegen.ir.kinds import having
 from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
@@ -33,7 +34,6 @@ from ...codegen.recipe import Recipe, Steps
 from ..direct import blas, verdict
 from ..options import CpuOptions
 from .devices import compile_options, platform_of
-from .one_kernel import forms_one_kernel
 from .prepared import PreparedProgram
 from .sync_client import choose_device, is_synchronous
 
@@ -175,7 +175,7 @@ class CpuPlanner:
                 _note(notes, made)
             work = cpu_regions.Work.of(steps.module)
             compile_with: dict[str, Any] = {}
-            if made is not None and made.rewritten and work.library <= LIBRARY and forms_one_kernel(_ONE_KERNEL):
+            if made is not None and made.rewritten and work.library <= LIBRARY and proven_jaxlib():
                 compile_with |= _ONE_KERNEL
             if by_blas or compile_with or (options.regions and not _too_long(work)):
                 _note(notes, steps.run("cpu_sums"))  # XLA's library for sums is off
@@ -186,7 +186,7 @@ class CpuPlanner:
                 notes.append(_regions(steps, work, compile_with))
             if by_blas:
                 _by_blas(steps, notes, "cpu_products", cpu_products.OPS)
-                if forms_one_kernel(_ONE_KERNEL):
+                if proven_jaxlib():
                     compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
         decided = {"options": compile_with, "outputs": outputs, "places": places}
@@ -244,8 +244,8 @@ def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any])
     too_long = _too_long(work)
     if too_long:
         return f"no regions: {too_long}"
-    if not forms_one_kernel(_ONE_KERNEL):
-        return "no regions: one-kernel plans do not form with this jaxlib"
+    if not proven_jaxlib():
+        return "no regions: nobody has tried kernels of many ops with this jaxlib"
     count = sum(steps.run("cpu_regions").rewritten.values())
     if not count:
         return "no regions: nothing that one kernel would gain"
