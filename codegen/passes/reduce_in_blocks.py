@@ -38,9 +38,7 @@ from ..ir.values import constant, owner, sizes_of
 from ..ir.walk import walk
 from ..ir.while_ops import counted
 from .report import Report
-from .stepwise.accumulate import Accumulation, Monoid, Progress, Written, advance, split
-from .stepwise.order import hoist
-from .stepwise.parts import Lifted, Node, Part
+from .stepwise import Accumulation, Lifted, Monoid, Node, Part, Progress, Written, advance, hoist, split
 
 # Without one of these nothing is reduced.
 TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})

@@ -11,9 +11,7 @@ from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
 from ...ir.refused import Refused, require
 from ...ir.values import users
-from ..stepwise.accumulate import Accumulation, Monoid
-from ..stepwise.order import dependent, late, reads
-from ..stepwise.parts import Lifted
+from ..stepwise import Accumulation, Lifted, Monoid, dependent, late, reads
 from .lift import lift, summed
 from .live_masks import masked
 from .patterns import deviations, exponentials, is_difference

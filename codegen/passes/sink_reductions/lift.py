@@ -20,7 +20,7 @@ from ...ir.kinds import having
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
 from ...ir.values import static_shape
-from ..stepwise.parts import Lifted, Node
+from ..stepwise import Lifted, Node
 
 
 def lift(op: ir.Operation, known: Mapping[ir.Value, Lifted]) -> Node:

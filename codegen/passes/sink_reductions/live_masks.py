@@ -17,7 +17,7 @@ from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import direction_of
 from ...ir.values import constant, owner, shape_of, unspread
-from ..stepwise.parts import Lifted, Node
+from ..stepwise import Lifted, Node
 
 _DEEPEST = 16
 

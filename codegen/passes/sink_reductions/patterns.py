@@ -17,7 +17,7 @@ from ...ir.kinds import reduction
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused
 from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, unspread
-from ..stepwise.parts import Lifted, Node
+from ..stepwise import Lifted, Node
 from .live_masks import masked
 from .region import Difference, Region
 from .two_passes import Exponentials, SquaredDeviations

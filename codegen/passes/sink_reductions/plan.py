@@ -15,8 +15,7 @@ from ...ir.bindings import ir
 from ...ir.types import static_bytes
 from ...ir.values import static_shape
 from ..report import Report
-from ..stepwise.accumulate import Accumulation
-from ..stepwise.parts import Node
+from ..stepwise import Accumulation, Node
 from .region import Region
 
 # A stack is replaced by others if they take less than this share of its memory.

@@ -20,9 +20,7 @@ from ...ir.rows import Rows
 from ...ir.values import owner, static_shape
 from ...ir.while_ops import rebuild_while
 from ..report import Report
-from ..stepwise.accumulate import Accumulation, Progress, Written, advance, split
-from ..stepwise.order import hoist
-from ..stepwise.parts import Lifted, Part, apart
+from ..stepwise import Accumulation, Lifted, Part, Progress, Written, advance, apart, hoist, split
 from .plan import Plan, carry_number, pieces
 from .region import Region
 

@@ -12,8 +12,7 @@ from ...analysis.loops import Loop, Stack
 from ...ir.bindings import ir
 from ...ir.op_sheet import form_of
 from ...ir.values import static_shape
-from ..stepwise.accumulate import Accumulation, Monoid
-from ..stepwise.parts import Lifted, Node
+from ..stepwise import Accumulation, Lifted, Monoid, Node
 
 
 @dataclass(frozen=True)

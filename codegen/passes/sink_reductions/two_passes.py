@@ -19,7 +19,7 @@ from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.values import dtype_of, static_shape, unspread
 from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
-from ..stepwise.accumulate import Accumulation, Progress
+from ..stepwise import Accumulation, Progress
 
 
 def _widened(value: ir.Value) -> ir.Value:

@@ -1,0 +1,511 @@
+"""cpu_math: float64 logarithms and the gamma family become code that XLA:CPU vectorises.
+
+    before  %0 = stablehlo.log %x : tensor<1000xf64>                    // libm, an element at a time
+    after   %b = stablehlo.bitcast_convert %x : tensor<1000xi64>        // exponent and mantissa by their bits,
+            %q = stablehlo.divide %p, %r                                // a rational approximation,
+            ...                                                         // zeros, infinities and NaN by selection
+
+In: a module for the CPU. Out: `log`, `log_plus_one`, `lgamma`, `digamma` and `polygamma(1, x)` of static float64 arrays
+of at least `elements` elements are elementwise arithmetic. Rounding: docs/cpu_math.md bounds each function's error;
+subnormal arguments count as zero, as they do in the rest of XLA:CPU's programs.
+
+Decisions to know. A formula stands where the op stood, and is fused with what is around it, if its result has one user
+and the module has at most `inline` such ops. Otherwise it is a private function, one for each type of argument, whose
+calls XLA leaves alone: it is computed once where XLA would repeat a part of it for each user, and compiled in less than
+half the time. No element takes a branch: all cases are computed and selected from. XLA takes a division for expensive
+and fuses it only into a fusion that uses its result once: a second use would split a formula into two kernels. So each
+quotient is used once, and divisions of different cases are one, with selected numerator and denominator.
+Multiplications and additions may be contracted to fused ones: no formula relies on a product's rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..analysis.signs import is_fraction, is_not_negative
+from ..ir import ops
+from ..ir.bindings import ir, stablehlo
+from ..ir.functions import add_function, call
+from ..ir.refused import Refused, require
+from ..ir.types import numpy_dtype
+from ..ir.values import dtype_of, is_constant, owner, static_shape, users
+from ..ir.walk import free_symbol, walk
+from .report import Report
+
+# Below this many elements there is less than a microsecond to win, and XLA's own op compiles faster.
+ELEMENTS = 64
+INLINE = 8
+
+# A module without any of these is left as it is.
+OPS = frozenset({"stablehlo.log", "stablehlo.log_plus_one", "chlo.lgamma", "chlo.digamma", "chlo.polygamma"})
+
+
+# ---- arrays as expressions -------------------------------------------------------------------------------------------
+
+
+class Vector:
+    """An array of float64, int64 or bool, with Python's operators: each is a StableHLO op at the current place.
+
+    Attributes:
+        value: the array.
+        constants: the splats that the formula has used so far, by dtype and bits.
+    """
+
+    def __init__(self, value: ir.Value, constants: dict[tuple[str, bytes], ir.Value] | None = None) -> None:
+        self.value = value
+        self.constants = {} if constants is None else constants
+
+    def like(self, number: float | int, dtype: Any = None) -> Vector:
+        """A constant of this array's shape, and of its dtype unless another is given."""
+        kind = ir.RankedTensorType(self.value.type)
+        wanted = np.dtype(dtype) if dtype is not None else numpy_dtype(kind.element_type)
+        scalar = np.asarray(number, wanted)
+        key = (wanted.str, scalar.tobytes())
+        if key not in self.constants:
+            self.constants[key] = ops.full(scalar, kind.shape)
+        return Vector(self.constants[key], self.constants)
+
+    def apply(self, build: Callable[..., Any], *others: Vector | float | int) -> Vector:
+        """An elementwise op on this array and others; numbers become constants of this array's dtype."""
+        operands = [other if isinstance(other, Vector) else self.like(other) for other in others]
+        return Vector(build(self.value, *[operand.value for operand in operands]), self.constants)
+
+    def __add__(self, other: Vector | float | int) -> Vector:
+        return self.apply(stablehlo.add, other)
+
+    def __sub__(self, other: Vector | float | int) -> Vector:
+        return self.apply(stablehlo.subtract, other)
+
+    def __rsub__(self, other: float | int) -> Vector:
+        return self.like(other) - self
+
+    def __mul__(self, other: Vector | float | int) -> Vector:
+        return self.apply(stablehlo.multiply, other)
+
+    def __truediv__(self, other: Vector) -> Vector:
+        return self.apply(stablehlo.divide, other)
+
+    def __neg__(self) -> Vector:
+        return self.apply(stablehlo.negate)
+
+    def __and__(self, other: Vector | int) -> Vector:
+        return self.apply(stablehlo.and_, other)
+
+    def __or__(self, other: Vector | int) -> Vector:
+        return self.apply(stablehlo.or_, other)
+
+    def __rshift__(self, places: int) -> Vector:
+        return self.apply(stablehlo.shift_right_logical, places)
+
+    def __lt__(self, other: Vector | float) -> Vector:
+        return self._compare("LT", other)
+
+    def __gt__(self, other: Vector | float) -> Vector:
+        return self._compare("GT", other)
+
+    def __ge__(self, other: Vector | float) -> Vector:
+        return self._compare("GE", other)
+
+    def is_equal(self, other: Vector | float) -> Vector:
+        """Elementwise equality."""
+        return self._compare("EQ", other)
+
+    def _compare(self, direction: str, other: Vector | float) -> Vector:
+        return self.apply(partial(ops.compare, direction), other)
+
+    def abs(self) -> Vector:
+        """Magnitudes."""
+        return self.apply(stablehlo.abs)
+
+    def round(self) -> Vector:
+        """The nearest whole numbers."""
+        return self.apply(stablehlo.round_nearest_even)
+
+    def minimum(self, other: float) -> Vector:
+        """The smaller ones; NaN where this array is NaN."""
+        return self.apply(stablehlo.minimum, other)
+
+    def maximum(self, other: int) -> Vector:
+        """The larger ones."""
+        return self.apply(stablehlo.maximum, other)
+
+    def bits(self) -> Vector:
+        """The float64 array's bits as int64."""
+        return self._as("int64")
+
+    def from_bits(self) -> Vector:
+        """The float64 array whose bits this int64 array holds."""
+        return self._as("float64")
+
+    def _as(self, dtype: str) -> Vector:
+        return Vector(ops.bitcast_convert(self.value, dtype), self.constants)
+
+    def where(self, yes: Vector | float, no: Vector | float) -> Vector:
+        """Where this array of bool is true, `yes`, elsewhere `no`."""
+        yes, no = (item if isinstance(item, Vector) else self.like(item, "float64") for item in (yes, no))
+        return Vector(stablehlo.select(self.value, yes.value, no.value), self.constants)
+
+    def polynomial(self, coefficients: Sequence[float]) -> Vector:
+        """A polynomial in this array, by Horner's scheme, the coefficient of the lowest power first."""
+        *rest, last = coefficients
+        result = self * last if last != 1.0 else self
+        for coefficient in reversed(rest[1:]):
+            result = (result + coefficient) * self
+        return result + rest[0] if rest[0] else result
+
+
+Formula = Callable[[Vector], Vector]
+
+
+# ---- rational approximations -----------------------------------------------------------------------------------------
+
+# Coefficients, that of the lowest power first. All are fits of our own in 80-digit arithmetic (Lawson's iteration of
+# weighted least squares on a linearised quotient), rounded to double precision; the error that is given is the fit's,
+# relative to the function that is computed in the end. Where arguments are positive, no denominator has a negative
+# coefficient, so that nothing cancels in Horner's scheme; where a numerator has some, the quotient is a correction to a
+# constant.
+
+# log(1 + f) = f - f^2/2 + f^3 P(f)/Q(f) on [sqrt(1/2) - 1, sqrt(2) - 1]; error 1.4e-17.
+_LOG_P = (
+    7.708660001669071, 17.937402093298946, 14.499250357012366, 4.705852991901284, 0.49749509032155464,
+    0.00010186819073890707,
+)  # fmt: skip
+_LOG_Q = (23.125980005007186, 71.15669128365528, 82.98968153078236, 45.228795355804216, 11.287484223040982, 1.0)
+
+# log(1 + x) = x - x^2 (1/2 - x P(x)/Q(x)) on [0, 1]; error 1.4e-17.
+_LOG1P_P = (
+    14.707757347854473, 30.557741784928766, 21.485486976478867, 5.861805864969819, 0.498555089655979,
+    3.92168161538263e-05,
+)  # fmt: skip
+_LOG1P_Q = (44.12327204357788, 124.76567938672844, 131.55675725845182, 63.45521375921913, 13.625888395182564, 1.0)
+
+# lgamma(y) = (y - 1) (y - 2) (C + P(y)/Q(y)) on [3/4, 3]; error 3.4e-17.
+_LGAMMA_CONSTANT = 0.46875
+_LGAMMA_P = (
+    1.063941871030776, 23.563285934275605, 98.89243140025478, 98.51588926073502, -16.66485097781707, -39.77670380497901,
+    -9.171788294755476, -0.4500501795521496, -0.0001416343733595685,
+)  # fmt: skip
+_LGAMMA_Q = (
+    0.5110872572043783, 23.084234219615674, 193.26189885735405, 507.4649185383175, 496.39331084518057,
+    189.83203024000454, 26.437653092615143, 1.0,
+)  # fmt: skip
+
+# lgamma(a) = (a - 1/2) (log(a) - 1) + (log(2 pi) - 1)/2 + P(a^2)/(a Q(a^2)) for a >= 3; error 1.9e-17.
+_STIRLING_P = (0.0, 0.143759570884981, 0.614970177400933, 0.48506820270634265, 0.08333333333330241)
+_STIRLING_Q = (0.023970355366850573, 1.9286785695867295, 7.565256721753749, 5.854151765707601, 1.0)
+_STIRLING_CONSTANT = 0.4189385332046727  # (log(2 pi) - 1)/2
+
+# sin(pi r)/pi = r P(r^2) on [-1/2, 1/2]; error 2.6e-19.
+_SINE_P = (
+    1.0, -1.6449340668482262, 0.8117424252833373, -0.19075182412143063, 0.02614784780453184, -0.0023460808868439047,
+    0.00014842780097319307, -6.972000739100413e-06, 2.449310638191976e-07,
+)  # fmt: skip
+
+# digamma(y) = (y - root) (1 + P(y)/Q(y)) on [3/4, 3]; error 7.9e-18. The root is the sum of two numbers.
+_DIGAMMA_P = (
+    723.120806486693, 1274.6385303099833, 57.57531139448616, -575.5835160545126, -238.52277688599708,
+    -29.80114087454751, -0.9844471676923146, -0.00010154333395507076,
+)  # fmt: skip
+_DIGAMMA_Q = (
+    3.6994349410999195e-06, 1056.9365709117512, 2074.7042609475952, 1326.0712785009166, 341.485428415233,
+    34.22214326637861, 1.0,
+)  # fmt: skip
+_DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
+
+# digamma(a) = log(a) - P(a)/(a Q(a)) for a >= 3; error 3.2e-17.
+_DIGAMMA_TAIL_P = (
+    0.22144619896061557, 1.0950602733614399, 2.1127454917766775, 2.4075771655240445, 1.3203180129137138,
+    0.49999999999990596,
+)  # fmt: skip
+_DIGAMMA_TAIL_Q = (0.2338814097791601, 1.6466291581742878, 3.508353230992051, 4.402826106614379, 2.47396935912787, 1.0)
+
+# pi r cot(pi r) = P(r^2)/Q(r^2) on [-1/2, 1/2]; absolute error 1.8e-18.
+_COTANGENT_P = (1.0, -4.645870721440624, 2.6801313799958812, -0.38975986055790274, 0.012663534497444033)
+_COTANGENT_Q = (1.0, -1.3560025877441721, 0.38370814478878273, -0.027990749788505704, 0.0002852019914082612)
+
+# trigamma(a) = 1/a + P(a)/(a Q(a)) for a >= 1; error 2.3e-17.
+_TRIGAMMA_P = (
+    11.614205073995166, 42.1546108089389, 71.65523423342893, 71.71532864645522, 45.235984162923856,
+    18.079429022911455, 4.309991086634554, 0.4999999999999698,
+)  # fmt: skip
+_TRIGAMMA_Q = (
+    9.180676614577998e-06, 11.614108413239954, 53.7693067137597, 106.31784343487675, 117.5142945558306,
+    79.40642103030105, 33.39664176680186, 8.286648839923872, 1.0,
+)  # fmt: skip
+
+
+# ---- formulas --------------------------------------------------------------------------------------------------------
+
+_INF, _NAN = math.inf, math.nan
+_TINY = float(np.finfo("float64").tiny)
+_HUGE = float(np.finfo("float64").max)
+_MANTISSA = (1 << 52) - 1
+_BIAS = 1023
+# log(2) as a sum. The first has 32 zero bits at its end: its product with an exponent is exact (fdlibm's e_log.c).
+_LN2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+_SQRT_HALF = 0x3FE6A09E00000000  # bits of sqrt(1/2), rounded down
+_TWO_52 = 0x4330000000000000  # bits of 2^52: a small integer in its last bits is added to it
+
+
+def log(x: Vector, *, positive: bool) -> Vector:
+    """Natural logarithm: -inf at 0, NaN below.
+
+    Args:
+        x: the argument.
+        positive: whether x is known to be NaN or not below 0.
+    """
+    exponent, fraction = _log_parts(x)
+    result = _log_sum(exponent, fraction)
+    if positive:
+        return _log_ends(x, result)
+    bad = (x.abs() < _TINY).where(-_INF, _NAN)
+    return (x >= _TINY).where((x < _INF).where(result, x), bad)
+
+
+def log1p(x: Vector) -> Vector:
+    """log(1 + x): -inf at -1, NaN below. Zeros keep their sign, which decides what a division by the result gives."""
+    # XLA takes (1 + x) - 1 for x, unless it cannot see it.
+    total = (x + 1.0).minimum(_HUGE)
+    lost = x - (total - 1.0)
+    exponent, mantissa, shift = _split(total)
+    # lost / 2^exponent; 2^-1024 would be the bits of an infinity.
+    fraction = (mantissa - 1.0) + lost * (_BIAS * (1 << 52) - shift).maximum(0).from_bits()
+    result = _log_sum(exponent, fraction)
+    bad = x.is_equal(-1.0).where(-_INF, _NAN)
+    same = (x.abs() < _TINY) | x.is_equal(_INF)
+    return (x > -1.0).where(same.where(x, result), bad)
+
+
+def log1p_of_fraction(x: Vector) -> Vector:
+    """log(1 + x) for x in [0, 1] or NaN.
+
+    Without a comparison or a bit operation: XLA:CPU fuses nothing into a reduction that has values of another type.
+    """
+    quotient = x.polynomial(_LOG1P_P) / x.polynomial(_LOG1P_Q)
+    return x - x * x * (0.5 - x * quotient)
+
+
+def lgamma(x: Vector, *, positive: bool) -> Vector:
+    """log(abs(gamma(x))): inf at 0, -1, -2, ..., and at -inf.
+
+    Args:
+        x: the argument.
+        positive: whether x is known to be NaN or not below 0.
+    """
+    size = x if positive else x.abs()
+    small, large = size < 0.75, size >= 3.0
+    # 0.75 .. 3 by an approximation that has the roots at 1 and 2 as factors; below, at x + 1; above, Stirling's series.
+    y = small.where(size + 1.0, size)
+    capped = size.minimum(1e30)
+    square = capped * capped
+    numerator = large.where(square.polynomial(_STIRLING_P), y.polynomial(_LGAMMA_P))
+    denominator = large.where(capped * square.polynomial(_STIRLING_Q), y.polynomial(_LGAMMA_Q))
+    quotient = large.where(0.0, _LGAMMA_CONSTANT) + numerator / denominator
+    correction = large.where(1.0, (y - 1.0) * (y - 2.0)) * quotient
+
+    exponent, fraction = _log_parts(size)
+    # log(size) - 1 without the rounding of log(size): near e, and for the Stirling case alone.
+    logarithm = _log_ends(size, _log_sum(exponent, fraction, large.where(1.0, 0.0)))
+    if positive:
+        rest = small.where(-logarithm, 0.0)
+        return large.where((size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
+    negative = x < 0.0
+    rest = (small & (x >= 0.0)).where(-logarithm, 0.0)
+    result = large.where((size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
+    # lgamma(-a) = -log(a sin(pi a)/pi) - lgamma(a) = -log(sin(pi a)/pi) - lgamma(1 + a)
+    sine = _sine(size).abs() * small.where(1.0, size)
+    reflected = (sine < _TINY).where(-_INF, _log_sum(*_log_parts(sine)))
+    result = negative.where(-result - reflected, result)
+    return size.is_equal(_INF).where(size, result)
+
+
+def digamma(x: Vector, *, positive: bool) -> Vector:
+    """The derivative of lgamma: NaN at 0, -1, -2, ..., and at -inf, as `chlo.digamma`.
+
+    Args:
+        x: the argument.
+        positive: whether x is known to be NaN or not below 0.
+    """
+    size = x if positive else x.abs()
+    small, large = size < 0.75, size >= 3.0
+    y = small.where(size + 1.0, size)
+    capped = size.minimum(1e30)
+    numerator = large.where(-capped.polynomial(_DIGAMMA_TAIL_P), y.polynomial(_DIGAMMA_P))
+    denominator = large.where(capped * capped.polynomial(_DIGAMMA_TAIL_Q), y.polynomial(_DIGAMMA_Q))
+    # The root is subtracted in two steps, which XLA would make one if it saw them.
+    distance = (y - _DIGAMMA_ROOT[0]).minimum(4.0) - _DIGAMMA_ROOT[1]
+    quotient = large.where(0.0, 1.0) + numerator / denominator
+    result = large.where(log(size, positive=True), 0.0) + large.where(1.0, distance) * quotient
+    if positive:
+        result = result + small.where(-1.0, 0.0) / small.where(size, 1.0)
+        return size.is_equal(0.0).where(_NAN, result)
+    # digamma(-a) = digamma(1 + a) + pi cot(pi a) = digamma(a) + 1/a + pi cot(pi a)
+    negative = x < 0.0
+    offset = size - size.round()
+    square = offset * offset
+    above, below = square.polynomial(_COTANGENT_P), offset * square.polynomial(_COTANGENT_Q)
+    numerator = negative.where(small.where(above, above * size + below), small.where(-1.0, 0.0))
+    denominator = negative.where(below * small.where(1.0, size), small.where(size, 1.0))
+    result = result + numerator / denominator
+    pole = denominator.is_equal(0.0)
+    return pole.where(_NAN, result)
+
+
+def trigamma(x: Vector, *, positive: bool) -> Vector:
+    """The second derivative of lgamma: inf at 0, -1, -2, ...; NaN at -inf.
+
+    Args:
+        x: the argument.
+        positive: whether x is known to be NaN or not below 0.
+    """
+    # trigamma(x) = trigamma(1 + x) + 1/x^2 and trigamma(-a) = pi^2/sin(pi a)^2 - trigamma(1 + a)
+    size = x if positive else x.abs()
+    small = size < 1.0
+    negative = None if positive else x < 0.0
+    shifted = small if negative is None else small | negative
+    y = shifted.where(size + 1.0, size)
+    # trigamma(y) without 1/y. Both are scaled, so that the denominator does not overflow.
+    capped, scale = y.minimum(2.0**54), 2.0**-440
+    numerator = capped.polynomial([number * scale for number in _TRIGAMMA_P])
+    denominator = y * capped.polynomial([number * scale for number in _TRIGAMMA_Q])
+    base = numerator / denominator
+    # 1/y, with the pole at 0, which is 1/square or pi^2/sin(pi a)^2.
+    root = size if negative is None else negative.where(_sine(size), size)
+    square = shifted.where(root * root, 1.0)
+    signed = square if negative is None else negative.where(-square, square)
+    pole = shifted.where(y + signed, 1.0) / (y * square)
+    return (base if negative is None else negative.where(-base, base)) + pole
+
+
+# What formulas have in common.
+
+
+def _split(x: Vector) -> tuple[Vector, Vector, Vector]:
+    """A positive normal number as 2^exponent mantissa, with a mantissa between sqrt(1/2) and sqrt(2).
+
+    Returns:
+        The exponent and the mantissa as float64, and the exponent as an int64 shifted to where float64 has it.
+    """
+    bits = x.bits()
+    biased = bits - (_SQRT_HALF - (_BIAS << 52))
+    # Not `convert`, which only AVX-512 has as a vector instruction.
+    exponent = ((biased >> 52) | _TWO_52).from_bits() - (2.0**52 + _BIAS)
+    shift = (biased & ~_MANTISSA) - (_BIAS << 52)
+    return exponent, (bits - shift).from_bits(), shift
+
+
+def _log_parts(x: Vector) -> tuple[Vector, Vector]:
+    exponent, mantissa, _ = _split(x)
+    return exponent, mantissa - 1.0
+
+
+def _log_sum(exponent: Vector, fraction: Vector, less: Vector | None = None) -> Vector:
+    """exponent log(2) + log(1 + fraction) - less; `less` is a small whole number."""
+    square = fraction * fraction
+    tail = fraction * square * (fraction.polynomial(_LOG_P) / fraction.polynomial(_LOG_Q))
+    whole = exponent * _LN2[0]
+    whole = whole if less is None else whole - less
+    return whole - ((square * 0.5 - (tail + exponent * _LN2[1])) - fraction)
+
+
+def _log_ends(x: Vector, result: Vector) -> Vector:
+    """The logarithm with what it is for 0, infinity and NaN; x is not negative."""
+    return (x < _TINY).where(-_INF, (x < _INF).where(result, x))
+
+
+def _sine(size: Vector) -> Vector:
+    """sin(pi size)/pi but for its sign; exactly 0 at whole numbers."""
+    offset = size - size.round()
+    return offset * (offset * offset).polynomial(_SINE_P)
+
+
+# ---- the pass --------------------------------------------------------------------------------------------------------
+
+_FUNCTIONS: dict[str, Any] = {
+    "log": log,
+    "lgamma": lgamma,
+    "digamma": digamma,
+    "polygamma": trigamma,
+}
+
+# log(exp(x)) is x, and log(power(x, y)) is y log(x).
+_XLA_SIMPLIFIES = frozenset({"stablehlo.exponential", "stablehlo.power"})
+
+
+def run(module: ir.Module, report: Report, *, elements: int = ELEMENTS, inline: int = INLINE) -> None:
+    """The pass.
+
+    Args:
+        module: is changed in place.
+        report: takes note of each op.
+        elements: the least size of an array that is worth it.
+        inline: with more ops than these to replace, all formulas are functions.
+    """
+    found: list[tuple[ir.Operation, str, Formula]] = []
+    for operation in walk(module):
+        if operation.name not in OPS:
+            continue
+        name = operation.name.partition(".")[2]
+        try:
+            found.append((operation, *_formula(operation, elements)))
+        except Refused as refusal:
+            report.refused(operation, str(refusal), name)
+    symbols: dict[tuple[str, str], str] = {}
+    for operation, formula_name, formula in found:
+        report.applied(operation, operation.name.partition(".")[2])
+        x = operation.operands[-1]
+        if len(found) > inline or len(set(users(operation.results[0]))) > 1:
+            key = (formula_name, str(x.type))
+            if key not in symbols:
+                symbols[key] = _function(module, formula_name, formula, x.type)
+            result = _call(operation, symbols[key])
+        else:
+            with ir.InsertionPoint(operation), operation.location:
+                result = formula(Vector(x)).value
+        operation.results[0].replace_all_uses_with(result)
+        operation.erase()
+
+
+def _function(module: ir.Module, name: str, formula: Formula, kind: ir.Type) -> str:
+    """A private function for a formula on arrays of one type; returns its symbol."""
+    symbol = free_symbol(module, f"cpu_math.{name}")
+    with ir.InsertionPoint(module.body), ir.Location.unknown(module.context):
+        private = ir.StringAttr.get("private")
+        add_function(symbol, [kind], lambda x: [formula(Vector(x)).value], sym_visibility=private)
+    return symbol
+
+
+def _call(operation: ir.Operation, symbol: str) -> ir.Value:
+    with ir.InsertionPoint(operation), operation.location:
+        fixed = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
+        results = [operation.results[0].type]
+        return call(symbol, results, [operation.operands[-1]], **{"mhlo.frontend_attributes": fixed})[0]
+
+
+def _formula(operation: ir.Operation, least: int) -> tuple[str, Formula]:
+    """What takes an op's place, and a name that says with which arguments.
+
+    Raises:
+        Refused: nothing does.
+    """
+    x = operation.operands[-1]
+    require(dtype_of(x).name == "float64", "only float64 is slow")
+    size = math.prod(static_shape(x))
+    require(size >= least, f"it has {size} elements, fewer than elements={least}")
+    name = operation.name.partition(".")[2]
+    if name == "log_plus_one":
+        if is_fraction(x):
+            return "log1p_of_fraction", log1p_of_fraction
+        return "log1p", log1p
+    source = owner(x)
+    if name == "log" and source is not None:
+        require(source.name not in _XLA_SIMPLIFIES, f"XLA simplifies the logarithm of {source.name}")
+    if name == "polygamma":
+        require(is_constant(operation.operands[0], 1), "only polygamma(1, x), the trigamma function, has a formula")
+    positive = is_not_negative(x)
+    return f"{name}_of_positive" if positive else name, partial(_FUNCTIONS[name], positive=positive)
