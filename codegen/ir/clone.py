@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .bindings import DYNAMIC, ir
@@ -53,17 +53,17 @@ def clone_block(
     known = dict(values)
     for operation in list(block.operations)[:-1]:
         copy = operation.operation.clone(ip=ir.InsertionPoint.current)
-        replace_operands(copy, known)
+        replace_operands(copy, lambda value: known.get(value, value))
         known.update(zip(operation.operation.results, copy.results, strict=True))
     return [known.get(value, value) for value in terminator(block).operands], known
 
 
-def replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+def replace_operands(op: ir.Operation, instead: Callable[[ir.Value], ir.Value]) -> None:
     """In an op and all that it holds."""
     for place, operand in enumerate(op.operands):
-        if operand in values:
-            op.operands[place] = values[operand]
+        if (value := instead(operand)) is not operand:
+            op.operands[place] = value
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                replace_operands(inner.operation, values)
+                replace_operands(inner.operation, instead)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .bindings import ir
-from .clone import replace_operands
+from .clone import clone_block
 from .walk import symbol_of, walk
 
 # On a private function: the name of what it does, for rules and libraries that know it.
@@ -57,12 +57,8 @@ def _is_fixed(operation: ir.Operation) -> bool:
 def _inline(call: ir.Operation, callee: ir.Operation) -> None:
     body = callee.regions[0].blocks[0]
     values = dict(zip(body.arguments, call.operands, strict=True))
-    for operation in body.operations:
-        if operation.operation.name == "func.return":
-            for result, value in zip(call.results, operation.operands, strict=True):
-                result.replace_all_uses_with(values[value])
-            break
-        copy = operation.operation.clone(ip=ir.InsertionPoint(call))
-        replace_operands(copy, values)
-        values.update(zip(operation.results, copy.results, strict=True))
+    with ir.InsertionPoint(call):
+        returned, _ = clone_block(body, values)
+    for result, value in zip(call.results, returned, strict=True):
+        result.replace_all_uses_with(value)
     call.erase()

@@ -1,8 +1,8 @@
 """How ops move axes, for whoever follows axes through them: the last column of the table in `kinds.py`, read.
 
 In: an op. Out: its `Form`: for each axis of an operand the axis of the results that its elements lie along, and along
-which of these they are moved, cut off or added. Two things follow from the table alone: the attributes of the op with
-one more axis in front (`leading`), and those of the op on a part of an axis (`shortened`). Decision to know: an op that
+which of these they are moved, cut off or added. Two things follow from the table: the attributes of the op with one
+more axis in front (`leading`), and those of the op on a part of an axis (`shortened`). Decision to know: an op that
 has no line keeps no axes apart, as far as is known.
 """
 
@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .attributes import dense_attr, dot_numbers, gather_numbers, integers
-from .bindings import current_context, ir
+from .attributes import dense_attr, dot_numbers, gather_numbers, integers, scatter_numbers
+from .bindings import current_context, ir, stablehlo
 from .kinds import AXES, having, monoid_of
 from .values import shape_of
 
@@ -231,15 +231,16 @@ def leading(op: ir.Operation, size: int | None = None) -> dict[str, ir.Attribute
     """What attributes become where the operands that have axes have one more, of `size`, in front.
 
     Raises:
-        KeyError: the table does not say it: of a dot or a gather, one operand may lack the axis.
+        KeyError: the table does not say it: of a dot or a gather, one operand may lack the axis (`leading_dot`,
+            `Indexing.leading`).
     """
     found: dict[str, ir.Attribute] = {}
     for name, word in AXES.get(op.name, ()):
         if word in ("dot", "gather") or (word == "size" and size is None):
             raise KeyError(op.name)
-        numbers = [] if name == "by" or word == "last" else _numbers(op, name)
-        if not numbers:
+        if word == "last" or (name not in op.attributes and name != "dimension"):
             continue
+        numbers = _numbers(op, name)
         if word in ("to", "from", "every"):
             changed = [0, *[axis + 1 for axis in numbers]]
         elif word in ("along", "joined", "gone"):
@@ -248,6 +249,72 @@ def leading(op: ir.Operation, size: int | None = None) -> dict[str, ir.Attribute
             changed = [size if word == "size" else int(word), *numbers]
         found[name] = _attribute(name, changed)
     return found
+
+
+def leading_dot(op: ir.Operation, each: Sequence[bool]) -> tuple[ir.Attribute, int]:
+    """A dot's dimension numbers where operands have one more axis in front; and which axis of the result that is.
+
+    Args:
+        op: the dot.
+        each: which of the two operands have it. Where both do, it is a batch of the dot's; else the dot keeps it.
+    """
+    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
+    sides = (
+        [numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions],
+        [numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions],
+    )
+    batching, contracting = ([[axis + own for axis in axes] for axes, own in zip(x, each, strict=True)] for x in sides)
+    if all(each):
+        batching = [[0, *axes] for axes in batching]
+    ranks = [len(shape_of(value)) + own for value, own in zip(op.operands, each, strict=True)]
+    places = dot_axes((contracting[0], contracting[1]), (batching[0], batching[1]), ranks)
+    first = places[0 if each[0] else 1][0]
+    assert first is not None
+    return stablehlo.DotDimensionNumbers.get(batching[0], batching[1], contracting[0], contracting[1]), first
+
+
+class Indexing(NamedTuple):
+    """The dimension numbers of a gather; a scatter has the same, by other names.
+
+    Attributes:
+        offsets: the axes of the result (or the updates) along which slices lie.
+        collapsed: axes of the array along which a slice has one element, and the result no axis.
+        batching: axes of the array for each place of which there are places of its own.
+        places: the axes of the indices that belong to them.
+        mapped: the axis of the array for each component of an index.
+        vector: the axis of the indices along which components lie.
+    """
+
+    offsets: Sequence[int]
+    collapsed: Sequence[int]
+    batching: Sequence[int]
+    places: Sequence[int]
+    mapped: Sequence[int]
+    vector: int
+
+    @staticmethod
+    def of(op: ir.Operation) -> Indexing:
+        """Those of a gather or a scatter."""
+        if op.name != "stablehlo.scatter":
+            found = gather_numbers(op.attributes["dimension_numbers"])
+            own = found.offset_dims, found.collapsed_slice_dims, found.operand_batching_dims
+            return Indexing(*own, found.start_indices_batching_dims, found.start_index_map, found.index_vector_dim)
+        found = scatter_numbers(op.attributes["scatter_dimension_numbers"])
+        own = found.update_window_dims, found.inserted_window_dims, found.input_batching_dims
+        places, mapped = found.scatter_indices_batching_dims, found.scattered_dims_to_operand_dims
+        return Indexing(*own, places, mapped, found.index_vector_dim)
+
+    def leading(self, array: bool, indices: bool) -> Indexing:
+        """The same where the array, the indices or both have one more axis in front; so has the result."""
+        both = [0] if array and indices else []
+        return Indexing(
+            [*([] if indices else [0]), *(axis + 1 for axis in self.offsets)],
+            [axis + array for axis in self.collapsed],
+            [*both, *(axis + array for axis in self.batching)],
+            [*both, *(axis + indices for axis in self.places)],
+            [axis + array for axis in self.mapped],
+            self.vector + indices,
+        )
 
 
 def shortened(op: ir.Operation, axis: int, size: int) -> dict[str, ir.Attribute]:

@@ -4,7 +4,7 @@ In: ops, and which of the values that they read have the axis. Out: the same ops
 does it to a module, the builder (`mapped`) to what a rule makes of one element, `roll_loops` to what repeats.
 """
 
-from . import combining, control, elements, indexed  # they register their rules
+from . import control, rules  # they register their rules
 from .batcher import Batcher as Batcher
 from .batcher import Row as Row
 from .batcher import captured as captured
@@ -12,4 +12,4 @@ from .sums import demanded as demanded
 from .sums import total as total
 from .sums import worst as worst
 
-__all__ = ["Batcher", "Row", "captured", "combining", "control", "demanded", "elements", "indexed", "total", "worst"]
+__all__ = ["Batcher", "Row", "captured", "control", "demanded", "rules", "total", "worst"]

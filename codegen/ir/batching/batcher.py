@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import PassError
 from .. import open_ops, ops
 from ..attributes import call_target, flag_of
 from ..bindings import DYNAMIC, ir, stablehlo
 from ..clone import replace_operands
-from ..kinds import EFFECTS, is_elementwise
+from ..kinds import EFFECTS
 from ..open_ops import Size
 from ..values import shape_of, sizes_of
 from ..walk import terminator
@@ -41,8 +41,8 @@ class Row:
     total: bool = False
 
 
-Rule = Callable[["Batcher", ir.Operation], Any]
-RULES: dict[str, Rule] = {}
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+RULES: dict[str, Callable[[Batcher, ir.Operation], Any]] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -94,6 +94,10 @@ class Batcher:
     def row(self, value: ir.Value) -> Row:
         """What stands for a value."""
         return self.rows[value]
+
+    def rows_of(self, operation: ir.Operation) -> list[Row]:
+        """What stands for an op's operands."""
+        return [self.rows[value] for value in operation.operands]
 
     def is_each(self, values: Iterable[ir.Value]) -> bool:
         """Whether one of the values has the batch axis."""
@@ -202,17 +206,20 @@ class Batcher:
             return [Row(stablehlo.get_dimension_size(self.rows[operation.operands[0]].value, axis + 1), False)]
         if operation.name in EFFECTS and not _is_pure_call(operation):
             raise PassError(f"batch: {operation.name} does more than to give a result, and cannot run for many rows")
-        name = "elementwise" if is_elementwise(operation) else operation.name
-        made = NotImplemented if self.is_each(captured(operation)) else RULES.get(name, _none)(self, operation)
+        make = None if self.is_each(captured(operation)) else RULES.get(operation.name)
+        made = NotImplemented if make is None else make(self, operation)
         if made is NotImplemented:
             made = self._row_by_row(operation)
         return [Row(value, True) for value in made]
 
     def same(self, operation: ir.Operation) -> list[Row]:
         """An op none of whose operands has the batch axis, as it is."""
+        return [Row(result, False) for result in self._copy(operation).results]
+
+    def _copy(self, operation: ir.Operation) -> ir.Operation:
         copy = operation.clone(ip=ir.InsertionPoint.current)
-        replace_operands(copy, _Values(self.rows))
-        return [Row(result, False) for result in copy.results]
+        replace_operands(copy, lambda value: self.rows[value].value)
+        return copy
 
     def like(
         self,
@@ -222,8 +229,7 @@ class Batcher:
         **attributes: ir.Attribute,
     ) -> list[ir.Value]:
         """A copy of an op with other operands and attributes; results have the batch axis in front unless told."""
-        copy = operation.clone(ip=ir.InsertionPoint.current)
-        replace_operands(copy, _Values(self.rows))
+        copy = self._copy(operation)
         for place, value in enumerate(operands):
             copy.operands[place] = value
         for name, attribute in attributes.items():
@@ -244,9 +250,8 @@ class Batcher:
         def turn(index: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
             for value in read:
                 self.rows[value] = Row(ops.row(outside[value].value, index), False)
-            copy = operation.clone(ip=ir.InsertionPoint.current)
-            replace_operands(copy, _Values(self.rows))
-            return [ops.with_row(carry, x, index) for carry, x in zip(carries, copy.results, strict=True)]
+            made = self._copy(operation).results
+            return [ops.with_row(carry, x, index) for carry, x in zip(carries, made, strict=True)]
 
         made = counted(0, self.size, 1, buffers, turn)
         self.rows.update({value: outside[value] for value in read})
@@ -261,29 +266,6 @@ SUMS: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
 class _Rows(dict[ir.Value, Row]):
     def __missing__(self, value: ir.Value) -> Row:
         return Row(value, False)
-
-
-class _Values(Mapping[ir.Value, ir.Value]):
-    """`Batcher.rows` as what stands for values in `replace_operands`."""
-
-    def __init__(self, rows: dict[ir.Value, Row]) -> None:
-        self._rows = rows
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._rows
-
-    def __getitem__(self, value: ir.Value) -> ir.Value:
-        return self._rows[value].value
-
-    def __iter__(self) -> Iterator[ir.Value]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-
-def _none(_batcher: Batcher, _operation: ir.Operation) -> Any:
-    return NotImplemented
 
 
 def captured(operation: ir.Operation) -> list[ir.Value]:

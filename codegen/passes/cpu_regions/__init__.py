@@ -336,7 +336,7 @@ def outline(
         known = dict(zip(inputs, arguments, strict=True))
         for op in sorted([*again, *own], key=lambda op: numbers.get(op, -1)):
             copy = clone(op)
-            replace_operands(copy, known)
+            replace_operands(copy, lambda value: known.get(value, value))
             known.update(zip(op.results, copy.results, strict=True))
         return [*(known[value] for value in outputs), *([_witness(arguments)] if inputs else [])]
 

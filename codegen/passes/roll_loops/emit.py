@@ -73,7 +73,8 @@ class Emitter:
         copy = clone(op, operands[:own])
         if len(operands) > own:
             old = map(self.snapshot.value, self.snapshot.operands_of(index)[own:])
-            replace_operands(copy, dict(zip(old, operands[own:], strict=True)))
+            known = dict(zip(old, operands[own:], strict=True))
+            replace_operands(copy, lambda value: known.get(value, value))
         return copy
 
     # ---- values -------------------------------------------------------------------------------------------------
