@@ -14,7 +14,7 @@ A branch that rows do not agree on is a selection between both, and loops in it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..bindings import ir, stablehlo
 from ..functions import add_function, call
 from ..kinds import direction_of, identity
 from ..values import constant, dtype_of, owner, sizes_of, users
-from ..walk import free_symbol, symbol_of, terminator
+from ..walk import free_symbol, returned_by, symbol_of, terminator
 from .batcher import CONTROL, Batcher, Row, captured
 from .sums import amounts
 
@@ -45,7 +45,8 @@ def _spread(batcher: Batcher, block: ir.Block, known: Mapping[ir.Value, bool]) -
         if op == terminator(block):
             break
         if op.name == "stablehlo.while":
-            found = _of_loop(batcher, op, [has(value) for value in op.operands], each)
+            carried, apart = _carried(batcher, op, [has(value) for value in op.operands], each)
+            found = [flag or (apart and not same) for flag, same in zip(carried, _passed_on(op), strict=True)]
         elif op.name == "stablehlo.get_dimension_size":
             found = [False]
         elif op.name in ("stablehlo.if", "stablehlo.case"):
@@ -61,24 +62,12 @@ def _carried(batcher: Batcher, op: ir.Operation, starts: Flags, outside: Mapping
     condition, body = (region.blocks[0] for region in op.regions)
     each = list(starts)
     while True:
-        found = _spread(batcher, body, _known(outside, body, each))
+        found = _spread(batcher, body, {**outside, **dict(zip(body.arguments, each, strict=True))})
         joined = [old or new for old, new in zip(each, found, strict=True)]
         if joined == each:
             break
         each = joined
-    return each, _spread(batcher, condition, _known(outside, condition, each))[0]
-
-
-def _known(outside: Mapping[ir.Value, bool], block: ir.Block, each: Flags) -> dict[ir.Value, bool]:
-    """What is known outside of a block, and of its arguments."""
-    found = dict(outside)
-    found.update(zip(block.arguments, each, strict=True))
-    return found
-
-
-def _of_loop(batcher: Batcher, op: ir.Operation, starts: Flags, outside: Mapping[ir.Value, bool]) -> Flags:
-    each, apart = _carried(batcher, op, starts, outside)
-    return [flag or (apart and not same) for flag, same in zip(each, _passed_on(op), strict=True)]
+    return each, _spread(batcher, condition, {**outside, **dict(zip(condition.arguments, each, strict=True))})[0]
 
 
 def _of_branches(batcher: Batcher, op: ir.Operation, apart: bool, outside: Mapping[ir.Value, bool]) -> Flags:
@@ -95,134 +84,101 @@ def _passed_on(op: ir.Operation) -> Flags:
 # ---- loops -----------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Loop:
-    """A loop of the module that is batched.
-
-    Attributes:
-        op: it.
-        each: whether a carry has the axis in the body.
-        same: whether a carry is passed on as it is.
-        totals: the carries that are sums over the rows.
-    """
-
-    op: ir.Operation
-    each: Flags
-    same: Flags
-    totals: frozenset[int]
-
-    @property
-    def condition(self) -> ir.Block:
-        return self.op.regions[0].blocks[0]
-
-    @property
-    def body(self) -> ir.Block:
-        return self.op.regions[1].blocks[0]
-
-    def rows(self, values: Sequence[ir.Value]) -> list[Row]:
-        """Carries as rows."""
-        return [
-            Row(value, self.each[place], total=place in self.totals)
-            for place, value in enumerate(values[: len(self.each)])
-        ]
-
-    def values(self, batcher: Batcher, rows: Sequence[Row]) -> list[ir.Value]:
-        """Rows as carries."""
-        return [batcher.full(row) if each else row.value for row, each in zip(rows, self.each, strict=True)]
-
-
-def while_(batcher: Batcher, op: ir.Operation) -> list[Row]:
-    """See above."""
-    starts = [batcher.row(value) for value in op.operands]
-    each, apart = _carried(batcher, op, [row.each for row in starts], {})
-    totals = frozenset(
-        place
-        for place, result in enumerate(op.results)
-        if result in batcher.summed and amounts(op, place) is not None and each[place] and not starts[place].each
-    )
-    loop = _Loop(op, [flag and place not in totals for place, flag in enumerate(each)], _passed_on(op), totals)
-    carries = loop.values(batcher, starts)
-    if not apart:
-        return _together(batcher, loop, carries)
-    counter = _counter(batcher, loop)
-    if counter is None:
-        return _until_all(batcher, loop, starts, carries)
-    return counter.run(batcher, loop, carries)
-
-
-def _together(batcher: Batcher, loop: _Loop, carries: Sequence[ir.Value]) -> list[Row]:
-    def condition(*values: ir.Value) -> list[ir.Value]:
-        return [batcher.block(loop.condition, loop.rows(values))[0].value]
-
-    def body(*values: ir.Value) -> list[ir.Value]:
-        return loop.values(batcher, batcher.block(loop.body, loop.rows(values)))
-
-    return loop.rows(while_ops.loop(carries, condition, body))
-
-
-class _Masked:
-    """A loop of which some rows are finished before others, or begin later.
+    """A loop of the module that is batched; rows may be finished before others (`apart`), or begin later.
 
     What is the same for all rows goes on in all of them; where it is wanted after the loop there is a copy with the
     axis, which is kept.
+
+    Attributes:
+        carries: initial values, those of the copies behind the others.
+        each: whether a carry has the axis in the body.
+        same: whether a carry is passed on as it is.
+        totals: the carries that are sums over the rows.
+        copied: the carries of which there are copies.
     """
 
-    def __init__(self, batcher: Batcher, loop: _Loop) -> None:
-        self.batcher, self.loop = batcher, loop
+    def __init__(self, batcher: Batcher, op: ir.Operation) -> None:
+        self.batcher, self.op = batcher, op
+        self.condition, self.body = (region.blocks[0] for region in op.regions)
+        starts = batcher.rows_of(op)
+        each, self.apart = _carried(batcher, op, [row.each for row in starts], {})
+        self.same = _passed_on(op)
+        self.totals = frozenset(
+            place
+            for place, result in enumerate(op.results)
+            if result in batcher.summed and amounts(op, place) is not None and each[place] and not starts[place].each
+        )
+        self.each = [flag and place not in self.totals for place, flag in enumerate(each)]
         self.copied = [
             place
-            for place, result in enumerate(loop.op.results)
-            if not (loop.each[place] or loop.same[place] or place in loop.totals) and users(result)
+            for place, result in enumerate(op.results)
+            if self.apart and not (each[place] or self.same[place]) and users(result)
         ]
+        self.carries = self.values(starts)
+        self.carries += [batcher.full(Row(self.carries[place], False)) for place in self.copied]
 
-    def carries(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """With the copies."""
-        return [*values, *[self.batcher.full(Row(values[place], False)) for place in self.copied]]
+    def rows(self, values: Sequence[ir.Value]) -> list[Row]:
+        """Carries as rows."""
+        own = zip(values, self.each, strict=False)
+        return [Row(value, each, total=place in self.totals) for place, (value, each) in enumerate(own)]
 
-    def step(self, mask: ir.Value, values: Sequence[ir.Value]) -> tuple[list[Row], list[ir.Value]]:
-        """A step of the rows of a mask: the new rows, and the new carries with the copies."""
-        batcher, loop, count = self.batcher, self.loop, len(self.loop.each)
-        outer, batcher.active = batcher.active, mask
-        found = batcher.block(loop.body, loop.rows(values))
+    def values(self, rows: Sequence[Row]) -> list[ir.Value]:
+        """Rows as carries."""
+        return [self.batcher.full(row) if each else row.value for row, each in zip(rows, self.each, strict=True)]
+
+    def holds(self, rows: Sequence[Row]) -> Row:
+        """The condition, of carries."""
+        return self.batcher.block(self.condition, rows)[0]
+
+    def step(self, values: Sequence[ir.Value], mask: ir.Value | None = None) -> list[ir.Value]:
+        """The next carries of the rows of a mask, and the old ones of the rest."""
+        batcher, count = self.batcher, len(self.each)
+        outer = batcher.active
+        batcher.active = outer if mask is None else mask
+        new = self.values(batcher.block(self.body, self.rows(values)))
         batcher.active = outer
-        new = loop.values(batcher, found)
-        for place, (old, value) in enumerate(zip(values, new, strict=False)):
-            if loop.each[place] and not loop.same[place]:
-                new[place] = _kept(batcher, mask, old, value)
-        for place, old in zip(self.copied, values[count:], strict=False):
-            new.append(batcher.where(mask, batcher.full(Row(new[place], False)), old))
-        return loop.rows(new[:count]), new
+        if mask is not None:
+            for place, (old, value) in enumerate(zip(values, new, strict=False)):
+                if self.each[place] and not self.same[place]:
+                    new[place] = _kept(batcher, mask, old, value)
+            for place, old in zip(self.copied, values[count:], strict=True):
+                new.append(batcher.where(mask, batcher.full(Row(new[place], False)), old))
+        return new
 
-    def results(self, made: Sequence[ir.Value]) -> list[Row]:
-        """The loop's results."""
-        count = len(self.loop.each)
-        rows = self.loop.rows(made)
-        for place, value in zip(self.copied, made[count:], strict=False):
+    def run(self, condition: ops.Body, body: ops.Body, carries: Sequence[ir.Value] = ()) -> list[Row]:
+        """The loop's results; there may be further carries behind its own."""
+        made = while_ops.loop([*self.carries, *carries], condition, body)
+        rows = self.rows(made)
+        for place, value in zip(self.copied, made[len(rows) :], strict=False):
             rows[place] = Row(value, True)
         return rows
 
 
-def _until_all(batcher: Batcher, loop: _Loop, starts: Sequence[Row], carries: Sequence[ir.Value]) -> list[Row]:
+def while_(batcher: Batcher, op: ir.Operation) -> list[Row]:
+    """See above."""
+    loop = _Loop(batcher, op)
+    if not loop.apart:
+        return loop.run(lambda *values: [loop.holds(loop.rows(values)).value], lambda *values: loop.step(values))
+    counter = _counter(batcher, loop)
+    return _until_all(batcher, loop) if counter is None else _counted(batcher, loop, counter)
+
+
+def _until_all(batcher: Batcher, loop: _Loop) -> list[Row]:
     """A loop until the condition holds of no row; a row for which it did not hold stays finished."""
-    masked = _Masked(batcher, loop)
-    first = batcher.full(batcher.block(loop.condition, loop.rows(carries))[0])
+    first = batcher.full(loop.holds(loop.rows(loop.carries)))
     if batcher.active is not None:
         first = stablehlo.and_(first, batcher.active)
 
-    def condition(*values: ir.Value) -> list[ir.Value]:
-        return [ops.reduce("stablehlo.or", values[-1], ops.constant(np.array(False)), [0])]
-
     def body(*values: ir.Value) -> list[ir.Value]:
         *old, mask = values
-        rows, new = masked.step(mask, old)
-        again = batcher.full(batcher.block(loop.condition, rows)[0])
-        return [*new, stablehlo.and_(mask, again)]
+        new = loop.step(old, mask)
+        return [*new, stablehlo.and_(mask, batcher.full(loop.holds(loop.rows(new))))]
 
-    return masked.results(while_ops.loop([*masked.carries(carries), first], condition, body)[:-1])
+    return loop.run(lambda *xs: [ops.reduce("stablehlo.or", xs[-1], ops.constant(np.array(False)), [0])], body, [first])
 
 
-@dataclass
-class _Counter:
+class _Counter(NamedTuple):
     """A loop `while i < n` with an `i` that is the same for all rows and grows by a constant.
 
     Attributes:
@@ -235,34 +191,30 @@ class _Counter:
     limit: ir.Value
     differences: list[ir.Operation]
 
-    def run(self, batcher: Batcher, loop: _Loop, carries: Sequence[ir.Value]) -> list[Row]:
-        """The loop, up to the greatest limit of the rows that count."""
-        masked = _Masked(batcher, loop)
-        limit, start = batcher.row(self.limit).value, carries[self.place]
-        least = ops.constant(identity("maximum", dtype_of(limit)))
-        limit = batcher.where_active(limit, batcher.repeated(least))
-        greatest = ops.reduce("stablehlo.maximum", limit, least, [0])
 
-        def condition(*values: ir.Value) -> list[ir.Value]:
-            return [ops.compare("LT", values[self.place], greatest)]
+def _counted(batcher: Batcher, loop: _Loop, counter: _Counter) -> list[Row]:
+    """The loop, up to the greatest limit of the rows that count."""
+    limit, start = batcher.row(counter.limit).value, loop.carries[counter.place]
+    least = ops.constant(identity("maximum", dtype_of(limit)))
+    limit = batcher.where_active(limit, batcher.repeated(least))
+    greatest = ops.reduce("stablehlo.maximum", limit, least, [0])
 
-        def body(*values: ir.Value) -> list[ir.Value]:
-            index = values[self.place]
-            if not self.differences:
-                return masked.step(ops.compare("LT", batcher.repeated(index), limit), values)[1]
-            left = stablehlo.subtract(greatest, index)
-            mask = ops.compare("GE", limit, batcher.repeated(stablehlo.add(left, start)))
-            known = {op.results[0]: Row(left, False) for op in self.differences}
-            with batcher.given(known):
-                return masked.step(mask, values)[1]
+    def body(*values: ir.Value) -> list[ir.Value]:
+        index = values[counter.place]
+        if not counter.differences:
+            return loop.step(values, ops.compare("LT", batcher.repeated(index), limit))
+        left = stablehlo.subtract(greatest, index)
+        mask = ops.compare("GE", limit, batcher.repeated(stablehlo.add(left, start)))
+        with batcher.given({op.results[0]: Row(left, False) for op in counter.differences}):
+            return loop.step(values, mask)
 
-        return masked.results(while_ops.loop(masked.carries(carries), condition, body))
+    return loop.run(lambda *values: [ops.compare("LT", values[counter.place], greatest)], body)
 
 
 def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
     """The loop as a counted one, if it is that."""
     condition, body = loop.condition, loop.body
-    compare = owner(terminator(condition).operands[0])
+    compare = owner(returned_by(condition)[0])
     if compare is None or compare.name != "stablehlo.compare" or compare.block != condition:
         return None
     index, limit = compare.operands
@@ -270,52 +222,43 @@ def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
     if direction == "GT":
         index, limit = limit, index
     places: dict[ir.Value, int] = {value: place for place, value in enumerate(condition.arguments)}
-    if direction not in ("LT", "GT") or index not in places or loop.each[places[index]]:
+    place = places.get(index)
+    step = None if place is None else _increment(body, place)
+    if direction not in ("LT", "GT") or place is None or loop.each[place] or step is None or step < 1:
         return None
-    place = places[index]
-    step = _increment(body, place)
-    if step is None or step < 1:
-        return None
-    inside: ir.Value | None = None
+    names: list[ir.Value] = []
     if limit in places:
         if not loop.same[places[limit]]:
             return None
-        inside = body.arguments[places[limit]]
+        names = [body.arguments[places[limit]]]
         limit = loop.op.operands[places[limit]]
-    elif owner(limit) is not None and owner(limit).block == condition:  # type: ignore[union-attr]
+    made = owner(limit)
+    if (made is not None and made.block == condition) or not batcher.row(limit).each:
         return None
-    if not batcher.row(limit).each:
-        return None
-    names = [value for value in (inside, limit) if value is not None]
-    return _Counter(place, limit, _differences(loop, place, names) if step == 1 else [])
+    return _Counter(place, limit, _differences(loop, place, [*names, limit]) if step == 1 else [])
 
 
 def _increment(body: ir.Block, place: int) -> int | None:
     """By what a carry grows in each step; None where it does something else."""
-    op = owner(terminator(body).operands[place])
-    if op is None or op.name != "stablehlo.add" or op.block != body:
+    op, argument = owner(returned_by(body)[place]), body.arguments[place]
+    if op is None or op.name != "stablehlo.add" or op.block != body or argument not in op.operands:
         return None
     left, right = op.operands
-    if right == body.arguments[place]:
-        left, right = right, left
-    found = constant(right) if left == body.arguments[place] else None
+    found = constant(right if left == argument else left)
     return None if found is None or found.ndim or found.dtype.kind not in "iu" else int(found)
 
 
 def _differences(loop: _Loop, place: int, limits: Sequence[ir.Value]) -> list[ir.Operation]:
     """The ops `n - i` of the body, if nothing reads `i` but these and the next `i`."""
     argument = loop.body.arguments[place]
-    following = owner(terminator(loop.body).operands[place])
+    following = owner(returned_by(loop.body)[place])
     if users(loop.op.results[place]) or len(users(loop.condition.arguments[place])) != 1:
         return []
-    found = []
-    for user in users(argument):
-        if user == following:
-            continue
+    found = [user for user in users(argument) if user != following]
+    for user in found:
         is_difference = user.name == "stablehlo.subtract" and user.operands[1] == argument
         if not is_difference or user.operands[0] not in limits or user.block != loop.body:
             return []
-        found.append(user)
     return found if following is not None and len(users(following.results[0])) == 1 else []
 
 

@@ -360,9 +360,7 @@ def _overlaid(batcher: Batcher, array: ir.Value, part: ir.Value, axis: int, star
     """An update along one axis as what each place of the array gets."""
     rows, *whole = sizes_of(array)
     taken = [1 if number == axis else size for number, size in enumerate(whole)]
-    places = stablehlo.subtract(
-        ops.iota([rows, whole[axis]], 1), ops.broadcast_in_dim(start, [rows, whole[axis]], [0])
-    )
+    places = stablehlo.subtract(ops.iota([rows, whole[axis]], 1), ops.broadcast_in_dim(start, [rows, whole[axis]], [0]))
     inside = stablehlo.and_(
         ops.compare("GE", places, ops.filled(places, 0)),
         ops.compare("LT", places, ops.filled(places, sizes_of(part)[axis + 1])),
