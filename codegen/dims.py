@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce as fold
-from operator import add, mul
-from typing import TypeVar, cast
+from operator import add, floordiv, mod, mul
+from typing import Any, TypeVar, cast
 
 from . import dims_division, dims_equality, dims_extremum, dims_shown, dims_terms
 from .dims_bounds import bounds
@@ -139,11 +139,11 @@ def rebuild(
     dim: Dim,
     leaf: Callable[[str], T],
     *,
-    const: Callable[[int], T],
-    add: Callable[[T, T], T],
-    mul: Callable[[T, T], T],
-    floordiv: Callable[[T, T], T],
-    mod: Callable[[T, T], T],
+    const: Callable[[int], Any] = int,
+    add: Callable[[T, T], Any] = add,
+    mul: Callable[[T, T], Any] = mul,
+    floordiv: Callable[[T, T], Any] = floordiv,
+    mod: Callable[[T, T], Any] = mod,
     minimum: Callable[[T, T], T],
     maximum: Callable[[T, T], T],
 ) -> T:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from . import dims as dimension
@@ -36,7 +37,7 @@ class GraphSource:
     shares = False
     repeats = True
 
-    @property
+    @cached_property
     def scales(self) -> bool:
         """Unless there is a `grad_clip`."""
         return not self.graph.transforms.clips(self.graph.results)

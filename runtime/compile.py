@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from ..codegen.dtypes import kind_of
+from ..codegen.errors import DerivativeError
 from ..codegen.passes.optimize import Optimize
-from ..codegen.program import Program
+from ..codegen.program import Program, Pullback
 from ..codegen.renamed import renamed_options
 from .executables.policy import PolicyArgument
 from .function import Function
@@ -58,15 +60,24 @@ def compile(
 
 
 def with_pullback(program: Program) -> Program:
-    """The program with its pullback, from what it was made from.
+    """The program with its pullback by all real arguments from all real results, from what it was made from.
 
     Raises:
         DerivativeError: there is neither source nor pullback, or no derivative.
     """
     if program.pullback is not None:
         return program
-    found = Function(program).derived.whole_pullback()
-    bindings, calls = program.bindings, program.host_calls
+    signature = program.signature
+    given = [i for i, a in enumerate(signature.arguments) if not a.shared and not a.parameter]
+    active = tuple(i for i in given if kind_of(signature.arguments[i].dtype) == "f")
+    seeded = tuple(j for j, result in enumerate(signature.results) if kind_of(result.dtype) == "f")
+    found = Function(program).derived.made("pullback", active, seeded) if active and seeded else None
+    if found is None:
+        raise DerivativeError(f"no result of {program.name} depends smoothly on an argument")
     return Program(
-        program.copy_module(), filename=program.filename, bindings=bindings, pullback=found, host_calls=calls
+        program.copy_module(),
+        filename=program.filename,
+        bindings=program.bindings,
+        pullback=Pullback(found.function.program, found.places, seeded),
+        host_calls=program.host_calls,
     )

@@ -44,6 +44,7 @@ from .executables.stats import Counter, Stats
 from .executables.stored import Shelf
 from .host import is_from_python
 from .options import CompileOptions
+from .transforms.callee import FunctionCall
 from .transforms.derived import Derived
 
 if TYPE_CHECKING:
@@ -187,7 +188,6 @@ class Function(Written):
     def _traced_call(self, args: Sequence[Any]) -> Any:
         """A call under a JAX transformation: one equation, for exactly these sizes."""
         with deferred():
-            from .transforms.function_call import FunctionCall
             from .transforms.primitive import call, report
 
         forks.refuse_forked(f"{self.__name__} cannot run under a JAX transformation")

@@ -232,11 +232,6 @@ def _symbolic(dim: Dim, scope: Any) -> Any:
     return dimension.rebuild(
         dim,
         lambda name: export.symbolic_shape(name, scope=scope)[0],
-        const=int,
-        add=operator.add,
-        mul=operator.mul,
-        floordiv=operator.floordiv,
-        mod=operator.mod,
         minimum=jax.core.min_dim,
         maximum=jax.core.max_dim,
     )

@@ -22,8 +22,7 @@ from ...codegen.program import Program
 from ...codegen.signature import Argument, known_constraints
 from ..executables.prepared import prepare_open
 from ..function import Function
-from ..transforms.function_call import FunctionCall
-from ..transforms.jax_dims import evaluate
+from ..transforms.callee import FunctionCall, evaluate
 from ..transforms.primitive import call
 
 Checks = Literal["refuse", "return", "drop"]

@@ -1,57 +1,53 @@
 """What one `stablehlo_call` equation calls: a program, and what JAX's transformations may make of it.
 
 In: what a callee is made of. Out: what the primitive asks for: types, modules, derivatives, batches. `StaticModule` is
-a program and nothing more; `function_call.py` has the calls of functions.
+a program and nothing more. `FunctionCall` is the call of a function, with the values that decide its sizes: an
+operation on 32-bit types where JAX has no others, whose derivatives and batches are calls of the functions that the
+function gives rise to (`derived.py`). Decision to know: a `Pushforward` is made without its program, which reverse mode
+never needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...codegen.errors import DerivativeError, UnsupportedGraphError
-from ...codegen.ir.jax_compat import keep_weakly
+import jax
+from jax import export
+from jax.core import max_dim, min_dim
+
+from ...codegen import dims as dimension
+from ...codegen.dims import Dim
+from ...codegen.dtypes import kind_of
+from ...codegen.errors import ArgumentShapeError, DerivativeError, UnsupportedGraphError
+from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
 from ...codegen.program import Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
-from ..executables.prepared import PreparedProgram
+from ...codegen.source import restricted
+from ..calls.arguments import find_sizes, narrowed
+from ..executables.prepared import PreparedProgram, prepare_open
+from .derived import Transformable
 
 Shape = tuple[int, ...]
+Inline = Callable[[Sequence[Any]], list[Any]]
 
 
-@dataclass(frozen=True)
-class DerivedCallee:
+class Derivative(NamedTuple):
     """A callee made from another one.
 
     Attributes:
         callee: it.
-        places: for each of its results, which result (pushforward) or operand (transpose) of the other it belongs to;
-            -1 for none.
-        operands: for a transpose, which operands of the other come before the cotangents.
-        zeros: those among them for which zeros are given.
+        places: for each of its results, which result (pushforward) or operand (transpose) of the other it belongs to,
+            -1 for none; for a gradient, the operands that its last results belong to.
+        operands: for a transpose, how many operands of the other come before the cotangents, zeros for the linear ones.
         seeds: for a transpose, of which results it takes cotangents.
     """
 
     callee: Callee
     places: tuple[int, ...]
-    operands: tuple[int, ...] = ()
-    zeros: tuple[int, ...] = ()
+    operands: int = 0
     seeds: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """A callee whose results are another one's, and then the gradients of one of them.
-
-    Attributes:
-        callee: it.
-        of: which result, a real number.
-        places: of which operands.
-    """
-
-    callee: Callee
-    of: int
-    places: tuple[int, ...]
 
 
 class Callee:
@@ -59,30 +55,41 @@ class Callee:
 
     Attributes:
         name: seen in jaxprs, profiles and symbols.
-        result_count: number of results, without the flags of checks.
-        weak: the results whose types give way to others, as those of Python's numbers do.
         guest: whether its module goes into modules that somebody else compiles.
-        inline: the same as a function that JAX can transform; None for one that did not come from JAX. Without a
-            pushforward, transpose or batched version, which raises `UnsupportedGraphError` or is None, that is done.
+        inline: the same as a function that JAX can transform; None for one that did not come from JAX. What raises
+            `UnsupportedGraphError` is then done with that.
     """
 
     name: str
-    result_count: int
-    weak: frozenset[int] = frozenset()
     guest: bool = False
-    inline: Callable[[Sequence[Any]], list[Any]] | None = None
+    inline: Inline | None = None
 
     def __init_subclass__(cls) -> None:
         keep_weakly(cls)  # a cache of JAX's keeps no program, and no module, alive
 
-    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""
+    @property
+    def signature(self) -> Signature:
+        """The program's."""
         raise NotImplementedError
+
+    @property
+    def result_count(self) -> int:
+        """Number of results, without the flags of checks."""
+        return len(self.signature.results)
 
     @property
     def result_names(self) -> Sequence[str]:
         """What messages call the results, without the flags of checks."""
-        return [str(number) for number in range(self.result_count)]
+        return [result.name for result in self.signature.results]
+
+    @property
+    def weak(self) -> frozenset[int]:
+        """The results whose types give way to others, as those of Python's numbers do."""
+        return frozenset(place for place, result in enumerate(self.signature.results) if result.weak)
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each result; the last one holds the flags of the checks where there are any."""
+        raise NotImplementedError
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The module for operands of these shapes."""
@@ -104,21 +111,24 @@ class Callee:
         """Whether JAX itself makes better derivatives of `inline`, for operands that are traced or not."""
         return False
 
-    def gradient(self, active: tuple[int, ...]) -> Gradient | None:
+    def gradient(self, active: tuple[int, ...]) -> Derivative | None:
         """With gradients by the active operands of its only result that is no integer; None where it is no number."""
         return None
 
-    def pushforward(self, active: tuple[int, ...]) -> DerivedCallee | None:
+    def pushforward(self, active: tuple[int, ...]) -> Derivative | None:
         """From operands and tangents of the active ones to tangents of results; None when no result depends on them."""
         raise DerivativeError(f"{self.name} has no derivative: it is a module without its graph")
 
-    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> DerivedCallee | None:
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
         """From the other operands and cotangents of results to cotangents of the linear operands."""
         raise DerivativeError(f"{self.name} has no transpose: it is a module without its graph")
 
     def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
         """With a leading batch axis on the mapped operands and all results; None where a loop has to do."""
         return None
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 class StaticModule(Callee):
@@ -134,18 +144,27 @@ class StaticModule(Callee):
         prepared: PreparedProgram | None = None,
         outputs: Sequence[tuple[Shape, Any]] | None = None,
     ) -> None:
-        self.program = program
-        self.name = program.name
-        self.result_count = len(program.signature.results if outputs is None else outputs)
-        self.weak = weak_results(program.signature) if outputs is None else frozenset()
+        self.program, self.name = program, program.name
         self._prepared = PreparedProgram(program) if prepared is None else prepared
         self._outputs = outputs
+
+    @property
+    def signature(self) -> Signature:
+        return self.program.signature
+
+    @property
+    def result_count(self) -> int:
+        return super().result_count if self._outputs is None else len(self._outputs)
+
+    @property
+    def weak(self) -> frozenset[int]:
+        return super().weak if self._outputs is None else frozenset()
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Those of the signature, or of the packed results, with which the flags of checks are."""
         if self._outputs is not None:
             return list(self._outputs)
-        types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.program.signature.results]
+        types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.signature.results]
         checks = self._prepared.checks
         return [*types, *([flags_type(checks)] if checks else [])]
 
@@ -156,25 +175,290 @@ class StaticModule(Callee):
         Raises:
             UnsupportedGraphError: they have padding, in which anything may be.
         """
-        if any(argument.size for argument in self.program.signature.arguments):
+        if any(argument.size for argument in self.signature.arguments):
             raise UnsupportedGraphError(
                 f"checkify cannot look into {self.name}, which is compiled already, with padding: give it the function "
                 "under jax.jit, checkify.checkify(jax.jit(fn))"
             )
-        return [result.name for result in self.program.signature.results]
+        return super().result_names
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
-        """The program, which has one set of shapes."""
         return self._prepared
 
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
-        """Those of the signature."""
         return self._prepared.checks
 
+
+@dataclass(frozen=True, repr=False)
+class FunctionCall(Callee):
+    """A call of a function whose sizes follow from its operands' shapes.
+
+    Attributes:
+        function: the function.
+        values: ((argument, element), value) of the arguments that decide sizes; the element is None for a scalar.
+        narrow: JAX has no 64-bit types now, and sees 32-bit ones in their place.
+        linear: operands in which the function is linear.
+    """
+
+    function: Transformable
+    values: tuple[tuple[tuple[int, int | None], int], ...] = ()
+    narrow: bool = False
+    linear: frozenset[int] = frozenset()
+    guest = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.function.program.name
+
+    @property
+    def signature(self) -> Signature:
+        return self.function.program.signature
+
+    @property
+    def count(self) -> int:
+        """Number of operands."""
+        return len(self.signature.arguments)
+
     def __repr__(self) -> str:
-        return self.name
+        values = ", ".join(str(value) for _, value in self.values)
+        return f"{self.name}[{values}]" if values else self.name
+
+    def sizes(self, shapes: Sequence[Shape]) -> dict[str, int]:
+        """The sizes for operands of these shapes."""
+        known, values = dict(self.values), {}
+        for root in self.signature.value_roots:
+            place = (root.argument, root.element)
+            if place not in known:
+                raise UnsupportedGraphError(
+                    f"argument {self.signature.arguments[root.argument].name!r} of {self.name} decides a size, so its "
+                    "value must be known when the program is compiled"
+                )
+            values[root.name] = known[place]
+        find = _find_symbols if _is_symbolic(shapes) else find_sizes
+        return find(self.signature, shapes, values)
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        flags = self.flags(shapes)
+        return [*self.types(shapes), *([flags_type(flags)] if flags else [])]
+
+    def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        """Those of the results alone, for which the program need not be specialized; a size from data is refused."""
+        sizes = self.sizes(shapes)
+        types: list[tuple[Any, Any]] = []
+        for result in self.signature.results:
+            unknown = frozenset().union(*map(dimension.roots, result.dims)) - sizes.keys()
+            if unknown:
+                raise UnsupportedGraphError(
+                    f"result {result.name!r} of {self.name} has a size that depends on data "
+                    f"({', '.join(sorted(unknown))}); inside jax.jit or another transformation sizes must be fixed"
+                )
+            shape = tuple(evaluate(dim, sizes) for dim in result.dims)
+            types.append((shape, narrowed(result.dtype) if self.narrow else result.dtype))
+        return types
+
+    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
+        """Those that the sizes do not decide."""
+        return self.module(shapes).checks if self.signature.checks else ()
+
+    def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
+        """The program specialized; as it is where the shapes are symbols, as when JAX exports."""
+        if _is_symbolic(shapes):
+            return prepare_open(self.function.program)
+        return self.function.prepared(self.sizes(shapes))
+
+    def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """By the function's own policy: sizes share executables here too."""
+        if not self.narrow:
+            return self.function.run(arrays)
+        with enable_x64(True):
+            pairs = zip(arrays, self.signature.arguments, strict=True)
+            found = self.function.run([jax.lax.convert_element_type(x, a.dtype) for x, a in pairs])
+            return [jax.lax.convert_element_type(x, narrowed(x.dtype)) for x in found]
+
+    # ---- transformations --------------------------------------------------------------------------------------------
+
+    @property
+    def inline(self) -> Inline | None:  # type: ignore[override]
+        """As the function that JAX traced."""
+        return self.function.derived.inline
+
+    def is_for_jax(self, traced: bool) -> bool:
+        """As its source says."""
+        source = self.function.program.source
+        return source is not None and source.inline is not None and (not source.repeats or (traced and source.shares))
+
+    def gradient(self, active: tuple[int, ...]) -> Derivative | None:
+        """In one program: reverse mode runs the function once."""
+        try:
+            found = self.function.derived.gradient(active)
+        except DerivativeError:  # an error where a derivative is run
+            found = None
+        return None if found is None else Derivative(self.other(found.function), found.places)
+
+    def pushforward(self, active: tuple[int, ...]) -> Derivative | None:
+        """From the graph's derivative, when it is needed: reverse mode needs its transpose alone."""
+        made = Pushforward(self, active)
+        return Derivative(made, made.places) if made.places else None
+
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
+        """That of a linear function is its pullback, at zero as anywhere."""
+        if not self.linear.issuperset(linear):
+            raise DerivativeError(f"{self.name} cannot be transposed: nothing says that it is linear")
+        return self.pullback(linear, seeded)
+
+    def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
+        """From all operands and cotangents of the seeded results to cotangents of the active operands."""
+        found = self.function.derived.made("pullback", active, seeded)
+        if found is None:
+            return None
+        return Derivative(self.other(found.function, len(seeded)), found.places, self.count, seeded)
+
+    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
+        """The program with a leading axis."""
+        for (argument, _), _ in self.values:
+            if mapped[argument]:
+                name = self.signature.arguments[argument].name
+                raise UnsupportedGraphError(
+                    f"argument {name!r} of {self.name} decides a size: a batch over it would be ragged"
+                )
+        found = self.function.derived.batched(mapped)
+        return None if found is None else FunctionCall(found.function, self.values, self.narrow, self.linear)
+
+    def other(self, function: Transformable, further: int = 0) -> FunctionCall:
+        """The same call of a function made from this one's, linear in so many further operands."""
+        linear = frozenset(range(self.count, self.count + further))
+        return FunctionCall(function, self.values, self.narrow, linear)
 
 
-def weak_results(signature: Signature) -> frozenset[int]:
-    """The results whose types give way to others."""
-    return frozenset(place for place, result in enumerate(signature.results) if result.weak)
+@dataclass(frozen=True, repr=False)
+class Pushforward(Callee):
+    """The pushforward of a function. It becomes a program only where it is run: its transpose is the pullback.
+
+    Attributes:
+        of: the function's call.
+        active: which of its operands have a tangent.
+    """
+
+    of: FunctionCall
+    active: tuple[int, ...]
+    guest = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{self.of.name}_jvp"
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Which results of the function its results are the tangents of."""
+        saved = self.of.function.derived.saved_pullback
+        if saved is not None:
+            return saved[1].results
+        return tuple(place for place, x in enumerate(self.of.signature.results) if kind_of(x.dtype) in "fc")
+
+    @property
+    def result_count(self) -> int:
+        return len(self.places)
+
+    @property
+    def result_names(self) -> Sequence[str]:
+        return [str(number) for number in range(self.result_count)]
+
+    @property
+    def weak(self) -> frozenset[int]:
+        return frozenset()
+
+    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
+        types = self.of.types(shapes[: self.of.count])
+        return [types[place] for place in self.places]
+
+    @property
+    def inline(self) -> Inline | None:  # type: ignore[override]
+        """By JAX's forward mode of the function."""
+        inline = self.of.inline
+        if inline is None:
+            return None
+
+        def pushed(operands: Sequence[Any]) -> list[Any]:
+            primals, tangents = operands[: self.of.count], operands[self.of.count :]
+            function = restricted(inline, primals, self.active, self.places)
+            return list(jax.jvp(function, [primals[i] for i in self.active], list(tangents))[1])
+
+        return pushed
+
+    def _whole(self) -> FunctionCall:
+        """With its program."""
+        if self.of.function.derived.saved_pullback is not None:
+            raise DerivativeError(
+                f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "
+                "(jax.jvp, jax.jacfwd, jax.hessian) needs the graph"
+            )
+        made = self.of.function.derived.made("pushforward", self.active)
+        assert made is not None  # JAX asks for one only where there are such results
+        return self.of.other(made.function, len(self.active))
+
+    def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
+        """The program's, specialized. The flags of its checks are those of the function, and are left out."""
+        return self._whole().module(shapes)
+
+    def run(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        return self._whole().run(arrays)
+
+    def pushforward(self, active: tuple[int, ...]) -> Derivative | None:
+        return self._whole().pushforward(active)
+
+    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
+        return self._whole().batched(mapped)
+
+    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
+        """The function's pullback."""
+        of, saved = self.of, self.of.function.derived.saved_pullback
+        if any(i < of.count for i in linear):
+            raise DerivativeError(f"{self.name} cannot be transposed: it is linear in the tangents alone")
+        back = {self.active[i - of.count]: i for i in linear}
+        if saved is not None:
+            function, pullback = saved
+            places = tuple(back.get(i, -1) for i in pullback.arguments)
+            return Derivative(of.other(function), places, of.count, tuple(range(self.result_count)))
+        found = of.pullback(tuple(back), tuple(self.places[j] for j in seeded))
+        return found and found._replace(places=tuple(back[i] for i in found.places), seeds=seeded)
+
+
+# ---- shapes that JAX has as symbols, when it exports ----------------------------------------------------------------
+
+
+def _is_symbolic(shapes: Sequence[Sequence[Any]]) -> bool:
+    return any(export.is_symbolic_dim(size) for shape in shapes for size in shape)
+
+
+def evaluate(dim: Dim, sizes: Mapping[str, Any]) -> Any:
+    """A dimension for sizes that are integers or JAX's expressions."""
+    return dimension.rebuild(dim, sizes.__getitem__, minimum=min_dim, maximum=max_dim)
+
+
+def _find_symbols(
+    signature: Signature, shapes: Sequence[Sequence[Any]], values: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """`find_sizes` of symbols; what cannot be decided of their relations is refused.
+
+    Raises:
+        ArgumentShapeError: the shapes contradict the signature, or may contradict it.
+    """
+    sizes: dict[str, Any] = dict(values or {})
+    for root in signature.roots:
+        if root.axis is not None:
+            sizes[root.name] = shapes[root.argument][root.axis]
+    for argument, given in zip(signature.arguments, shapes, strict=True):
+        if tuple(evaluate(dim, sizes) for dim in argument.dims) != tuple(given):
+            raise ArgumentShapeError(f"argument {argument}: got shape {tuple(given)}")
+    for constraint in signature.constraints:
+        lhs, rhs = evaluate(constraint.lhs, sizes), evaluate(constraint.rhs, sizes)
+        try:
+            if constraint.relation == "!=":
+                holds = bool(lhs > rhs) or bool(lhs < rhs)
+            else:
+                holds = bool(lhs == rhs) if constraint.relation == "==" else bool(lhs >= rhs)
+        except inconclusive_error() as error:
+            raise ArgumentShapeError(f"expected {constraint}, which JAX cannot decide: {error}") from None
+        if not holds:
+            raise ArgumentShapeError(f"expected {constraint}, got {lhs} and {rhs}")
+    return sizes

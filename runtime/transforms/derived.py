@@ -22,7 +22,7 @@ from ...codegen.errors import (
     UnsupportedGraphError,
     UnsupportedOpError,
 )
-from ...codegen.program import Made, Program, Pullback, Source
+from ...codegen.program import Program, Pullback, Source
 from ..executables.prepared import PreparedProgram
 from ..executables.stats import Stats
 
@@ -76,7 +76,6 @@ class Derived:
         self._compile = make
         self._found: dict[Hashable, Derivation | None] = {}
         self._refused: dict[tuple[Any, ...], str] = {}
-        self._loops: dict[tuple[bool, ...], str] = {}
         self._lock = forks.lock(threading.RLock)
 
     def __iter__(self) -> Iterator[Transformable]:
@@ -87,13 +86,13 @@ class Derived:
     def loops(self) -> Mapping[tuple[bool, ...], str]:
         """Batches of which there is no program: which arguments are mapped, and why. They are loops over single calls,
         or what `jax.vmap` makes of a function that came from JAX."""
-        return dict(self._loops)
+        return {key[1]: reason for key, reason in list(self._refused.items()) if key[0] == "batched"}
 
     @property
     def inlined(self) -> Mapping[str, str]:
         """Derivatives that JAX makes of the function itself, and why there is no program of them."""
         source = self._program.source
-        found = {str(key[0]): reason for key, reason in list(self._refused.items())}
+        found = {str(key[0]): reason for key, reason in list(self._refused.items()) if key[0] != "batched"}
         if source is not None and source.inline is not None and not source.repeats:
             found["derivatives of other results than a number"] = "computed again, results may have other signs"
         return found
@@ -122,25 +121,30 @@ class Derived:
                     raise error from None
         return found.function
 
-    def pushforward(self, active: tuple[int, ...]) -> Derivation:
-        """From the arguments and tangents of the active ones to the tangents of the results that are no integers.
+    def made(self, what: str, *which: Any) -> Derivation | None:
+        """What the source makes of the program, compiled; None where that is no program.
+
+        Args:
+            what: "pushforward", "pullback", "gradient" or "batched", a method of `Source`.
+            which: what that takes besides the program.
 
         Raises:
             DerivativeError: there is no source, or it has no derivative.
+            UnsupportedGraphError: there is none; where JAX has another way, it is not tried again.
         """
-        program = self._program
-        found = self._make(("pushforward", active), lambda: self._source().pushforward(program, active))
-        assert found is not None  # JAX asks for one only where there are such results
-        return found
-
-    def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivation | None:
-        """From the arguments and cotangents of the seeded results to the cotangents of the active arguments.
-
-        Raises:
-            DerivativeError: there is no source, or it has no derivative.
-        """
-        program = self._program
-        return self._make(("pullback", active, seeded), lambda: self._source().pullback(program, active, seeded))
+        key = (what, *which)
+        with self._lock:
+            if key in self._refused:
+                raise UnsupportedGraphError(self._refused[key])
+            if key not in self._found:
+                try:
+                    made = getattr(self._source(), what)(self._program, *which)
+                except (UnsupportedGraphError, GraphError) as error:
+                    if self.inline is not None:
+                        self._refused[key] = str(error)
+                    raise
+                self._found[key] = None if made is None else Derivation(self._compile(made.program), made.places)
+            return self._found[key]
 
     def gradient(self, active: tuple[int, ...]) -> Derivation | None:
         """From the arguments to the results and the gradients of the only one that is no integer, if it is a number.
@@ -152,22 +156,15 @@ class Derived:
         Raises:
             DerivativeError: the source has no derivative.
         """
-        return self._make(("gradient", active), lambda: self._gradient(active))
-
-    def whole_pullback(self) -> Pullback:
-        """The pullback by all arguments that are real, from all results that are.
-
-        Raises:
-            DerivativeError: there is no source, it has no derivative, or no result depends on any argument.
-        """
-        signature = self._program.signature
-        given = [i for i, a in enumerate(signature.arguments) if not a.shared and not a.parameter]
-        active = tuple(i for i in given if kind_of(signature.arguments[i].dtype) == "f")
-        seeded = tuple(j for j, result in enumerate(signature.results) if kind_of(result.dtype) == "f")
-        found = self.pullback(active, seeded) if active and seeded else None
-        if found is None:
-            raise DerivativeError(f"no result of {self._program.name} depends smoothly on an argument")
-        return Pullback(found.function.program, found.places, seeded)
+        source, signature = self._program.source, self._program.signature
+        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
+        if source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
+            return None
+        number = signature.results[smooth[0]]
+        kinds = {kind_of(number.dtype), *[kind_of(signature.arguments[i].dtype) for i in active]}
+        if number.dims or kinds != {"f"} or not source.scales:
+            return None
+        return self.made("gradient", active, smooth[0])
 
     @property
     def saved_pullback(self) -> tuple[Transformable, Pullback] | None:
@@ -184,58 +181,19 @@ class Derived:
 
     def batched(self, mapped: tuple[bool, ...]) -> Derivation | None:
         """With a leading batch axis on the mapped arguments; None where that cannot be, see `loops`."""
-        with self._lock:
-            if mapped in self._loops:
-                return None
-            try:
-                return self._made(("batched", mapped), lambda: self._batched(mapped))
-            except (BatchingError, UnsupportedOpError, UnsupportedGraphError, GraphError) as error:
-                self._loops[mapped] = str(error)
-                return None
-
-    # ---- making them ------------------------------------------------------------------------------------------------
-
-    def _make(self, key: tuple[Any, ...], make: Callable[[], Made | None]) -> Derivation | None:
-        """What a derivative is made of; where JAX has another way, what could not be made is not tried again."""
-        with self._lock:
-            if key in self._refused:
-                raise UnsupportedGraphError(self._refused[key])
-            try:
-                return self._made(key, make)
-            except (UnsupportedGraphError, GraphError) as error:
-                if self.inline is not None:
-                    self._refused[key] = str(error)
-                raise
-
-    def _made(self, key: Hashable, make: Callable[[], Made | None]) -> Derivation | None:
-        if key not in self._found:
-            made = make()
-            self._found[key] = None if made is None else Derivation(self._compile(made.program), made.places)
-        return self._found[key]
+        try:
+            if self._program.source is None:
+                raise BatchingError("there is no graph: the program was loaded from an artifact")
+            return self.made("batched", mapped)
+        except (BatchingError, UnsupportedOpError, UnsupportedGraphError, GraphError) as error:
+            self._refused["batched", mapped] = str(error)
+            return None
 
     def _source(self) -> Source:
-        source = self._program.source
-        if source is None:
+        if self._program.source is None:
             raise DerivativeError(
                 f"{self._program.name} has no derivative: it was loaded from an artifact, unpickled or padded, without "
                 "a graph; save the program with derivatives=1 (pickle program.with_pullback()), or save a program of "
                 "the gradient"
             )
-        return source
-
-    def _gradient(self, active: tuple[int, ...]) -> Made | None:
-        program = self._program
-        signature = program.signature
-        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
-        if program.source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
-            return None
-        kinds = [kind_of(signature.results[smooth[0]].dtype), *[kind_of(signature.arguments[i].dtype) for i in active]]
-        if signature.results[smooth[0]].dims or set(kinds) != {"f"} or not program.source.scales:
-            return None
-        return program.source.gradient(program, active, smooth[0])
-
-    def _batched(self, mapped: tuple[bool, ...]) -> Made:
-        program = self._program
-        if program.source is None:
-            raise BatchingError("there is no graph: the program was loaded from an artifact")
-        return program.source.batched(program, mapped)
+        return self._program.source

@@ -40,12 +40,8 @@ from ...codegen.ir.walk import main_function
 from ...codegen.signature import flags_type
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed
-from ..host import raising
-from .callee import Callee, Gradient
-from .host_calls import install
-from .inner_product import inner_product
-
-Inline = Callable[[Sequence[Any]], list[Any]]
+from ..host import install, raising
+from .callee import Callee, Derivative, Inline
 
 stablehlo_call = Primitive("stablehlo_call")
 stablehlo_call.multiple_results = True
@@ -61,12 +57,7 @@ def _abstract(*avals: Any, callee: Callee) -> list[Any]:
 
 
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
-    try:
-        found = callee.run(arrays)
-    except UnsupportedGraphError:
-        if callee.inline is None:
-            raise
-        return callee.inline(arrays)
+    found = callee.run(arrays)
     return _run_alone(callee, arrays) if found is None else found
 
 
@@ -86,17 +77,15 @@ def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
 # ---- lowering --------------------------------------------------------------------------------------------------------
 
 
+def _lower_inline(inline: Inline, ctx: Any, *operands: Any) -> Any:
+    return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
+
+
 def _lower(ctx: Any, *operands: Any, callee: Callee) -> Any:
     forks.refuse_forked(f"{callee.name} cannot be compiled")
     module_context = ctx.module_context
     context = module_context.module.context
-    try:
-        module = callee.module([aval.shape for aval in ctx.avals_in])
-    except UnsupportedGraphError:
-        if callee.inline is None:
-            raise
-        inline = callee.inline
-        return jax_mlir.lower_fun(lambda *arrays: inline(arrays), multiple_results=True)(ctx, *operands)
+    module = callee.module([aval.shape for aval in ctx.avals_in])
     platforms = platforms_of(ctx)
     refuse_others(callee.name, module.program.signature.platforms, platforms)
     source = from_bytecode(module.bytecode(platforms[0] if len(platforms) == 1 else "", callee.guest), context)
@@ -142,23 +131,37 @@ def _cut(value: Any, shape: Sequence[int]) -> Any:
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 
+def _active(tangents: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
+
+
+def _zero(output: Any) -> Any:
+    return ad.Zero(jax.typeof(output).to_tangent_aval())
+
+
+def _jvp_of_inline(inline: Inline, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    active = _active(tangents)
+    outputs, found = jax.jvp(
+        restricted(inline, primals, active), [primals[i] for i in active], [tangents[i] for i in active]
+    )
+    return outputs, [t if _is_float(x) else _zero(x) for x, t in zip(outputs, found, strict=True)]
+
+
+def _is_float(x: Any) -> bool:
+    return bool(jax.numpy.issubdtype(x.dtype, np.inexact))
+
+
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> tuple[list[Any], list[Any]]:
-    active = tuple(i for i, t in enumerate(tangents) if type(t) is not ad.Zero and t.dtype != jax.dtypes.float0)
+    active = _active(tangents)
     if not active:
         outputs = call(callee, primals)
         return outputs, [_zero(output) for output in outputs]
-    try:
-        gradient = callee.gradient(active)
-        traced = any(isinstance(x, jax.core.Tracer) for x in primals)
-        if gradient is None and callee.inline is not None and callee.is_for_jax(traced):
-            return _jvp_of_inline(callee.inline, primals, tangents, active)
-        pushforward = callee.pushforward(active) if gradient is None else None
-    except UnsupportedGraphError:
-        if callee.inline is None:
-            raise
-        return _jvp_of_inline(callee.inline, primals, tangents, active)
+    gradient = callee.gradient(active)
     if gradient is not None:
         return _jvp_by_gradient(gradient, primals, tangents)
+    if callee.inline is not None and callee.is_for_jax(any(isinstance(x, jax.core.Tracer) for x in primals)):
+        return _jvp_of_inline(callee.inline, primals, tangents)
+    pushforward = callee.pushforward(active)
     outputs = call(callee, primals)
     results: list[Any] = [_zero(output) for output in outputs]
     if pushforward is not None:
@@ -168,12 +171,8 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, callee: Callee) -> 
     return outputs, results
 
 
-def _zero(output: Any) -> Any:
-    return ad.Zero(jax.typeof(output).to_tangent_aval())
-
-
 def _jvp_by_gradient(
-    gradient: Gradient, primals: Sequence[Any], tangents: Sequence[Any]
+    gradient: Derivative, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
     """A number's tangent is the sum of the inner products of gradients and tangents.
 
@@ -183,22 +182,22 @@ def _jvp_by_gradient(
     count = len(found) - len(gradient.places)
     outputs, gradients = list(found[:count]), found[count:]
     results: list[Any] = [_zero(output) for output in outputs]
-    number = outputs[gradient.of]
-    parts = [inner_product(g, tangents[place]) for g, place in zip(gradients, gradient.places, strict=True)]
+    of = next(number for number, output in enumerate(outputs) if _is_float(output))
+    pairs = [(g, tangents[place]) for g, place in zip(gradients, gradient.places, strict=True)]
+    parts = [inner_product.bind(*with_equal_axes(pair)) for pair in pairs]
     if parts:
-        same = [x if x.dtype == number.dtype else jax.lax.convert_element_type(x, number.dtype) for x in parts]
-        results[gradient.of] = functools.reduce(operator.add, same)
+        dtype = outputs[of].dtype
+        same = [x if x.dtype == dtype else jax.lax.convert_element_type(x, dtype) for x in parts]
+        results[of] = functools.reduce(operator.add, same)
     return outputs, results
 
 
-def _jvp_of_inline(
-    inline: Inline, primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[int]
-) -> tuple[list[Any], list[Any]]:
-    outputs, found = jax.jvp(
-        restricted(inline, primals, active), [primals[i] for i in active], [tangents[i] for i in active]
-    )
-    smooth = [jax.numpy.issubdtype(output.dtype, np.inexact) for output in outputs]
-    return outputs, [t if flag else _zero(x) for x, t, flag in zip(outputs, found, smooth, strict=True)]
+def _transpose_of_inline(inline: Inline, cotangents: Sequence[Any], *operands: Any) -> list[Any]:
+    linear = [i for i, x in enumerate(operands) if ad.is_undefined_primal(x)]
+    specs = [jax.ShapeDtypeStruct(operands[i].aval.shape, operands[i].aval.dtype) for i in linear]
+    transposed = jax.linear_transpose(restricted(inline, operands, linear), *specs)
+    found = dict(zip(linear, transposed([ad.instantiate_zeros(ct) for ct in cotangents]), strict=True))
+    return [found.get(i) for i in range(len(operands))]
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> list[Any]:
@@ -207,18 +206,12 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> lis
     results: list[Any] = [ad.Zero(x.aval) if ad.is_undefined_primal(x) else None for x in operands]
     if not seeded:
         return results
-    try:
-        pullback = callee.transpose(linear, seeded)
-    except UnsupportedGraphError:
-        if callee.inline is None:
-            raise
-        found = _transpose_of_inline(callee.inline, cotangents, operands, linear)
-        for place, cotangent in zip(linear, found, strict=True):
-            results[place] = cotangent
-        return results
+    pullback = callee.transpose(linear, seeded)
     if pullback is not None:
-        zeros = {i: jax.numpy.zeros(operands[i].aval.shape, operands[i].aval.dtype) for i in pullback.zeros}
-        given = [zeros.get(i, operands[i]) for i in pullback.operands]
+        given = [
+            jax.numpy.zeros(x.aval.shape, x.aval.dtype) if ad.is_undefined_primal(x) else x
+            for x in operands[: pullback.operands]
+        ]
         seeds = [ad.instantiate_zeros(cotangents[j]) for j in pullback.seeds]
         found = call(pullback.callee, [*given, *seeds])
         for place, cotangent in zip(pullback.places, found, strict=False):
@@ -227,67 +220,47 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, callee: Callee) -> lis
     return results
 
 
-def _transpose_of_inline(
-    inline: Inline, cotangents: Sequence[Any], operands: Sequence[Any], linear: Sequence[int]
-) -> Sequence[Any]:
-    avals = [operands[i].aval for i in linear]
-    function = restricted(inline, operands, linear)
-    transposed = jax.linear_transpose(function, *[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals])
-    found: Sequence[Any] = transposed([ad.instantiate_zeros(ct) for ct in cotangents])
-    return found
-
-
 # ---- batching --------------------------------------------------------------------------------------------------------
+
+
+def _batch_of_inline(inline: Inline, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
+    results = jax.vmap(inline, in_axes=(list(axes),))(list(operands))
+    return results, [0] * len(results)
 
 
 def _batch(operands: Sequence[Any], axes: Sequence[Any], *, callee: Callee) -> tuple[Sequence[Any], Sequence[Any]]:
     mapped = tuple(axis is not None for axis in axes)
     fronted = [x if not axis else jax.numpy.moveaxis(x, axis, 0) for x, axis in zip(operands, axes, strict=True)]
-    if any(flag and np.shape(x)[0] == 0 for x, flag in zip(fronted, mapped, strict=True)):
-        return _of_nothing(callee, fronted, mapped)
-    try:
-        batched = callee.batched(mapped)
-    except UnsupportedGraphError:
-        if callee.inline is None:
-            raise
-        batched = None
+    pairs = list(zip(fronted, mapped, strict=True))
+    shapes = [np.shape(x)[flag:] for x, flag in pairs]
+    empty = any(flag and np.shape(x)[0] == 0 for x, flag in pairs)  # which JAX's symbolic sizes exclude
+    batched = None if empty else callee.batched(mapped)
     if batched is None:
-        return (_loop if callee.inline is None else _batch_of_inline)(callee, fronted, mapped)
+        if callee.inline is not None:
+            return _batch_of_inline(callee.inline, operands, axes)
+        if empty:
+            found = [jax.numpy.zeros((0, *shape), dtype) for shape, dtype in callee.result_types(shapes)]
+        else:
+            found = _loop(callee, pairs)
+        return found, [0] * len(found)
     results = report(batched, fronted, call(batched, fronted))
     # The batch's checks have just been reported; those of the single call hold.
-    flags = callee.flags([np.shape(x)[flag:] for x, flag in zip(fronted, mapped, strict=True)])
+    flags = callee.flags(shapes)
     places: list[Any] = [0] * len(results)
     if flags:
         return [*results, np.ones(*flags_type(flags))], [*places, None]
     return results, places
 
 
-def _of_nothing(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The results where nothing is in the batch, which JAX's symbolic sizes exclude."""
-    if callee.inline is not None:
-        return _batch_of_inline(callee, operands, mapped)
-    shapes = [np.shape(x)[flag:] for x, flag in zip(operands, mapped, strict=True)]
-    results = [jax.numpy.zeros((0, *shape), dtype) for shape, dtype in callee.result_types(shapes)]
-    return results, [0] * len(results)
-
-
-def _batch_of_inline(
-    callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]
-) -> tuple[Sequence[Any], Sequence[Any]]:
-    assert callee.inline is not None
-    results = jax.vmap(callee.inline, in_axes=([0 if flag else None for flag in mapped],))(list(operands))
-    return results, [0] * len(results)
-
-
-def _loop(callee: Callee, operands: Sequence[Any], mapped: Sequence[bool]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """One call after the other."""
+def _loop(callee: Callee, pairs: Sequence[tuple[Any, bool]]) -> list[Any]:
+    """One call after the other; the operands of which each has its own are flagged."""
 
     def one(slices: Sequence[Any]) -> list[Any]:
         rest = iter(slices)
-        return call(callee, [next(rest) if flag else x for x, flag in zip(operands, mapped, strict=True)])
+        return call(callee, [next(rest) if flag else x for x, flag in pairs])
 
-    results = raising(jax.lax.map)(one, [x for x, flag in zip(operands, mapped, strict=True) if flag])
-    return results, [0] * len(results)
+    looped: list[Any] = raising(jax.lax.map)(one, [x for x, flag in pairs if flag])
+    return looped
 
 
 def report(callee: Callee, operands: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
@@ -303,14 +276,66 @@ def report(callee: Callee, operands: Sequence[Any], results: Sequence[Any]) -> S
     return others
 
 
-stablehlo_call.def_impl(_impl)
+def _rule(rule: Callable[..., Any], by_jax: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule of the primitive. Of a function that came from JAX, JAX itself makes what no program could be made of.
+
+    Args:
+        rule: raises `UnsupportedGraphError` there.
+        by_jax: makes it of the function (`Callee.inline`), and of what the rule is given.
+    """
+
+    def run(*given: Any, callee: Callee) -> Any:
+        try:
+            return rule(*given, callee=callee)
+        except UnsupportedGraphError:
+            if callee.inline is None:
+                raise
+            return by_jax(callee.inline, *given)
+
+    return run
+
+
+stablehlo_call.def_impl(_rule(_impl, lambda inline, *arrays: inline(arrays)))
 stablehlo_call.def_abstract_eval(_abstract)
-jax_mlir.register_lowering(stablehlo_call, _lower)
-ad.primitive_jvps[stablehlo_call] = _jvp
-ad.primitive_transposes[stablehlo_call] = _transpose
-batching.primitive_batchers[stablehlo_call] = _batch
+jax_mlir.register_lowering(stablehlo_call, _rule(_lower, _lower_inline))
+ad.primitive_jvps[stablehlo_call] = _rule(_jvp, _jvp_of_inline)
+ad.primitive_transposes[stablehlo_call] = _rule(_transpose, _transpose_of_inline)
+batching.primitive_batchers[stablehlo_call] = _rule(_batch, _batch_of_inline)
 register_checks(
     stablehlo_call,
     lambda callee: callee.inline,
     lambda callee: [f"{callee.name} (its result {name!r})" for name in callee.result_names],
 )
+
+
+# ---- inner products --------------------------------------------------------------------------------------------------
+# The sum of products of two arrays of one shape and dtype. Its transpose is one of them times a cotangent; for a
+# cotangent of 1, which `jax.grad` gives, that is the array as it is, for which nothing is compiled.
+
+inner_product = Primitive("inner_product")
+
+
+def _scaled(cotangent: Any, other: Any) -> Any:
+    if not isinstance(cotangent, jax.core.Tracer) and np.all(np.asarray(cotangent) == 1):
+        return other
+    return cotangent * other
+
+
+def _batch_products(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[Any, int]:
+    (a, b), count = operands, next(x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not None)
+    a, b = (
+        jax.numpy.moveaxis(x, axis, 0) if axis is not None else jax.numpy.broadcast_to(x, (count, *x.shape))
+        for x, axis in zip((a, b), axes, strict=True)
+    )
+    return jax.numpy.sum(a * b, axis=tuple(range(1, a.ndim))), 0
+
+
+def _sum_of_products(a: Any, b: Any) -> Any:
+    return jax.numpy.sum(a * b)
+
+
+inner_product.def_impl(_sum_of_products)
+inner_product.def_abstract_eval(lambda a, b: result_avals([a, b], [((), a.dtype)])[0])
+jax_mlir.register_lowering(inner_product, jax_mlir.lower_fun(_sum_of_products, multiple_results=False))
+ad.defbilinear(inner_product, lambda ct, a, b: _scaled(ct, b), lambda ct, a, b: _scaled(ct, a))
+batching.primitive_batchers[inner_product] = _batch_products

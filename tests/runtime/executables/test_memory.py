@@ -14,8 +14,7 @@ import pytest
 import hlograph
 from hlograph.codegen.program import Program
 from hlograph.runtime.executables.prepared import PreparedProgram
-from hlograph.runtime.transforms.callee import StaticModule
-from hlograph.runtime.transforms.function_call import FunctionCall
+from hlograph.runtime.transforms.callee import FunctionCall, StaticModule
 
 SIZES = range(1, 1001 if "HLOGRAPH_NIGHTLY" in os.environ else 15)
 KEPT = 8
