@@ -28,8 +28,7 @@ from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import Argument, Result, Signature, describe
-from .calls.arguments import check_call, find_sizes, key_of
-from .calls.array_likes import to_arrays
+from .calls.arguments import check_call, find_sizes, key_of, to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
 from .direct.c_program import FORMS, CProgram, Form, image_of, table

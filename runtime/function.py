@@ -28,13 +28,11 @@ from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, 
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .calls.arguments import check_call, converted, key_data, key_of, narrowed
-from .calls.array_likes import to_arrays
+from .calls.arguments import check_call, converted, in_order, key_data, key_of, narrowed, signature_of, to_arrays
 from .calls.checks import raise_failed
-from .calls.keywords import in_order, signature_of
 from .calls.path import X64, call_function
 from .calls.short import short_call
-from .calls.written import Written
+from .calls.writer import Written
 from .executables.cache import Entry, Key
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable

@@ -37,18 +37,34 @@ from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.merging import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
-from .calls.written import Written
+from .calls.writer import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
 from .function import Function
-from .jitted.calls import X64, Call, Key, Parameters, has_sharded_type, is_named, kind_of, leaves_of, sizes_of, types_of
-from .jitted.plans import Plan, overflow_note, preparation, recognizing_call, restoration, to_numpy
+from .jitted.calls import (
+    X64,
+    Call,
+    Key,
+    Parameters,
+    Plan,
+    has_sharded_type,
+    is_named,
+    kind_of,
+    leaves_of,
+    lower,
+    lower_by_jax,
+    overflow_note,
+    preparation,
+    recognizing_call,
+    restoration,
+    sizes_of,
+    to_numpy,
+    types_of,
+)
 from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
-from .lowered.jit_lower import lower, lower_by_jax
-from .lowered.recorder import Stages
-from .lowered.stages import Lowered
+from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 from .ragged.arguments import is_ragged
 from .warming import Sizes, sets_of

@@ -1,8 +1,10 @@
 """Lowering rules that take the place of JAX's own while a function is exported with symbolic sizes.
 
-In: a JAX primitive that JAX would lower to a library's call. Out: plain StableHLO, made with the builder as for a
-graph's op. Decompositions (`factorizations.py`) keep their names, and `device_linalg` puts the library's call in their
-place when platform and sizes are known.
+In: a JAX primitive that JAX would lower to a library's call, or one for a size, or a number made of sizes. Out: plain
+StableHLO, made with the builder as for a graph's op, in a private function of JAX's module. Decompositions keep their
+names, have padding rules and run where there is no library; `device_linalg` puts the library's call in their place when
+platform and sizes are known. Decision to know: JAX's names for ways of computing (`algorithm`, `implementation`) are
+not looked at; the library's own choice comes with it.
 """
 
 from __future__ import annotations
@@ -13,19 +15,22 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxlib.mlir import ir
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
-from ...codegen.builder import Builder, Tensor, order
+from ...codegen.builder import Builder, Tensor, matrices, order
 from ...codegen.builder.core import SizeSource
-from ...codegen.builder.types import Dims, DType
-from ...codegen.dims import Dim
+from ...codegen.builder.types import INT32, Dims, DType
+from ...codegen.dims import Dim, minimum
+from ...codegen.errors import UnsupportedGraphError
+from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import new_context
-from ...codegen.ir.jax_compat import size_primitive
-from ...codegen.ir.modules import to_bytecode
-from . import factorizations
-from .calls import call
-from .size_values import lower_size
+from ...codegen.ir.jax_compat import geqrf_primitive, size_primitive
+from ...codegen.ir.modules import from_bytecode, to_bytecode
+from ...codegen.ir.types import numpy_dtype
+from ...codegen.ir.walk import main_function
+from .scope import read_size
 
 Build = Callable[..., "Tensor | Sequence[Tensor]"]
 
@@ -33,11 +38,19 @@ Build = Callable[..., "Tensor | Sequence[Tensor]"]
 @functools.cache
 def rules() -> tuple[tuple[Any, Any], ...]:
     """(primitive, lowering rule), as `jax.export.export` takes them."""
-    return (
-        *((primitive, _rule(name, build)) for primitive, name, build in factorizations.builds()),
-        (jax.lax.approx_top_k_p, _rule("approx_top_k", _approximate_top_k)),
-        (size_primitive(), lower_size),
-    )
+    linalg = jax.lax.linalg
+    table: list[tuple[Any, str, Build]] = [
+        (linalg.cholesky_p, "cholesky", _cholesky),
+        (linalg.triangular_solve_p, "triangular_solve", _triangular_solve),
+        (linalg.lu_p, "lu", _lu),
+        (linalg.qr_p, "qr", _qr),
+        (geqrf_primitive(), "geqrf", lambda a, **_: hlo.householder_qr(a)),
+        (linalg.householder_product_p, "householder_product", lambda a, taus, **_: hlo.householder_product(a, taus)),
+        (linalg.eigh_p, "eigh", _eigh),
+        (linalg.svd_p, "svd", _svd),
+        (jax.lax.approx_top_k_p, "approx_top_k", _approximate_top_k),
+    ]
+    return *((primitive, _rule(name, build)) for primitive, name, build in table), (size_primitive(), lower_size)
 
 
 def _approximate_top_k(
@@ -68,7 +81,7 @@ def _rule(name: str, build: Build) -> Callable[..., Any]:
     """A JAX lowering rule that calls a function made with the builder."""
 
     def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-        return call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
+        return _call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
 
     return lower
 
@@ -99,3 +112,152 @@ def _module(
         built = build(*handles, **dict(params))
         builder.finish([built] if isinstance(built, Tensor) else list(built))
     return to_bytecode(builder.module)
+
+
+# ---- calls in the module that JAX lowers to -------------------------------------------------------------------------
+
+
+def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
+    target = ctx.module_context.module
+    source = from_bytecode(bytecode, target.context)
+    results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
+    symbol = adopt(target, source, f"hlograph_{name}", insert=ctx.module_context.symbol_table.insert)
+    callee = ir.FlatSymbolRefAttr.get(symbol, target.context)
+    call = ir.Operation.create("func.call", results=results, operands=operands, attributes={"callee": callee})
+    return call.results
+
+
+def _call_scalar(ctx: Any, name: str, build: Callable[..., Tensor], scalars: Sequence[Any]) -> Any:
+    """Calls a function of scalars, made with the builder, in a lowering rule."""
+    builder = Builder(new_context(), name)
+    types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in scalars]
+    with builder.function("main", types) as handles:
+        builder.finish([build(*handles)])
+    return _call(ctx, name, to_bytecode(builder.module), scalars)
+
+
+# ---- sizes, and numbers made of sizes, as data ----------------------------------------------------------------------
+
+
+# An expression: a size, a float as text, or a function of such.
+Tree = Any
+
+_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "+": hlo.add,
+    "-": hlo.subtract,
+    "*": hlo.multiply,
+    "/": hlo.divide,
+    "**": hlo.power,
+    "sqrt": hlo.sqrt,
+    "neg": hlo.negate,
+}
+
+
+def lower_number(ctx: Any, *, tree: Tree, dtype: Any, weak: bool) -> Any:
+    """An expression of sizes as a scalar."""
+    names, values = _sizes_of(ctx)
+
+    def build(*sizes: Tensor) -> Tensor:
+        return hlo.convert(_float(tree, _knowing(names, sizes)), dtype)
+
+    return _call_scalar(ctx, "number", build, values)
+
+
+def lower_size(ctx: Any, *, dim: Any) -> Any:
+    """A size of JAX's as data."""
+    names, values = _sizes_of(ctx)
+    size, (aval,) = read_size(str(dim)), ctx.avals_out
+    if str(size) in names:
+        return [values[names.index(str(size))]]
+
+    def build(*sizes: Tensor) -> Tensor:
+        return hlo.convert(_knowing(names, sizes).size(size), aval.dtype)
+
+    return _call_scalar(ctx, "size", build, values)
+
+
+def _sizes_of(ctx: Any) -> tuple[Sequence[str], Sequence[Any]]:
+    """Names and values of the sizes in a lowering rule's context; without JAX's index of the platform."""
+    names = map(str, ctx.module_context.shape_poly_state.dim_vars)
+    found = {name: x for name, x in zip(names, ctx.dim_var_values, strict=True) if name != "_platform_index"}
+    return list(found), list(found.values())
+
+
+def _knowing(names: Sequence[str], sizes: Sequence[Tensor]) -> Builder:
+    """The builder, which knows from where the sizes come."""
+    builder = sizes[0].builder
+    for name, x in zip(names, sizes, strict=True):
+        builder.add_root(SizeSource(name, x, None, data=True))
+    return builder
+
+
+def _float(tree: Tree, builder: Builder) -> Tensor:
+    if not isinstance(tree, tuple):
+        return builder.constant(np.float64(tree)) if isinstance(tree, int) else hlo.convert(builder.size(tree), float)
+    if tree[0] == "float":
+        return builder.constant(np.float64(float.fromhex(tree[1])))
+    parts = [_float(part, builder) for part in tree[1:]]
+    if tree[0] == "**" and tree[2] == ("float", (0.5).hex()):
+        return hlo.sqrt(parts[0])
+    return _FUNCTIONS[tree[0]](*parts)
+
+
+# ---- JAX's decompositions -------------------------------------------------------------------------------------------
+
+
+def _cholesky(a: Tensor, **_: Any) -> Tensor:
+    """The factor without zeros in the other triangle: JAX's callers write them."""
+    return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
+
+
+def _triangular_solve(
+    a: Tensor, b: Tensor, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> Tensor:
+    if conjugate_a and not transpose_a and a.dtype.kind == "c":
+        a = hlo.conj(a)
+    return hlo.triangular_solve(
+        a,
+        b,
+        lower=lower,
+        left_side=left_side,
+        unit_diagonal=unit_diagonal,
+        transpose=transpose_a and not conjugate_a,
+        adjoint=transpose_a and conjugate_a,
+    )
+
+
+def _lu(a: Tensor, **_: Any) -> list[Tensor]:
+    """The packed factors, the pivots, and the permutation of the rows that they make."""
+    factors, pivots = hlo.lu_factor(a)
+    order = hlo.pivots_to_permutation(pivots, inverse=True, rows=a.dims[-2])
+    return [factors, pivots, hlo.convert(order, INT32)]
+
+
+def _qr(a: Tensor, *, pivoting: bool, full_matrices: bool, **_: Any) -> list[Tensor]:
+    """Q, R, and the columns' order where they may change places."""
+    packed, taus, *order = (hlo.pivoted_qr if pivoting else hlo.householder_qr)(a)
+    q = hlo.householder_product(hlo.reflectors(packed, complete=full_matrices), taus)
+    rows = a.dims[-2] if full_matrices else minimum(a.dims[-2], a.dims[-1])
+    return [q, hlo.slice_axis(hlo.triangle(packed, lower=False), a.ndim - 2, 0, rows), *order]
+
+
+def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> tuple[Tensor, Tensor]:
+    """Vectors, and values from low to high; of the matrix whose lower triangle is that one."""
+    _refuse_some("eigh", subset_by_index, a.dims[-1])
+    return hlo.eigh(a if lower else matrices.adjoint(a))
+
+
+def _svd(
+    a: Tensor, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
+) -> Tensor | list[Tensor]:
+    """Singular values from high to low, and U and V^H."""
+    _refuse_some("svd", subset_by_index, minimum(a.dims[-2], a.dims[-1]))
+    if not compute_uv:
+        return hlo.singular_values(a)
+    left, values, right = hlo.svd(a, complete=full_matrices)
+    return [values, left, right]
+
+
+def _refuse_some(name: str, subset_by_index: Any, count: Any) -> None:
+    if subset_by_index not in (None, (0, count)):
+        raise UnsupportedGraphError(f"{name} of some of the values (subset_by_index); take all of them, and slice")

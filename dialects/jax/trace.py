@@ -1,8 +1,12 @@
 """Functions that JAX traces: JAX's export with symbolic sizes, taken over as a `Program`.
 
 In: a function of arrays and specs of its arguments, whose shapes hold names of dimensions. Out: a program, and what is
-needed to put its flat results back into the function's. Decision to know: where Python's decisions fix a size, the
-function is traced again with the fixed size; what else they decide are guards.
+needed to put its flat results back into the function's. Decisions to know: where Python's decisions fix a size, the
+function is traced again with the fixed size; what else they decide are guards. What JAX's export asserts of sizes is in
+the signature (equal names by the dimensions themselves, `n >= 1` as a constraint), so its assertions go. JAX may lower
+a primitive in another way for each platform, and all of these compute the same; so for several platforms the first form
+is taken that calls no platform's own library. What the user's code does on one platform and not on another
+(`jax.lax.platform_dependent`) may be anything, and is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import inspect
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,21 +28,38 @@ from jax.extend.source_info_util import register_exclusion
 
 from ...codegen import dims as dimension
 from ...codegen import forks
+from ...codegen import signature as signatures
+from ...codegen.analysis.platforms import in_the_way, listed
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.inputs import named_parameters
+from ...codegen.ir.attributes import attributes_of, call_target
+from ...codegen.ir.bindings import ir, new_context, run_pipeline
+from ...codegen.ir.inline import inline_calls
 from ...codegen.ir.jax_compat import closed_over
+from ...codegen.ir.modules import verify
+from ...codegen.ir.portable import deserialize_portable
+from ...codegen.ir.reading import sizes_first
+from ...codegen.ir.tidy import drop_identities
+from ...codegen.ir.walk import has_operations, main_function, symbol_of, walk
+from ...codegen.passes import roll_loops
 from ...codegen.program import Program
-from ...codegen.signature import Argument
-from .axes import DEMANDED_BY_JAX, constraint_on, constraints_of, describe_arguments, first_lines, symbolic_specs
-from .exported import take_over
+from ...codegen.signature import Argument, Result, Signature
+from .axes import (
+    DEMANDED_BY_JAX,
+    constraint_on,
+    constraints_of,
+    describe_arguments,
+    dim_of,
+    first_lines,
+    path_text,
+    symbolic_specs,
+)
 from .merging import merging
-from .numbers import Number
-from .platforms import exported_for, refuse_own_branches
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
-from .sizes import watch
+from .sizes import Number, watch
 from .source import TracedSource
 
 # Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
@@ -351,4 +372,166 @@ def _reason(name: str, roots: Sequence[str], error: Exception) -> str:
     return (
         f'{reason}. A constraint such as constraints=("{roots[0]} >= 2",) may decide what is open; else leave the axis '
         "out of dims, or use jax.jit, which traces each size on its own"
+    )
+
+
+# ---- the module that JAX exports ------------------------------------------------------------------------------------
+
+
+def take_over(
+    exported: export.Exported,
+    name: str,
+    arguments: Sequence[Argument],
+    tree: Any,
+    constraints: Sequence[Constraint],
+    platforms: tuple[str, ...] = (),
+) -> ir.Module:
+    """The exported module in a context of its own: signed, calls inlined, without JAX's attributes and assertions.
+
+    Args:
+        exported: what JAX gives.
+        name: the module's name.
+        arguments: those of the program; the keys' data axes are in the function's type alone.
+        tree: the pytree that the results are the leaves of.
+        constraints: the program's.
+        platforms: those that it is for; any where there are none.
+
+    Raises:
+        UnsupportedGraphError: it spans several devices.
+    """
+    if exported.nr_devices != 1:
+        raise UnsupportedGraphError(f"{name!r} is sharded over {exported.nr_devices} devices; a program runs on one")
+    module = deserialize_portable(exported.mlir_module_serialized, new_context(), name)
+    for operation in walk(module):
+        if call_target(operation) == "shape_assertion":
+            operation.erase()
+        elif operation.name == "sdy.sharding_constraint":  # on one device it says nothing
+            operation.result.replace_all_uses_with(operation.operands[0])
+            operation.erase()
+    run_pipeline(module, "inline", name="inline")
+    inline_calls(module, implementing=False)
+    if not jax.config.jax_enable_x64:
+        _widen_sizes(module)
+    for item in [item.operation for item in module.body.operations]:
+        if item.name == "sdy.mesh":
+            item.erase()
+        elif symbol_of(item) != "main":
+            item.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
+    # In a long module a factor of 1 may be one step's of many that are to be a loop again.
+    if not has_operations(module, roll_loops.TRIGGERS):
+        drop_identities(module)
+    run_pipeline(module, "canonicalize,cse,symbol-dce", name="canonicalize")
+    sizes_first(module)
+    attributes = module.operation.attributes
+    for attribute in attributes_of(attributes):
+        if attribute.startswith(("jax.", "mhlo.")):
+            del attributes[attribute]
+    attributes["sym_name"] = ir.StringAttr.get(name, module.context)
+    main = main_function(module)
+    for attribute in {"arg_attrs", "res_attrs"} & attributes_of(main.attributes).keys():
+        del main.attributes[attribute]  # JAX's notes
+    _sign(module, arguments, _results(tree, exported.out_avals), constraints, platforms)
+    return module
+
+
+def _widen_sizes(module: ir.Module) -> None:
+    """Makes floats of sizes as they were computed: JAX has 32 bits for them, which a number of elements may not fit."""
+    for operation in list(walk(module)):
+        if operation.name == "stablehlo.convert":
+            (result,), (operand,) = operation.results, operation.operands
+            source, target = (ir.RankedTensorType(x.type) for x in (operand, result))
+            if source.rank == 0 and str(source.element_type) == "i64" and str(target.element_type) == "i32":
+                for use in list(result.uses):
+                    if use.owner.name == "stablehlo.convert" and "f" in str(use.owner.results[0].type).split("<")[1]:
+                        use.owner.operands[0] = operand
+
+
+def _results(tree: Any, avals: Sequence[Any]) -> list[Result]:
+    paths = [path for path, _ in tree_util.tree_flatten_with_path(tree_util.tree_unflatten(tree, avals))[0]]
+    return [
+        Result(f"out{path_text(path)}", aval.dtype, tuple(map(dim_of, aval.shape)), weak=bool(aval.weak_type))
+        for path, aval in zip(paths, avals, strict=True)
+    ]
+
+
+def _sign(
+    module: ir.Module,
+    arguments: Sequence[Argument],
+    results: Sequence[Result],
+    constraints: Sequence[Constraint],
+    platforms: tuple[str, ...],
+) -> None:
+    """Writes the signature, with the keys' data axes behind the arguments' own."""
+    function = main_function(module)
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    complete = []
+    for argument, type_ in zip(arguments, types, strict=True):
+        tensor = ir.RankedTensorType(type_)
+        behind = tuple(tensor.get_dim_size(axis) for axis in range(len(argument.dims), tensor.rank))
+        complete.append(Argument(argument.name, argument.dtype, (*argument.dims, *behind)))
+    signature = Signature(tuple(complete), tuple(results), (), tuple(constraints), platforms=platforms)
+    signatures.write(function, signature)
+    verify(module, "the module that JAX exported")
+
+
+# ---- for several platforms ------------------------------------------------------------------------------------------
+
+
+_INDEX = "platform_index"  # the primitive that picks a branch of `jax.lax.platform_dependent`
+
+
+def refuse_own_branches(equations: Iterable[Any], platforms: Sequence[str], name: str) -> None:
+    """Refuses a function that does one thing on one of the platforms and something else on another.
+
+    Raises:
+        UnsupportedGraphError: it does.
+    """
+    for equation in equations:
+        if equation.primitive.name == _INDEX:
+            branches = equation.params["platforms"]
+            if len({_branch(branches, platform) for platform in platforms}) > 1:
+                raise UnsupportedGraphError(
+                    f"{name!r} has a branch of its own for each of {listed(platforms)} (jax.lax.platform_dependent), "
+                    "and a program has one for all; emit one program for each platform"
+                )
+
+
+def _branch(branches: Sequence[Sequence[str] | None], platform: str) -> int:
+    default = len(branches)
+    for number, named in enumerate(branches):
+        if named is None:
+            default = number
+        elif platform in named:
+            return number
+    return default
+
+
+def exported_for(export_one: Callable[[str], export.Exported], platforms: Sequence[str], name: str) -> export.Exported:
+    """What JAX exports for the first of the platforms whose calls all of them have.
+
+    Args:
+        export_one: exports for a platform.
+        platforms: by JAX's names, at least one.
+        name: the function's, for messages.
+
+    Raises:
+        UnsupportedGraphError: there is none; it names the calls that are in the way.
+        NotImplementedError, ValueError: JAX has no lowering for the only platform that it serializes.
+    """
+    reasons = []
+    for platform in platforms:
+        try:
+            exported = export_one(platform)
+        except (NotImplementedError, ValueError) as error:  # no lowering, or a call that JAX promises nothing of
+            if len(platforms) == 1:
+                raise
+            reasons.append(f"for {platform} it has none ({first_lines(error)})")
+            continue
+        module = deserialize_portable(exported.mlir_module_serialized, new_context(), name)
+        calls = in_the_way(module, platforms)
+        if not calls:
+            return exported
+        reasons.append(f"for {platform} it calls {', '.join(calls)}")
+    raise UnsupportedGraphError(
+        f"JAX has no form of {name!r} that all of {listed(platforms)} run: {'; '.join(reasons)}. Name fewer platforms"
     )

@@ -12,7 +12,7 @@ gradients do the work. A graph that comes out holds the variables that went in; 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -23,7 +23,6 @@ from ..library import Library
 from ..rewrites.eigenvectors import with_slopes
 from ..walk import order
 from . import static_shapes
-from .merging import merged
 
 
 @dataclass(frozen=True)
@@ -225,3 +224,51 @@ def _companion(variable: Any, what: str) -> Any:
 
 def _static_shape(variable: Any) -> tuple[int | None, ...]:
     return tuple(getattr(variable.type, "shape", ()))
+
+
+# ---- equal nodes as one ---------------------------------------------------------------------------------------------
+
+
+# Modules of ops on tensors, in both libraries.
+_PURE = frozenset(
+    {"basic", "blas", "blockwise", "elemwise", "extra_ops", "linalg", "math", "nlinalg", "reduction", "shape"}
+    | {"slinalg", "sort", "special", "subtensor"}
+)
+_SMALL = 64  # of a constant with so many elements at most, another one like it is looked for
+
+
+def merged(outputs: Sequence[Any], known: Container[Any] = ()) -> list[Any]:
+    """The outputs, of a graph without equal nodes.
+
+    Args:
+        outputs: variables.
+        known: variables that stay, whatever they are made of.
+    """
+    new: dict[Any, Any] = {}
+    nodes: dict[Any, Any] = {}
+    constants: dict[Any, Any] = {}
+    for node in order(outputs, known):
+        inputs = [new.get(x, x) if x.owner is not None else constants.setdefault(_value(x), x) for x in node.inputs]
+        key = (node.op, *inputs) if _is_pure(node.op) else node
+        same = nodes.get(key)
+        if same is None:
+            changed = any(one is not other for one, other in zip(inputs, node.inputs, strict=True))
+            same = nodes[key] = node.clone_with_new_inputs(inputs) if changed else node
+        if same is not node:
+            new.update(zip(node.outputs, same.outputs, strict=True))
+    return [new.get(x, x) for x in outputs]
+
+
+def _value(variable: Any) -> Any:
+    """A key for a constant, which others of the same value have; the variable for all else."""
+    data: Any = getattr(variable, "data", None)
+    if not hasattr(data, "tobytes") or data.size > _SMALL:
+        return variable
+    return variable.type, data.shape, data.tobytes()
+
+
+def _is_pure(op: Any) -> bool:
+    if getattr(op, "destroy_map", None):
+        return False
+    modules = [type(each).__module__.split(".") for each in (op, getattr(op, "core_op", op))]
+    return all(len(path) > 2 and path[1] == "tensor" and path[2] in _PURE for path in modules)

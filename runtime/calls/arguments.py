@@ -6,8 +6,10 @@ of every root. Errors name the argument, the axis, what was expected and what wa
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,7 +19,9 @@ from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dtypes import kind_of, limits
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
+from ...codegen.inputs import root_base
 from ...codegen.signature import Argument, Signature, describe
+from ...codegen.sparse_parts import Group
 
 # In the place of an argument that a call leaves out.
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
@@ -292,3 +296,121 @@ def converted(
         known = isinstance(array, jax.Array) and array.dtype == wanted  # what JAX makes of it takes long
         found.append(array if known else jax.lax.convert_element_type(array, wanted))
     return shapes, found
+
+
+# ---- lists, and other libraries' arrays -----------------------------------------------------------------------------
+
+
+_LISTS = (list, tuple)  # and no named tuples, which are pytrees to JAX
+_ARRAYS = (np.ndarray, np.generic, jax.Array)
+_NUMBERS = (bool, int, float, complex)
+
+
+def to_arrays(arguments: Sequence[Argument], args: Sequence[Any]) -> Sequence[Any]:
+    """A call's arguments as arrays; `args` itself where there is nothing to convert.
+
+    Raises:
+        ArgumentTypeError: a list of what does not fit the argument's dtype.
+        ArgumentShapeError: lists of unequal lengths.
+    """
+    found = [to_array(argument, value) for argument, value in zip(arguments, args, strict=False)]
+    if all(one is other for one, other in zip(found, args, strict=False)):
+        return args
+    return (*found, *args[len(found) :])
+
+
+def to_array(argument: Argument, value: Any) -> Any:
+    """A value as an array; the value itself if it is one, or nothing that can be one."""
+    if type(value) in _LISTS:
+        return _of_list(argument, value)
+    if isinstance(value, _ARRAYS):
+        return value
+    if hasattr(value, "__jax_array__"):
+        return value.__jax_array__()
+    has_dtype = isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "__array__")
+    return np.asarray(value) if has_dtype and type(value).__name__ != "DataArray" else value
+
+
+def _of_list(argument: Argument, value: Sequence[Any]) -> Any:
+    leaves = list(_leaves(value))
+    wanted = f"argument {argument.name!r}: expected an array ({describe(argument.dtype, argument.dims)}), got"
+    for leaf in leaves:
+        if not isinstance(leaf, (*_ARRAYS, *_NUMBERS)):
+            raise ArgumentTypeError(f"{wanted} a {type(value).__name__} that holds {type(leaf).__name__}: {leaf!r:.60}")
+    try:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return jax.numpy.asarray(value)
+        found = np.asarray(value)
+    except (ValueError, TypeError):
+        raise ArgumentShapeError(f"{wanted} a {type(value).__name__} whose entries differ in length") from None
+    if any(type(leaf) not in _NUMBERS for leaf in leaves):
+        return found
+    for leaf in leaves:
+        _check_number(argument, leaf)
+    return found.astype(argument.dtype)
+
+
+def _check_number(argument: Argument, value: Any) -> None:
+    """Raises `ArgumentTypeError` for a Python number that the argument's dtype cannot hold."""
+    if _NUMBERS.index(type(value)) > "bifc".index(kind_of(argument.dtype).replace("u", "i")):
+        raise ArgumentTypeError(
+            f"argument {argument.name!r}: expected dtype {argument.dtype}, got a list that holds {value!r}; convert it "
+            f"with numpy.asarray(..., {argument.dtype.name!r})"
+        )
+    if type(value) is int and kind_of(argument.dtype) in "iu":
+        check_fits(argument, value)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if type(value) in _LISTS:
+        for entry in value:
+            yield from _leaves(entry)
+    else:
+        yield value
+
+
+# ---- arguments by name ----------------------------------------------------------------------------------------------
+
+
+def names_of(groups: Sequence[Group]) -> list[str]:
+    """What callers name their arguments by: a sparse matrix is one."""
+    return [group.items[0].sparse[0] if group.sparse else group.items[0].name for group in groups]
+
+
+def signature_of(groups: Sequence[Group]) -> inspect.Signature:
+    """The signature that `inspect.signature` and `help` show: names, dtypes and dimensions.
+
+    An argument whose name is no identifier is shown by its number, and cannot be given by that.
+    """
+    names = names_of(groups)
+    shown = [root_base(name, number) for number, name in enumerate(names)]
+    first = next((i + 1 for i in reversed(range(len(names))) if names[i] != shown[i]), 0)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = []
+    for number, (name, group) in enumerate(zip(shown, groups, strict=True)):
+        item = group.items[0]
+        annotation = str(group).split(": ", 1)[1] if group.sparse else describe(item.dtype, item.dims)
+        parameters.append(inspect.Parameter(name, kinds[number >= first], annotation=annotation))
+    return inspect.Signature(parameters)
+
+
+def in_order(function: str, groups: Sequence[Group], args: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+    """A call's arguments in their order, with `MISSING` for those that are left out before another one.
+
+    Raises:
+        ArgumentTypeError: a name that no argument has, or one that is given twice.
+    """
+    names = names_of(groups)
+    found = [*args, *[MISSING] * (len(names) - len(args))]
+    for name, value in keywords.items():
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"its arguments: {', '.join(names) or 'none'}"
+            raise ArgumentTypeError(f"{function}() got an unexpected keyword argument {name!r}; {hint}")
+        place = names.index(name)
+        if place < len(args):
+            raise ArgumentTypeError(f"{function}() got multiple values for argument {name!r}")
+        found[place] = value
+    while found and found[-1] is MISSING:
+        found.pop()
+    return found

@@ -8,7 +8,7 @@ too, one for each kind of argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -78,3 +78,21 @@ def not_a_scalar(name: str, number: int, names: dict[str, Any], dtype: np.dtype[
 def is_jax_array(name: str, number: int) -> str:
     """Whether an argument is a JAX array like the one whose type is `aval`: a condition."""
     return f"type({name}) is array and {name}.aval is aval{number}"
+
+
+class Written:
+    """A callable whose calls run what was written for their arguments.
+
+    Python finds what stands in the slot `__call__` of the instance and calls it, with nothing in between: it may be
+    replaced at any time, in one step, and costs no class and no second Python function. What it holds, executables and
+    caches among it, is neither copied nor pickled.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,19 @@ import numpy as np
 from jax import tree_util
 
 from ...codegen import dims as dimension
+from ...codegen.constraints import Constraint
 from ...codegen.dims_text import parse
-from ...codegen.ir.jax_compat import x64_flag
+from ...codegen.ir.jax_compat import short_calls, x64_flag
+from ...codegen.ir.tidy import tidy
 from ...dialects.jax.axes import name_axes, open_signature
 from ...dialects.jax.module import bind, name_of, signature_of
-from ..calls.arguments import find_sizes
+from ...dialects.jax.trace import Traced, is_key
+from ..calls.arguments import MISSING, find_sizes, shape_and_dtype
+from ..calls.path import given_arguments
+from ..calls.writer import is_jax_array, write
+from ..function import Function
+from ..lowered.ahead import AheadFunction, wanted_sharding
+from ..lowered.stages import Lowered, Stages
 
 Key = Hashable
 X64 = x64_flag()
@@ -194,3 +202,207 @@ def types_of(leaves: Sequence[Any]) -> Key:
     """A key that differs where `jax.jit` traces arguments anew."""
     avals = [jax.typeof(leaf) for leaf in leaves]
     return (X64.value, *[(aval.shape, aval.dtype, aval.weak_type) for aval in avals])
+
+
+# ---- plans ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Plan:
+    """A plan for calls that look alike.
+
+    Attributes:
+        function: the program's, or None where `jax.jit` runs the call.
+        prepare: puts them in the program's order and types, if they are not.
+        restore: makes of the program's results the function's, if they are not the same.
+        note: what an `OverflowError` of JAX's in such a call is about.
+        recognizing: takes calls with such arrays at a glance, and passes on all others; made after some of them.
+    """
+
+    function: Function | None = None
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    restore: Callable[[Any], Any] | None = None
+    note: str = ""
+    recognizing: Callable[..., Any] | None = None
+
+
+def preparation(
+    order: Sequence[int], leaves: Sequence[Any], specs: Sequence[Any]
+) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """A function from a call's flat arguments to the program's: order, random keys as integers, dtypes that JAX has.
+
+    Args:
+        order: for each argument of the program its place among the call's.
+        leaves: the call's.
+        specs: the program's.
+    """
+    changes: list[tuple[int, Callable[[Any], Any]]] = []
+    for number, (place, spec) in enumerate(zip(order, specs, strict=True)):
+        if is_key(spec):
+            changes.append((number, jax.random.key_data))
+        elif isinstance(leaves[place], np.ndarray | np.generic) and leaves[place].dtype != spec.dtype:
+            changes.append((number, functools.partial(np.asarray, dtype=spec.dtype)))
+    if not changes and list(order) == list(range(len(leaves))):
+        return None
+
+    def prepare(values: Sequence[Any]) -> Sequence[Any]:
+        arranged = [values[place] for place in order]
+        for number, change in changes:
+            arranged[number] = change(arranged[number])
+        return arranged
+
+    return prepare
+
+
+def restoration(traced: Traced) -> Callable[[Any], Any] | None:
+    """A function from the results of the program's `Function` to those of the traced function."""
+    tree, keys = traced.tree, traced.keys
+    count = len(keys)
+    as_they_are = tree_util.tree_structure(0 if count == 1 else (0,) * count)
+    if tree == as_they_are and not any(keys):
+        return None
+
+    def restore(outputs: Any) -> Any:
+        results = [outputs] if count == 1 else list(outputs)
+        for number, key in enumerate(keys):
+            if key is not None:
+                results[number] = jax.random.wrap_key_data(results[number], impl=key)
+        return tree_util.tree_unflatten(tree, results)
+
+    return restore
+
+
+def overflow_note(limit: Constraint, sizes: Mapping[str, int]) -> str:
+    """A number that does not fit, and at which size."""
+    dim = limit.rhs if isinstance(limit.lhs, int) else limit.lhs
+    at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(dimension.roots(dim)))
+    return f"{dim} is {dimension.evaluate(dim, sizes)} for {at}, {limit.where}"
+
+
+def to_numpy(x: Any) -> Any:
+    """A result as a NumPy array; random keys, and what is traced, stay what they are."""
+    return x if is_key(x) or isinstance(x, jax.core.Tracer) else np.asarray(x)
+
+
+def recognizing_call(
+    avals: Sequence[Any],
+    tree: Any,
+    run: Callable[..., Any],
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None,
+    restore: Callable[[Any], Any] | None,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A call that knows JAX arrays of certain types, and passes on all others. For one array:
+
+        def call(a0=MISSING, /, *more, **keywords):
+            if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
+                return run(a0)
+            return otherwise(*given(a0, *more), **keywords)
+
+    Args:
+        avals: the arrays' abstract ones.
+        tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
+        run: takes the arrays.
+        prepare: from the arrays to those that are run, if these are others.
+        restore: from what comes back to the results, if these are others.
+        otherwise: takes all other calls.
+    """
+    questions = short_calls()
+    assert questions is not None
+    numbers = range(len(avals))
+    names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
+    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run}
+    names |= {
+        "prepare": prepare,
+        "restore": restore,
+        "otherwise": otherwise,
+        "MISSING": MISSING,
+        "given": given_arguments,
+    }
+    names |= {"flatten": tree_util.tree_flatten, "tree": tree}
+    same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
+    passed = "".join(f"a{i}, " for i in numbers)
+    outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
+    returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
+    if tree is None:
+        parameters = ", ".join([*(f"a{i}=MISSING" for i in numbers), *["/"] * bool(avals), "*more", "**keywords"])
+        lines = [f"if {same} and x64.value is wide and not more and not keywords: {returned}"]
+        rest = f"*given({passed}*more)"
+    else:
+        parameters, rest = "*args, **keywords", "*args"
+        lines = [
+            "leaves, found = flatten((args, keywords))",
+            "if found == tree and x64.value is wide:",
+            f"    {passed or '_ '}= leaves",
+            f"    if {same}: {returned}",
+        ]
+    return write(parameters, [*lines, f"return otherwise({rest}, **keywords)"], names)
+
+
+# ---- lowering -------------------------------------------------------------------------------------------------------
+
+
+Restore = Callable[[Any], Any]
+
+
+def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stages]) -> Lowered:
+    """Lowers a function that `jax.jit` runs as it is."""
+    lowered = jitted.lower(*args, **kwargs)
+    module = lowered.compiler_ir("stablehlo")  # JAX's own, of which it makes the text and the executable
+    tidy(module)
+    return Lowered.of(lowered, stages)
+
+
+def lower(
+    ahead: AheadFunction,
+    traced: Traced,
+    order: Sequence[int],
+    dynamic: tuple[Sequence[Any], Mapping[str, Any]],
+    static: tuple[Collection[int], Collection[str]],
+    signature: inspect.Signature,
+    restore: Restore | None,
+) -> Lowered:
+    """Lowers a traced function.
+
+    Args:
+        ahead: of its program.
+        traced: it.
+        order: for each argument of the program its place among the leaves of the call.
+        dynamic: the call, with None for each static argument.
+        static: places and names of the static arguments, which are no arguments of what is compiled.
+        signature: the function's.
+        restore: from the program's results to the function's, if they are not the same.
+    """
+    places, names = static
+    args = [value for place, value in enumerate(dynamic[0]) if place not in places]
+    kwargs = {name: value for name, value in dynamic[1].items() if name not in names}
+    leaves, tree = tree_util.tree_flatten((args, kwargs))  # None has no leaf
+    given = [leaves[place] for place in order]
+    arguments = traced.program.signature.arguments
+
+    def around(run: Callable[..., Any], specs: Sequence[Any]) -> tuple[Callable[..., Any], Any, Any]:
+        """The function of the call's arguments, and specs of these."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            values = tree_util.tree_leaves((args, kwargs))
+            arranged = [values[place] for place in order]
+            outputs = run(*[jax.random.key_data(x) if is_key(x) else x for x in arranged])
+            return outputs if restore is None else restore(outputs)
+
+        function.__name__ = function.__qualname__ = traced.program.name
+        kept = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        function.__dict__["__signature__"] = signature.replace(parameters=kept)
+        found = list(leaves)
+        for place, spec, value in zip(order, specs, given, strict=True):
+            key = is_key(value)
+            shape, dtype = (value.shape, value.dtype) if key else (spec.shape, spec.dtype)
+            found[place] = jax.ShapeDtypeStruct(shape, dtype, sharding=spec.sharding)
+        args, kwargs = tree_util.tree_unflatten(tree, found)
+        return function, args, kwargs
+
+    flat = []
+    for value, argument in zip(given, arguments, strict=True):
+        shape = tuple(value.shape) if is_key(value) else shape_and_dtype(argument, value)[0]
+        own = tuple(argument.dims[len(shape) :])  # the integers that a key consists of
+        flat.append(jax.ShapeDtypeStruct((*shape, *own), argument.dtype, sharding=wanted_sharding(value)))
+    return ahead.lower_around(flat, {}, around)

@@ -7,21 +7,25 @@ more than JAX's; what a stage costs is asked of XLA, which takes a compile.
 
 from __future__ import annotations
 
+import difflib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import jax
 
 from ...codegen.errors import PassError
-from ...codegen.ir.modules import to_bytecode
+from ...codegen.ir.modules import clone_bytes, to_bytecode
 from ...codegen.ir.reading import located_names, readable
+from ...codegen.passes import parse_spec
+from ...codegen.passes.optimize import Optimize, resolve
+from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
-from .costs import Cost, measure
-from .recorder import Recorder, Stage, Stages
+from .hlo import Cost, measure
 
 LOWERED = "lowered"
 
@@ -180,3 +184,203 @@ def stages_of(program: Program, recipe: Recipe) -> Stages:
     recorder = Recorder(program, detailed=True)
     recipe.apply(program, recorder)
     return recorder.stages
+
+
+# ---- stages ---------------------------------------------------------------------------------------------------------
+
+
+START = "emitted"
+_SHOWN = 4  # kinds of ops in a line about a change
+_REASONS = 3  # why a pass did nothing: shown of one pass
+_NONE: Mapping[str, Sequence[Note]] = {}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A module at one point of its way to the compiler.
+
+    Attributes:
+        name: of the pass that it comes from, with a number where that ran before (`cse`, `cse.2`); the first is
+            `emitted`, whatever it is: emitted, read from a file, or written by JAX.
+        spec: the pass as it ran, with its options; "" for the first stage.
+        bytecode: the module as MLIR bytecode.
+        seconds: that the pass took.
+        rewritten: how often each of the pass's rewrites was applied; MLIR's own passes do not say.
+        notes: op by op what was done, or why not; only where `run_stages` was asked for details.
+    """
+
+    name: str
+    spec: str
+    bytecode: bytes = field(repr=False)
+    seconds: float = 0.0
+    rewritten: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[Note, ...] = field(default=(), repr=False)
+
+    def program(self) -> Program:
+        """The module as a program of its own, parsed now; without a graph, so without derivatives."""
+        return Program(clone_bytes(self.bytecode), filename=f"<{self.name}>")
+
+    @cached_property
+    def text(self) -> str:
+        """The module's text, without locations; it can be parsed again."""
+        return self.program().text
+
+    @cached_property
+    def op_counts(self) -> dict[str, int]:
+        """How often each op occurs, most frequent first; see `Program.op_counts`."""
+        return self.program().op_counts()
+
+    @property
+    def operations(self) -> int:
+        """Number of operations, those in loops and branches counted once."""
+        return sum(self.op_counts.values())
+
+    def change(self, before: Stage) -> str:
+        """What became of another stage here: the pass's rewrites, and how many more or fewer there are of some ops."""
+        own = parse_spec(self.spec)[0] if self.spec else ""
+        parts = [f"{number} {'rewritten' if name == own else name}" for name, number in self.rewritten.items()]
+        names = sorted({*self.op_counts, *before.op_counts})
+        more = {name: self.op_counts.get(name, 0) - before.op_counts.get(name, 0) for name in names}
+        largest = sorted((name for name in names if more[name]), key=lambda name: -abs(more[name]))
+        changes = [f"{more[name]:+,} {name.removeprefix('stablehlo.')}" for name in largest[:_SHOWN]]
+        changes += ["..."] if len(largest) > _SHOWN else []
+        return "; ".join(part for part in (", ".join(parts), ", ".join(changes)) if part)
+
+    def short_text(self, elements: int = 16) -> str:
+        """The text for a reader: constants of more than so many elements are left out (it cannot be parsed again)."""
+        return self.program().to_text(elements=elements).rstrip() + "\n"
+
+
+class Stages(tuple[Stage, ...]):
+    """Stages in order; by number, or by name.
+
+    Attributes:
+        unchanged: the passes that changed nothing, and so have no stage.
+        left_alone: what these looked at and left, and why; only where details were asked for.
+    """
+
+    unchanged: tuple[str, ...]
+    left_alone: Mapping[str, Sequence[Note]]
+
+    def __new__(
+        cls, stages: Iterable[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
+    ) -> Stages:
+        made = super().__new__(cls, stages)
+        made.unchanged, made.left_alone = tuple(unchanged), dict(left_alone)
+        return made
+
+    def __getitem__(self, place: Any) -> Any:
+        """The stage of that number or name, or a part.
+
+        Raises:
+            PassError: there is no stage of that name; the message has those that there are.
+        """
+        return self._named(place) if isinstance(place, str) else super().__getitem__(place)
+
+    def _named(self, name: str) -> Stage:
+        for stage in self:
+            if name and name in (stage.name, stage.spec):
+                return stage
+        close = difflib.get_close_matches(name, self.names, 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        there = f"there are {', '.join(self.names)}"
+        if name in self.unchanged:
+            raise PassError(f"no stage {name!r}: the pass changed nothing; {there}")
+        raise PassError(f"no stage {name!r}; {hint}{there}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The stages' names."""
+        return tuple(stage.name for stage in self)
+
+    def __repr__(self) -> str:
+        """A table: each stage's operations, the time of its pass, and what that changed."""
+        rows = [
+            (stage.name, f"{stage.operations:,}", f"{1e3 * stage.seconds:.1f} ms" if stage.spec else "", change)
+            for stage, change in zip(self, self.changes(), strict=True)
+        ]
+        cells = [("stage", "ops", "pass", ""), *rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*(line.rstrip() for line in lines), *self.remarks()])
+
+    def remarks(self) -> list[str]:
+        """Lines about the passes that changed nothing, with the first reasons of each."""
+        if not self.unchanged:
+            return []
+        lines = [f"changed nothing: {', '.join(self.unchanged)}"]
+        for name in dict.fromkeys(self.unchanged):
+            notes = [note for note in self.left_alone.get(name, ()) if note.reason]
+            lines += [f"  {name}: {note.op}: {note.reason}" for note in notes[:_REASONS]]
+            lines += [f"  {name}: {len(notes) - _REASONS} more"] if len(notes) > _REASONS else []
+        return lines
+
+    def changes(self) -> list[str]:
+        """Of each stage in a line what changed from the one before; see `Stage.change`."""
+        return ["", *[after.change(before) for before, after in pairwise(self)]][: len(self)]
+
+
+class Recorder:
+    """Watches a program on its way, and keeps the stages at which the module is another one.
+
+    Args:
+        program: the first stage.
+        detailed: whether stages have notes.
+    """
+
+    def __init__(self, program: Program, *, detailed: bool = False) -> None:
+        self.detailed = detailed
+        self._unchanged: list[str] = []
+        self._left_alone: dict[str, tuple[Note, ...]] = {}
+        self._found = [Stage(START, "", program.to_bytecode())]
+
+    @property
+    def stages(self) -> Stages:
+        """Those so far."""
+        return Stages(self._found, self._unchanged, self._left_alone)
+
+    def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
+        """Takes note of a pass that has run: a stage, if the module is another one now."""
+        notes = tuple(report.notes)
+        if _same(bytecode, self._found[-1].bytecode):
+            self._skip(spec, notes)
+            return
+        name = parse_spec(spec)[0]
+        before = sum(parse_spec(stage.spec)[0] == name for stage in self._found[1:])
+        self._found.append(
+            Stage(f"{name}.{before + 1}" if before else name, spec, bytecode, seconds, dict(report.rewritten), notes)
+        )
+
+    def skipped(self, spec: str) -> None:
+        """Takes note of a pass that was not started."""
+        self._skip(spec, ())
+
+    def _skip(self, spec: str, notes: Sequence[Note]) -> None:
+        name = parse_spec(spec)[0]
+        known = {*self._unchanged, *(stage.name for stage in self._found)}
+        self._unchanged += [name] if name not in known else []
+        self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
+
+
+def run_stages(program: Program, passes: Optimize, *, detailed: bool = False) -> Stages:
+    """Runs passes one after the other on a copy of a program's module.
+
+    Args:
+        program: it is left as it is.
+        passes: "default", "exact", "none", or names with options in braces, as for `Program.optimize`.
+        detailed: whether stages have notes.
+
+    Returns:
+        The module as it is given, and after each pass that changed it.
+
+    Raises:
+        PassError: for an unknown pass, wrong options, or a pass that fails.
+    """
+    recorder = Recorder(program, detailed=detailed)
+    Recipe(passes=resolve(passes)).apply(program, recorder)
+    return recorder.stages
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Whether two modules read the same: bytecode may differ where only its encoding does."""
+    return one == other or str(clone_bytes(one)) == str(clone_bytes(other))

@@ -29,8 +29,7 @@ from ...codegen.ir.refused import Refused, require
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ...codegen.sparse_parts import grouped
-from ..calls.arguments import check_count, check_type, key_data, narrowed
-from ..calls.keywords import in_order, signature_of
+from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
 from .arguments import OF_ROWS, sizes_named, with_rows

@@ -30,8 +30,7 @@ from ...dialects.jax.axes import path_text
 from ...dialects.jax.trace import Traced, trace
 from ..executables.devices import platform_of
 from ..executables.stats import Stats
-from ..jitted.calls import X64, Call, Key, Parameters, Static, kind_of, leaves_of
-from ..jitted.plans import restoration
+from ..jitted.calls import X64, Call, Key, Parameters, Static, kind_of, leaves_of, restoration
 from ..jitted.programs import JitStats
 from ..lowered.stages import Lowered
 from ..options import CompileOptions

@@ -11,7 +11,7 @@ from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.codegen.recipe import Recipe
 from hlograph.passes import ir, rewrite, stablehlo
-from hlograph.runtime.lowered.recorder import Recorder, run_stages
+from hlograph.runtime.lowered.stages import Recorder, run_stages
 
 # The same sum twice, one of them dead.
 TWICE = """

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.printing import Print
 
 import hlograph
-from hlograph.dialects.transforms.merging import merged
+from hlograph.dialects.transforms.derivatives import merged
 from hlograph.dialects.walk import order
 
 

@@ -16,7 +16,7 @@ import hlograph
 from hlograph.codegen.ir.modules import clone_bytes, clone_module
 from hlograph.codegen.passes import driver, optimize
 from hlograph.codegen.recipe import Recipe
-from hlograph.runtime.lowered.recorder import Recorder
+from hlograph.runtime.lowered.stages import Recorder
 from hlograph.runtime.transforms import primitive
 from hlograph.tools.stages import View, lower
 

@@ -17,7 +17,7 @@ from hlograph.codegen.ir.bindings import ir, new_context
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import rewrite, stablehlo
 from hlograph.runtime.lowered import hlo
-from hlograph.runtime.lowered.costs import Cost, measure
+from hlograph.runtime.lowered.hlo import Cost, measure
 from hlograph.runtime.lowered.stages import Lowered, amount
 
 SDS = jax.ShapeDtypeStruct
