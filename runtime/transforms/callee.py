@@ -24,7 +24,6 @@ from ...codegen.errors import ArgumentShapeError, DerivativeError, UnsupportedGr
 from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
 from ...codegen.program import Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
-from ...codegen.source import restricted
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
 from .derived import Transformable
@@ -374,6 +373,8 @@ class Pushforward(Callee):
     @property
     def inline(self) -> Inline | None:  # type: ignore[override]
         """By JAX's forward mode of the function."""
+        from ...codegen.source import restricted  # with passes, which calls of executables that are there do not need
+
         inline = self.of.inline
         if inline is None:
             return None
