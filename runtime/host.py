@@ -49,7 +49,7 @@ def callback(
 
     Args:
         call: the function.
-        types: shape and dtype of each result, the order's (see `codegen/builder/host.py`) left out.
+        types: shape and dtype of each result, the order's (see `host_call`) left out.
         ranks: number of axes of each operand, where the last one is a vector of live sizes; None where there is none.
     """
 

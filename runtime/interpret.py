@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import dims as dimension
-from ..codegen.builder.spectral import NO_FORM
+from ..codegen.builder.linalg import NO_FORM
 from ..codegen.errors import UnsupportedGraphError
 from ..codegen.ir import ops
 from ..codegen.ir.attributes import call_target

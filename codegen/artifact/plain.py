@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from ..builder.spectral import NO_FORM
+from ..builder.linalg import NO_FORM
 from ..errors import OptionError, PassError, UnsupportedGraphError
 from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir, run_pipeline

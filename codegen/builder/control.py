@@ -1,4 +1,4 @@
-"""Control flow: while, if, case, calls of private functions, custom calls.
+"""Control flow: while, if, case, calls of private functions, custom calls, a function of one element for a batch.
 
 In: handles and Python functions that build the regions. Out: handles. Regions may use any value that is visible where
 the op stands.
@@ -16,9 +16,11 @@ import numpy as np
 
 from .. import dims as dimension
 from ..constraints import Constraints
-from ..dims import Dim
-from ..errors import UnsupportedGraphError
+from ..dims import Dim, bounds
+from ..errors import BatchingError, PassError, UnsupportedGraphError
+from ..ir.batching import Batcher, Row, worst
 from ..ir.bindings import ir
+from ..ir.host_calls import TARGET, HostCall
 from ..ir.walk import free_symbol
 from .core import Builder, Check, SizeSource, Tensor
 from .data_sizes import data_size
@@ -433,3 +435,75 @@ def all_true(flags: Sequence[Tensor]) -> Tensor:
     for flag in flags[1:]:
         result = and_(result, flag)
     return result
+
+
+# ---- a batch ---------------------------------------------------------------------------------------------------------
+
+
+def mapped(operands: Sequence[Tensor], each: Sequence[bool], body: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
+    """The results of `body` for each element of a batch.
+
+    Args:
+        operands: what it takes; at least one has the batch axis.
+        each: which of them have it, in front.
+        body: from one element's operands to its results.
+
+    Raises:
+        BatchingError: an op has no form for a batch.
+        UnsupportedGraphError: a size would differ from element to element.
+    """
+    builder = operands[0].builder
+    size = next(x.dims[0] for x, flag in zip(operands, each, strict=True) if flag)
+    with opened(builder, operands, 1) as (holder, (block,)), builder.aside():
+        with builder.region(block) as scope:
+            arguments = []
+            for x, flag in zip(operands, each, strict=True):
+                if flag:
+                    argument = block.add_argument(builder.tensor_type(x.dims[1:], x.dtype), builder.location)
+                    arguments.append(Tensor(builder, argument, x.dims[1:], x.dtype))
+                else:
+                    arguments.append(x)
+            results = list(body(*arguments))
+            builder.refuse_leaving(results, "function of one element")
+            builder.terminator("stablehlo.return", [*results, *[check.flag for check in scope.checks]])
+        if size == 0:
+            holder.erase()
+            return [full(builder, builder.constant(0, x.dtype), (0, *x.dims)) for x in results]
+        extent = size if isinstance(size, int) else builder.size(size).value
+        with builder.here():
+            batcher = Batcher(builder.module, extent)
+            batcher.may_be_empty = not isinstance(size, int) and (bounds(size)[0] or 0) < 1
+            try:
+                rows = [Row(x.value, True) for x, flag in zip(operands, each, strict=True) if flag]
+                found = batcher.block(block, rows)
+            except PassError as error:
+                raise BatchingError(str(error).removeprefix("batch: ")) from None
+            values = [batcher.full(row) for row in found[: len(results)]]
+            flags = [worst(batcher, row) for row in found[len(results) :]]
+        checks = list(scope.checks)
+        holder.erase()
+    for check, value in zip(checks, flags, strict=True):
+        builder.check(Tensor(builder, value, (), check.flag.dtype), check.exception, check.message, check.place)
+    return [Tensor(builder, value, (size, *x.dims), x.dtype) for value, x in zip(values, results, strict=True)]
+
+
+# ---- calls of Python -------------------------------------------------------------------------------------------------
+
+
+def host_call(
+    builder: Builder, call: HostCall, operands: Sequence[Tensor], results: Sequence[tuple[Dims, DType]]
+) -> list[Tensor]:
+    """Calls a Python function each time that the program comes by.
+
+    Args:
+        builder: where to.
+        call: the function.
+        operands: what it gets.
+        results: (dims, dtype) of what it gives.
+    """
+    name = f"host_{len(builder.host_calls)}"
+    builder.host_calls[name] = call
+    order = builder.constant(0, INT32)
+    config = {"name": f'"{name}"'}
+    types = [((), INT32), *results]
+    return custom_call(TARGET, [order, *operands], types, backend_config=config, has_side_effect=True)[1:]

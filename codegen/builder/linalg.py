@@ -1,8 +1,13 @@
 """Dense linear algebra on the last two axes, batched over the others.
 
-In: handles on matrices. Out: handles. What is emitted is portable: StableHLO's `cholesky` and `triangular_solve`, and a
-private function for LU, written in StableHLO and marked `hlograph.implements = "lu"`. When the platform is known, the
-`device_linalg` pass puts the platform's library (LAPACK through jaxlib on CPU, cuSOLVER on GPU) in their place.
+In: handles on matrices (..., m, n). Out: handles. What is emitted is portable: StableHLO's `cholesky` and
+`triangular_solve`, and for other factorizations private functions in plain StableHLO, marked with what they implement:
+`hlograph.implements = "lu"`. When the platform is known, the `device_linalg` pass puts the platform's library (LAPACK
+through jaxlib on CPU, cuSOLVER on GPU) in their place. Eigenvalues and Schur forms of any square matrix have no
+portable form: their functions hold a custom call that nobody knows, and the pass refuses where there is no library.
+
+A QR is packed as LAPACK packs it: with k = min(m, n), a matrix (..., m, n) with R on and above the diagonal and the
+reflections' vectors below it, and their factors `tau` (..., k): the unitary matrix is the product of `I - tau v v^H`.
 """
 
 from __future__ import annotations
@@ -10,23 +15,54 @@ from __future__ import annotations
 import numpy as np
 
 from ..dims import Dim, minimum
-from .control import call
+from .control import call, custom_call, while_loop
 from .core import Tensor
-from .elementwise import add, and_, compare, convert, divide, select
+from .elementwise import abs as abs_
+from .elementwise import (
+    add,
+    and_,
+    compare,
+    convert,
+    divide,
+    imag,
+    multiply,
+    negate,
+    not_,
+    or_,
+    select,
+    sign,
+    sqrt,
+    subtract,
+)
 from .indexing import gather
 from .matrices import (
+    adjoint,
+    conjugate,
+    diagonal_of,
     exchanged,
+    identity,
+    identity_like,
+    lengthened,
+    magnitude,
+    matmul,
     minus_outer,
+    norm,
     number,
+    on_diagonal,
+    outer,
     over_batch,
     pick,
     pivot_size,
     places,
+    real_dtype,
+    real_part,
     spread,
+    squares,
     steps,
+    total,
 )
 from .reduce import arg_reduce, reduce_monoid, sort
-from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, iota, reshape
+from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, full, iota, reshape, slice_axis
 from .shape import slice as slice_
 from .types import INT32, INT64, Dims, DType
 
@@ -211,3 +247,330 @@ def diagonal(a: Tensor) -> Tensor:
         builder.size_vector(sizes) for sizes in ([0] * flat.ndim, flat.dims, (*[1] * len(batch), n + 1))
     )
     return builder.op("stablehlo.real_dynamic_slice", [flat, start, limit, stride], (*batch, n), a.dtype)
+
+
+# ---- QR, by Householder's reflections --------------------------------------------------------------------------------
+
+
+def rank_of(a: Tensor) -> Dim:
+    """min(m, n)."""
+    return minimum(a.dims[-2], a.dims[-1])
+
+
+def householder_qr(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The packed factorization of `a` and its `tau`: LAPACK's geqrf."""
+    marks = {"hlograph.implements": '"householder_qr"'}
+    packed, taus = call(f"householder_qr_{a.dtype.name}", [a], factors, attributes=marks)
+    return packed, taus
+
+
+def pivoted_qr(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """As `householder_qr`, of the columns in an order that makes R's diagonal fall: LAPACK's geqp3.
+
+    Returns:
+        The packed factorization, `tau`, and the order (..., n) int32: `a[:, order] = Q R`.
+    """
+    marks = {"hlograph.implements": '"pivoted_qr"'}
+    packed, taus, order = call(f"pivoted_qr_{a.dtype.name}", [a], lambda x: factors(x, pivot=True), attributes=marks)
+    return packed, taus, order
+
+
+def householder_product(a: Tensor, taus: Tensor) -> Tensor:
+    """The first n columns (..., m, n) of the product of the reflections in `a` (..., m, n), m >= n: LAPACK's orgqr."""
+    marks = {"hlograph.implements": '"householder_product"'}
+    return call(f"householder_product_{a.dtype.name}", [a, taus], lambda *x: [product(*x)], attributes=marks)[0]
+
+
+def reflectors(packed: Tensor, *, complete: bool) -> Tensor:
+    """The columns of a packed factorization of which `householder_product` makes k columns of Q, or all m."""
+    k, m = rank_of(packed), packed.dims[-2]
+    vectors = slice_axis(packed, packed.ndim - 1, 0, k)
+    if not complete:
+        return vectors
+    return lengthened(vectors, m)
+
+
+def _reflection(column: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The reflection that makes a column (..., m) zero below row k, as LAPACK's larfg chooses it.
+
+    Returns:
+        Its vector (..., m), 1 in row k and 0 above; its tau (...); what is left in row k (...).
+    """
+    rows = places(column, -1)
+    here, below = compare("EQ", rows, k), compare("GT", rows, k)
+    zero = number(column, 0)
+    alpha = pick(column, here, -1)
+    rest = select(below, column, zero)
+    length = norm(select(compare("GE", rows, k), column, zero), -1)
+    done = reduce_monoid(compare("EQ", rest, zero), [rest.ndim - 1], "and")
+    if alpha.dtype.kind == "c":
+        done = and_(done, compare("EQ", imag(alpha), 0))
+    left = convert(select(compare("LT", real_part(alpha), 0), length, negate(length)), alpha.dtype)
+    safe = select(done, number(alpha, 1), left)
+    tau = select(done, zero, divide(subtract(safe, alpha), safe))
+    scale = select(done, number(alpha, 1), subtract(alpha, safe))
+    vector = select(here, number(column, 1), divide(rest, spread(scale, column, -1)))
+    return vector, tau, select(done, alpha, left)
+
+
+def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
+    """`householder_qr` or `pivoted_qr` in plain StableHLO, one column a step."""
+    builder, k = a.builder, rank_of(a)
+    rows, columns = places(a, -2), places(a, -1)
+    taus = full(builder, number(a, 0), (*a.dims[:-2], k))
+    order = [iota(builder, (*a.dims[:-2], a.dims[-1]), a.ndim - 2, INT32)] if pivot else []
+    numbers = places(taus, -1)
+    # A scale for each matrix, so that no sum of squares leaves the numbers' range.
+    scale = [magnitude(a, [-2, -1])] if pivot else []
+
+    def body(step: Tensor, matrix: Tensor, taus: Tensor, *orders: Tensor) -> list[Tensor]:
+        order = list(orders)
+        if pivot:
+            chosen = _longest(matrix, step, *scale)
+            matrix, *order = (exchanged(x, step, chosen, -1) for x in (matrix, *order))
+        here = compare("EQ", columns, step)
+        vector, tau, left = _reflection(pick(matrix, here, -1), step)
+        kept = compare("LE", columns, step)
+        row = total(multiply(spread(conjugate(vector), matrix, -1), matrix), -2)
+        row = multiply(spread(conjugate(tau), row, -1), row)
+        applied = select(kept, matrix, minus_outer(matrix, vector, row))
+        column = select(compare("EQ", places(vector, -1), step), spread(left, vector, -1), vector)
+        replaced = and_(here, compare("GE", rows, step))
+        matrix = select(replaced, spread(column, matrix, -1), applied)
+        return [matrix, select(compare("EQ", numbers, step), spread(tau, taus, -1), taus), *order]
+
+    return steps(k, [a, taus, *order], body)
+
+
+def _longest(matrix: Tensor, step: Tensor, scale: Tensor) -> Tensor:
+    """The first of the columns from `step` on that are longest in the rows from `step` on: (...), int64."""
+    zero = number(scale, 0)
+    scaled = divide(abs_(matrix), broadcast_in_dim(scale, matrix.dims, range(scale.ndim)))
+    lengths = total(select(compare("GE", places(matrix, -2), step), squares(scaled), zero), -2)
+    behind = compare("GE", places(lengths, -1), step)
+    return arg_reduce(select(behind, lengths, number(lengths, -1)), lengths.ndim - 1, "maximum")
+
+
+def product(a: Tensor, taus: Tensor) -> Tensor:
+    """`householder_product` in plain StableHLO: the reflections applied to the identity, the last one first."""
+    rows, columns, numbers = places(a, -2), places(a, -1), places(taus, -1)
+    last = a.builder.size(taus.dims[-1] - 1)
+
+    def body(step: Tensor, product: Tensor) -> list[Tensor]:
+        k = subtract(last, step)
+        below = and_(compare("EQ", columns, k), compare("GT", rows, k))
+        vector = pick(a, below, -1)
+        vector = select(compare("EQ", places(vector, -1), k), number(vector, 1), vector)
+        tau = pick(taus, compare("EQ", numbers, k), -1)
+        row = total(multiply(spread(conjugate(vector), product, -1), product), -2)
+        return [minus_outer(product, vector, multiply(spread(tau, row, -1), row))]
+
+    return steps(taus.dims[-1], [identity_like(a)], body)[0]
+
+
+# ---- eigenvalues of Hermitian matrices, and singular values, by Jacobi's rotations of columns ------------------------
+
+SWEEPS = 40
+
+
+def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvectors (..., n, n) in columns, and eigenvalues (..., n) from low to high, of the Hermitian matrix `a`.
+
+    Only its lower triangle is read.
+    """
+    builder = a.builder
+    builder.equate(a.dims[-2], a.dims[-1], "eigh")
+    vectors, values = call(f"eigh_{a.dtype.name}", [a], _eigh, attributes={"hlograph.implements": '"eigh"'})
+    return vectors, values
+
+
+def svd(a: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """U, the singular values from high to low, and V^H, with `a = U diag(s) V^H`.
+
+    Args:
+        a: (..., m, n); k is min(m, n).
+        complete: whether U is (..., m, m) and V^H (..., n, n), or (..., m, k) and (..., k, n).
+    """
+    name = "svd_complete" if complete else "svd"
+    marks = {"hlograph.implements": f'"{name}"'}
+    left, values, right = call(f"{name}_{a.dtype.name}", [a], lambda x: _svd(x, complete), attributes=marks)
+    return left, values, right
+
+
+def singular_values(a: Tensor) -> Tensor:
+    """The singular values (..., k) of `a` from high to low."""
+    marks = {"hlograph.implements": '"singular_values"'}
+    return call(f"singular_values_{a.dtype.name}", [a], _singular_values, attributes=marks)[0]
+
+
+def _rotated(a: Tensor, *right: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
+    """The columns of `a` turned until they are orthogonal, and those of other matrices with them.
+
+    A round turns all columns at once, in pairs `(i, j)` with `i + j = round` modulo n; n rounds are a sweep, in which
+    each pair comes once. Sweeps are repeated until nothing is left to turn.
+
+    Returns:
+        The matrices, that of `a` first and over its scale; the scale; for each matrix whether `SWEEPS` were enough,
+        which they are not where it holds NaN.
+    """
+    builder, scale = a.builder, magnitude(a, [-2, -1])
+    columns = divide(a, over_batch(convert(scale, a.dtype), a))
+
+    def unfinished(columns: Tensor) -> Tensor:
+        found = not_(_orthogonal(columns, 2))
+        return reduce_monoid(found, range(found.ndim), "or")
+
+    def turn(which: Tensor, columns: Tensor, *right: Tensor) -> list[Tensor]:
+        rotation = _rotations(matmul(adjoint(columns), columns), which)
+        return [matmul(x, rotation) for x in (columns, *right)]
+
+    def sweep(count: Tensor, _: Tensor, *values: Tensor) -> list[Tensor]:
+        turned = steps(a.dims[-1], values, turn)
+        return [add(count, 1), unfinished(turned[0]), *turned]
+
+    def more(count: Tensor, going: Tensor, *_: Tensor) -> Tensor:
+        return and_(going, compare("LT", count, SWEEPS))
+
+    carries = [builder.constant(0, INT64), unfinished(columns), columns, *right]
+    _, _, *turned = while_loop(carries, more, sweep)
+    return turned, scale, _orthogonal(turned[0], 1000)
+
+
+def _rotations(gram: Tensor, turn: Tensor) -> Tensor:
+    """The unitary matrix that makes the pairs' elements of a Hermitian matrix zero.
+
+    It is one only if both columns of a pair are turned by the same angle: what rounding left unequal is made equal.
+    """
+    gram = multiply(add(gram, adjoint(gram)), number(gram, 0.5))
+    both = add(places(gram, -2), places(gram, -1))
+    paired = or_(compare("EQ", both, turn), compare("EQ", both, add(turn, gram.builder.size(gram.dims[-1]))))
+    pairs = and_(paired, not_(on_diagonal(gram)))
+    own = real_part(diagonal_of(gram))
+    other = pick(spread(own, gram, -1), pairs, -2)
+    size = abs_(pick(gram, pairs, -2))
+    one, zero = number(own, 1), number(own, 0)
+    idle = compare("EQ", size, zero)
+    safe = select(idle, one, size)
+    angle = divide(subtract(other, own), add(safe, safe))
+    partner = pick(places(gram, -2), pairs, -2)
+    side = select(compare("LT", places(own, -1), partner), one, number(own, -1))
+    side = select(compare("EQ", angle, zero), side, sign(angle))
+    tangent = divide(side, add(abs_(angle), sqrt(add(multiply(angle, angle), one))))
+    tangent = select(idle, zero, tangent)
+    cosine = divide(one, sqrt(add(multiply(tangent, tangent), one)))
+    factor = convert(negate(divide(multiply(cosine, tangent), safe)), gram.dtype)
+    across = multiply(gram, spread(factor, gram, -2))
+    zeros = number(gram, 0)
+    return select(pairs, across, select(on_diagonal(gram), spread(convert(cosine, gram.dtype), gram, -2), zeros))
+
+
+def _orthogonal(columns: Tensor, times: float) -> Tensor:
+    """Whether all columns of a matrix are orthogonal, up to rounding, but those that rounding alone made.
+
+    One flag for each matrix; false where one holds NaN.
+    """
+    gram, eps = matmul(adjoint(columns), columns), np.finfo(real_dtype(columns.dtype)).eps
+    lengths = real_part(diagonal_of(gram))
+    tiny = compare("LE", lengths, spread(multiply(total(lengths, -1), float(eps**2)), lengths, -1))
+    rows = convert(columns.builder.size(columns.dims[-2]), lengths.dtype)
+    allowed = multiply(outer(lengths, lengths, gram), multiply(rows, float((times * eps) ** 2)))
+    small = compare("LE", squares(gram), allowed)
+    passed = or_(or_(small, on_diagonal(gram)), or_(spread(tiny, gram, -1), spread(tiny, gram, -2)))
+    finite = compare("LT", total(lengths, -1), np.inf)
+    return and_(reduce_monoid(passed, [gram.ndim - 2, gram.ndim - 1], "and"), finite)
+
+
+def _nan_unless(good: Tensor, x: Tensor) -> Tensor:
+    """`x` where a flag of its matrix holds, else NaN."""
+    return select(over_batch(good, x), x, number(x, np.nan))
+
+
+def _sorted(values: Tensor, direction: str) -> Tensor:
+    """Numbers (..., n) in order."""
+    return sort([values], values.ndim - 1, lambda a, b: compare(direction, a, b), key=direction)[0]
+
+
+def _sorted_columns(columns: Tensor, values: Tensor, direction: str) -> Tensor:
+    """The columns of a matrix (..., m, n) in the order of numbers (..., n)."""
+    keys = spread(values, columns, -2)
+    return sort([keys, columns], columns.ndim - 1, lambda a, b, *_: compare(direction, a, b), key=direction)[1]
+
+
+def _eigh(a: Tensor) -> list[Tensor]:
+    """Its diagonal raised until all eigenvalues are positive, a matrix has its eigenvectors for singular vectors."""
+    strict = triangle(a, lower=True, diagonal=-1)
+    diagonal = select(on_diagonal(a), convert(real_part(a), a.dtype), number(a, 0))
+    whole = add(add(strict, adjoint(strict)), diagonal)
+    scale = magnitude(whole, [-2, -1])
+    whole = divide(whole, over_batch(convert(scale, a.dtype), whole))
+    bound = reduce_monoid(total(abs_(whole), -1), [a.ndim - 2], "maximum")
+    raised = over_batch(convert(add(bound, bound), a.dtype), whole)
+    (_, vectors), _, good = _rotated(add(whole, multiply(identity_like(a), raised)), identity_like(a))
+    values = total(real_part(multiply(conjugate(vectors), matmul(whole, vectors))), -2)
+    vectors = _sorted_columns(vectors, values, "LT")
+    values = multiply(_sorted(values, "LT"), spread(scale, values, -1))
+    return [_nan_unless(good, vectors), _nan_unless(good, values)]
+
+
+def _singular_values(a: Tensor) -> list[Tensor]:
+    """The lengths of orthogonal columns, of which no more than k are above rounding."""
+    (columns,), scale, good = _rotated(a)
+    lengths = _sorted(sqrt(total(squares(columns), -2)), "GT")
+    values = slice_axis(lengths, lengths.ndim - 1, 0, rank_of(a))
+    return [_nan_unless(good, multiply(values, spread(scale, values, -1)))]
+
+
+def _svd(a: Tensor, complete: bool) -> list[Tensor]:
+    """The Householder QR of orthogonal columns `a V` gives U, and s on R's diagonal.
+
+    Reflections are unitary where columns are zero too, and complete U.
+    """
+    k = rank_of(a)
+    start = identity(a.builder, (*a.dims[:-2], a.dims[-1], a.dims[-1]), a.dtype)
+    turned, scale, good = _rotated(a, start)
+    lengths = total(squares(turned[0]), -2)
+    columns, right = (_sorted_columns(x, lengths, "GT") for x in turned)
+    packed, taus = factors(slice_axis(columns, a.ndim - 1, 0, k))
+    left = product(reflectors(packed, complete=complete), taus)
+    signed = real_part(diagonal_of(packed))
+    values = slice_axis(abs_(signed), signed.ndim - 1, 0, k)
+    signed = slice_axis(signed, signed.ndim - 1, 0, left.dims[-1])
+    flipped = convert(compare("LT", signed, 0), signed.dtype)
+    left = multiply(left, spread(convert(subtract(1, add(flipped, flipped)), a.dtype), left, -2))
+    left, right = (_sorted_columns(x, lengthened(values, x.dims[-1], -1), "GT") for x in (left, right))
+    right = right if complete else slice_axis(right, a.ndim - 1, 0, k)
+    values = multiply(_sorted(values, "GT"), spread(scale, values, -1))
+    return [_nan_unless(good, x) for x in (left, values, adjoint(right))]
+
+
+# ---- what only libraries have ----------------------------------------------------------------------------------------
+
+
+NO_FORM = "hlograph.library"
+WITHOUT_FORM = frozenset({"eig", "schur"})
+
+
+def eig(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues (..., n) and, in columns, right eigenvectors (..., n, n); both complex: LAPACK's geev."""
+    dtype = np.result_type(a.dtype, np.complex64)
+    values, vectors = _library("eig", a, [(a.dims[:-1], dtype), (a.dims, dtype)])
+    return values, vectors
+
+
+def schur(a: Tensor) -> tuple[Tensor, Tensor]:
+    """T and the unitary Z with `a = Z T Z^H`: LAPACK's gees.
+
+    T is upper triangular; of a real matrix it has blocks of two on its diagonal, for pairs of complex eigenvalues.
+    """
+    form, vectors = _library("schur", a, [(a.dims, a.dtype)] * 2)
+    return form, vectors
+
+
+def _library(name: str, a: Tensor, results: list[tuple[Dims, DType]]) -> list[Tensor]:
+    a.builder.equate(a.dims[-2], a.dims[-1], name)
+
+    def body(x: Tensor) -> list[Tensor]:
+        own = [(x.dims[: len(dims)], dtype) for dims, dtype in results]
+        return custom_call(NO_FORM, [x], own, backend_config={"name": f'"{name}"'})
+
+    return call(f"{name}_{a.dtype.name}", [a], body, attributes={"hlograph.implements": f'"{name}"'})

@@ -16,7 +16,7 @@ from .core import Builder, Tensor
 from .elementwise import abs as abs_
 from .elementwise import add, compare, conj, convert, divide, imag, multiply, real, select, sqrt, subtract
 from .reduce import dot_general, reduce_monoid
-from .shape import broadcast_in_dim, expand_dims, iota, transpose
+from .shape import broadcast_in_dim, expand_dims, iota, pad, transpose
 from .types import INT64, Dims, DType
 
 
@@ -69,6 +69,12 @@ def over_batch(x: Tensor, like: Tensor) -> Tensor:
 def total(x: Tensor, axis: int) -> Tensor:
     """The sum along an axis, counted from the end."""
     return reduce_monoid(x, [x.ndim + axis], "add")
+
+
+def lengthened(x: Tensor, size: Dim, value: complex = 0) -> Tensor:
+    """`x` with numbers behind it along the last axis, up to a size."""
+    none = [0] * x.ndim
+    return pad(x, number(x, value), none, [*none[1:], size - x.dims[-1]])
 
 
 def pick(a: Tensor, chosen: Tensor, axis: int) -> Tensor:

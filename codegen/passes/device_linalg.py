@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from ..analysis.platforms import LIBRARIES, listed
-from ..builder.spectral import WITHOUT_FORM
+from ..builder.linalg import WITHOUT_FORM
 from ..errors import PassError
 from ..ir.adopt import adopt_text
 from ..ir.attributes import flag_of

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from ...codegen import builder as hlo
 from ...codegen import dims as dimension
-from ...codegen.builder import Builder, Tensor, matrices, order
+from ...codegen.builder import Builder, Tensor, matrices
 from ...codegen.builder.core import SizeSource
 from ...codegen.builder.types import INT32, Dims, DType
 from ...codegen.dims import Dim, minimum
@@ -61,8 +61,8 @@ def _approximate_top_k(
     count = k if aggregate_to_topk else _approximate_count(a.dims[axis], k, is_max_k, options)
 
     def precedes(x: Tensor, y: Tensor, *_: Tensor) -> Tensor:
-        wanted = order.ordered("GT" if is_max_k else "LT", x, y)
-        return hlo.or_(wanted, hlo.and_(order.is_number(x), order.is_nan(y)))
+        wanted = hlo.ordered("GT" if is_max_k else "LT", x, y)
+        return hlo.or_(wanted, hlo.and_(hlo.is_number(x), hlo.is_nan(y)))
 
     ordered = hlo.sort([a, hlo.iota(a.builder, a.dims, axis, np.dtype("int32"))], axis, precedes)
     return [hlo.slice_axis(x, axis, 0, count) for x in ordered]

@@ -1,19 +1,25 @@
-"""Fourier transforms made of transforms of one axis each, of which only some elements may count.
+"""Fourier transforms of the last axes, and convolutions, with sizes that may be symbolic.
 
-In: handles of static shape. Out: handles. The padding pass transforms the live elements of a padded axis with these,
-and `expand_linalg` writes transforms as products, for the reference interpreter.
+In: handles. Out: handles. `stablehlo.fft` has the lengths in an attribute. Where they are symbolic, the custom call
+`hlograph.fft` stands for it until specialization knows them. The padding pass transforms the live elements of a padded
+axis, and `factor_loops` writes transforms as products, by transforms of one axis each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
+from ..dims import Dim
+from ..ir.transforms import TARGET
 from . import matrices
+from .control import custom_call
 from .core import Tensor
 from .elementwise import (
+    add,
     clamp,
     compare,
     complex,
@@ -30,11 +36,36 @@ from .elementwise import (
     sine,
     subtract,
 )
-from .fft import Kind, fft
 from .indexing import take
 from .reduce import dot_general
-from .shape import broadcast_in_dim, iota, pad, slice_axis, transpose
-from .types import INT64
+from .shape import all_static, broadcast_in_dim, expand_dims, i64_array, iota, pad, reshape, slice_axis, transpose
+from .types import INT64, Dims
+
+Kind = Literal["FFT", "IFFT", "RFFT", "IRFFT"]
+
+
+def fft(x: Tensor, kind: Kind, lengths: Dims) -> Tensor:
+    """The discrete Fourier transform of the last axes, at most 3; inverse ones are divided by the number of elements.
+
+    Args:
+        x: real for RFFT, else complex.
+        kind: RFFT gives the first half of the last axis, IRFFT takes it.
+        lengths: of the transformed axes, of the real side for RFFT and IRFFT.
+    """
+    batch = x.dims[: -len(lengths)]
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    dims = (*batch, *(half if kind == "RFFT" else lengths))
+    width = x.dtype.itemsize if x.dtype.kind == "c" else 2 * x.dtype.itemsize
+    dtype = np.dtype(f"f{width // 2}" if kind == "IRFFT" else f"c{width}")
+    if all_static(lengths):
+        attributes = (("fft_type", f"#stablehlo<fft_type {kind}>"), ("fft_length", i64_array(lengths)))  # type: ignore[arg-type]
+        return x.builder.op("stablehlo.fft", [x], dims, dtype, attributes)
+    config = {"kind": f'"{kind}"', "rank": f"{len(lengths)} : i64"}
+    return custom_call(TARGET, [x], [(dims, dtype)], backend_config=config)[0]
+
+
+# ---- made of transforms of one axis each, of which only some elements may count; of static shape ---------------------
+
 
 Along = Callable[[Tensor, int, bool], Tensor]
 
@@ -122,3 +153,55 @@ def at_end(x: Tensor, axis: int, transform: Callable[[Tensor], Tensor]) -> Tenso
     """A function of the last axis of a tensor, of another axis."""
     order = [*(a for a in range(x.ndim) if a != axis), axis]
     return transpose(transform(transpose(x, order)), np.argsort(order).tolist())
+
+
+# ---- convolutions ----------------------------------------------------------------------------------------------------
+
+
+_PRECISION = "#stablehlo<precision HIGHEST>"
+
+
+def correlate(x: Tensor, kernel: Tensor, padding: Sequence[Dim]) -> Tensor:
+    """The sum of products of a kernel with what it covers, for each of its places.
+
+    Args:
+        x: [batch, *sizes].
+        kernel: [*sizes], or [batch, *sizes] for one of its own for each element of the batch.
+        padding: zeros before and behind each axis of `x` but the first.
+
+    Returns:
+        Shape: [batch, *places].
+    """
+    lengths = kernel.dims[1:] if kernel.ndim == x.ndim else kernel.dims
+    places = [size + 2 * amount - length + 1 for size, amount, length in zip(x.dims[1:], padding, lengths, strict=True)]
+    if kernel.ndim == x.ndim:
+        return _by_patches(x, kernel, padding, places)
+    axes = ", ".join(map(str, range(kernel.ndim)))
+    attributes = (
+        ("dimension_numbers", f"#stablehlo.conv<[b, f, {axes}]x[o, i, {axes}]->[b, f, {axes}]>"),
+        ("batch_group_count", "1 : i64"),
+        ("feature_group_count", "1 : i64"),
+        ("precision_config", f"[{_PRECISION}, {_PRECISION}]"),
+    )
+    dims: Dims = (x.dims[0], 1, *places)
+    operands = [expand_dims(x, [1]), expand_dims(kernel, [0, 1])]
+    if all_static(padding):
+        rows = ", ".join(f"[{amount}, {amount}]" for amount in padding)
+        amounts = ("padding", f"dense<[{rows}]> : tensor<{len(padding)}x2xi64>")
+        found = x.builder.op("stablehlo.convolution", operands, dims, x.dtype, (*attributes, amounts))
+    else:
+        flat = x.builder.size_vector([amount for amount in padding for _ in range(2)])
+        operands.append(reshape(flat, (len(padding), 2)))
+        found = x.builder.op("stablehlo.dynamic_conv", operands, dims, x.dtype, attributes)
+    return reshape(found, (x.dims[0], *places))
+
+
+def _by_patches(x: Tensor, kernel: Tensor, padding: Sequence[Dim], places: Sequence[Dim]) -> Tensor:
+    """One contraction with what each position of the kernel sees: groups of a convolution have a known number."""
+    builder = x.builder
+    patches = pad(x, builder.constant(0, x.dtype), [0, *padding], [0, *padding])
+    for number, (count, length) in enumerate(zip(places, kernel.dims[1:], strict=True)):
+        start, offset = (iota(builder, (count, length), axis, INT64) for axis in (0, 1))
+        patches = take(patches, add(start, offset), 1 + 2 * number)
+    seen = range(2, patches.ndim, 2)
+    return dot_general(patches, kernel, contracting=(list(seen), list(range(1, kernel.ndim))), batching=([0], [0]))
