@@ -15,7 +15,7 @@ factors = [low, main, high, higher, pivots]
 show([low, main, high], LUFactorTridiagonal()(low, main, high), name="LUFactorTridiagonal.dynamic", dims=None)
 
 # CHECK-LABEL: module @SolveLUFactorTridiagonal.dynamic
-# CHECK: b1:2 = while<(p0, p1) -> LT(p0, c)>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>
-# CHECK: f1:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, b1#1) : tensor<i64>, tensor<?x1xf64>
-# CHECK: return dynamic_reshape<?xf64>(f1#1, size<0>(b)) : tensor<?xf64>
+# CHECK: a1:2 = while<(p0, p1) -> LT(p0, c)>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>
+# CHECK: e1:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, a1#1) : tensor<i64>, tensor<?x1xf64>
+# CHECK: return dynamic_reshape<?xf64>(e1#1, size<0>(b)) : tensor<?xf64>
 show([*factors, b], SolveLUFactorTridiagonal(1, False)(*factors, b), name="SolveLUFactorTridiagonal.dynamic", dims=None)
