@@ -15,12 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce as fold
-from operator import add, floordiv, mod, mul
 from typing import Any, TypeVar, cast
 
-from . import dims_division, dims_equality, dims_extremum, dims_shown, dims_terms
+from . import dims_equality, dims_functions, dims_terms
 from .dims_bounds import bounds
-from .dims_extremum import extremum
+from .dims_functions import extremum
 from .dims_terms import (
     INTEGERS,
     LARGEST_TREE,
@@ -57,12 +56,10 @@ RESERVED = frozenset({"min", "max", "floordiv", "mod"})
 _DEEP = 40  # functions inside of each other that one recursion goes through
 
 dims_terms.rules.update(
-    floordiv=dims_division.floordiv,
-    mod=dims_division.mod,
+    divide=dims_functions.divide,
     equal=dims_equality.equal,
-    reduce=dims_extremum.reduce,
-    settle=dims_extremum.settle,
-    text=dims_shown.text,
+    settle=dims_functions.settle,
+    text=dims_functions.text,
 )
 
 
@@ -114,7 +111,7 @@ def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
     try:
         if size(dim) <= LARGEST_TREE:
             return _evaluate(dim, sizes)
-        value: int = _fold(dim, lambda root: int(sizes[root.name]), int, add, mul, INTEGERS)
+        value: int = _fold(dim, lambda root: int(sizes[root.name]), int, INTEGERS)
         return value
     except KeyError as error:
         raise KeyError(f"no size is given for {error.args[0]!r}, which {dim} needs") from None
@@ -139,34 +136,31 @@ def rebuild(
     dim: Dim,
     leaf: Callable[[str], T],
     *,
-    const: Callable[[int], Any] = int,
-    add: Callable[[T, T], Any] = add,
-    mul: Callable[[T, T], Any] = mul,
-    floordiv: Callable[[T, T], Any] = floordiv,
-    mod: Callable[[T, T], Any] = mod,
     minimum: Callable[[T, T], T],
     maximum: Callable[[T, T], T],
+    const: Callable[[int], Any] = int,
+    **functions: Callable[[T, T], T],
 ) -> T:
     """Fold the expression as it is shown, for instance into emitted arithmetic; what occurs twice is built once.
 
     Args:
         leaf: makes the value of a root from its name.
         const: makes the value of an integer; negative ones occur, a difference is ``add(x, mul(y, const(-1)))``.
+        functions: `add`, `mul`, `floordiv` and `mod`, where Python's operators are not what is meant.
     """
-    functions = {"floordiv": floordiv, "mod": mod, "min": minimum, "max": maximum}
-    return _fold(dims_extremum.reduce(dim), lambda root: leaf(root.name), const, add, mul, functions)
+    all_of_them = {**INTEGERS, "min": minimum, "max": maximum, **functions}
+    return _fold(dims_functions.reduce(dim), lambda root: leaf(root.name), const, all_of_them)
 
 
 def _fold(
     dim: Dim,
     leaf: Callable[[Atom], T],
     const: Callable[[int], T],
-    add: Callable[[T, T], T],
-    mul: Callable[[T, T], T],
-    functions: Mapping[str, Callable[..., T]],
+    functions: Mapping[str, Callable[..., Any]],
 ) -> T:
     """The value of a sum, made of values of its atoms, each made once."""
     built: dict[Atom, T] = {}
+    add, mul = functions["add"], functions["mul"]
 
     def total(dim: Dim) -> T:
         summands: list[T] = []
@@ -193,14 +187,6 @@ def _fold(
     return total(dim)
 
 
-_DIMS: dict[str, Callable[..., Dim]] = {
-    "floordiv": dims_division.floordiv,
-    "mod": dims_division.mod,
-    "min": minimum,
-    "max": maximum,
-}
-
-
 def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     """Replace roots, all at once. A size must get what is >= 0, as `dim` may have been simplified by that."""
     if roots(dim).isdisjoint(mapping):
@@ -209,5 +195,5 @@ def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     def leaf(root: Atom) -> Dim:
         return mapping[root.name] if root.name in mapping else SymbolicDim((((root,), 1),))
 
-    result: Dim = _fold(dim, leaf, int, add, mul, _DIMS)
+    result: Dim = _fold(dim, leaf, int, {**INTEGERS, "min": minimum, "max": maximum})
     return result

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from math import gcd, lcm
 from typing import TypeAlias
 
-from .dims_extremum import reduce
+from .dims_functions import reduce
 from .dims_terms import Atom, Dim, add_terms, parts, structural, terms_of, values_of
 
 _Unknowns: TypeAlias = tuple[int, ...]  # a product of unknowns, sorted; () is the constant

@@ -16,7 +16,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping
-from operator import floordiv, index, mod
+from operator import add, floordiv, index, mod, mul
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast, final
 from weakref import WeakValueDictionary
 
@@ -34,7 +34,15 @@ LARGEST_TREE = 100  # nodes; what is larger is ordered by a digest, and printed 
 _HIGHEST_DEGREE = 16
 _LARGEST_VALUE = 1 << 1024  # values beyond are not kept
 _RANGES = (2, 3, 4, 6, 9, 14, 20, 40, 100, 5_000, 1 << 33, 1 << 50)  # of a root's values
-INTEGERS: Mapping[str, Callable[..., int]] = {"floordiv": floordiv, "mod": mod, "min": min, "max": max, "sum": int}
+INTEGERS: Mapping[str, Callable[..., Any]] = {
+    "add": add,
+    "mul": mul,
+    "floordiv": floordiv,
+    "mod": mod,
+    "min": min,
+    "max": max,
+    "sum": int,
+}
 
 # Operations on dimensions that are defined on top of sums, by name; `dims` imports the files that define them.
 rules: dict[str, Callable[..., Any]] = {}
@@ -196,16 +204,16 @@ class SymbolicDim:
         return -self + other
 
     def __floordiv__(self, other: Dim) -> Dim:
-        return NotImplemented if (dim := as_dim(other)) is None else rules["floordiv"](self, dim)
+        return NotImplemented if (dim := as_dim(other)) is None else rules["divide"]("floordiv", self, dim)
 
     def __rfloordiv__(self, other: int) -> Dim:
-        return NotImplemented if (dim := as_dim(other)) is None else rules["floordiv"](dim, self)
+        return NotImplemented if (dim := as_dim(other)) is None else rules["divide"]("floordiv", dim, self)
 
     def __mod__(self, other: Dim) -> Dim:
-        return NotImplemented if (dim := as_dim(other)) is None else rules["mod"](self, dim)
+        return NotImplemented if (dim := as_dim(other)) is None else rules["divide"]("mod", self, dim)
 
     def __rmod__(self, other: int) -> Dim:
-        return NotImplemented if (dim := as_dim(other)) is None else rules["mod"](dim, self)
+        return NotImplemented if (dim := as_dim(other)) is None else rules["divide"]("mod", dim, self)
 
     __radd__ = __add__
     __rmul__ = __mul__

@@ -30,7 +30,7 @@ from .errors import GraphError
 from .inputs import fresh
 from .ir.attributes import constant_attribute, large_value
 from .ir.bindings import ir, run_pipeline
-from .ir.inline import inline_calls
+from .ir.functions import inline_calls
 from .ir.ops import constant, tensor_type
 from .ir.types import static_bytes
 from .ir.values import ancestors

@@ -22,11 +22,10 @@ from . import signature as signatures
 from .derivations import Made as Made
 from .derivations import Source as Source
 from .errors import ArtifactError, UnsupportedGraphError
-from .ir import contents
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
-from .ir.walk import main_function, module_name
+from .ir.walk import main_function, module_name, op_counts
 from .parameters import Parameter
 from .renamed import missing, renamed_options
 from .signature import Signature
@@ -328,7 +327,7 @@ class Program:
     def op_counts(self) -> dict[str, int]:
         """How often each op occurs in the module, most frequent first; terminators and functions are not counted."""
         with self._lock:
-            return dict(contents.op_counts(self._module).most_common())
+            return dict(op_counts(self._module).most_common())
 
     def find(self, look: Callable[[ir.Module], Found]) -> Found:
         """What a function finds in the module, which it must not change nor keep anything of."""

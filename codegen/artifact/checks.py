@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from ..errors import ArtifactError
 from ..ir.attributes import attributes_of, names_of
 from ..ir.bindings import ir
-from ..ir.transforms import of_fft
+from ..ir.dynamic_calls import of_fft
 from ..ir.types import static_bytes
 from ..ir.values import shape_of
 from ..ir.walk import main_function, symbol_of, walk

@@ -24,14 +24,14 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
-from ..analysis.result_sizes import result_sizes
+from ..analysis.live_sizes import result_sizes
 from ..constraints import Constraint
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import ArtifactError
 from ..inputs import fresh, unfolded
 from ..ir.bindings import run_pipeline
-from ..ir.inline import inline_calls
+from ..ir.functions import inline_calls
 from ..ir.walk import main_function
 from ..program import Program
 from ..signature import Argument, Result, Signature, find_roots, known_constraints

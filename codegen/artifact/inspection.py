@@ -15,11 +15,10 @@ from typing import Any
 
 from ..analysis.platforms import PLATFORMS, platforms_of_call, possible
 from ..errors import ArtifactError, HandEditWarning
-from ..ir import contents
 from ..ir.attributes import call_target
 from ..ir.bindings import ir
 from ..ir.portable import MAGIC, producer
-from ..ir.walk import walk
+from ..ir.walk import constants, op_counts, walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
 from . import digest, parameters, reading, tensors
@@ -103,7 +102,7 @@ def _envelope(data: bytes) -> Facts:
 def _program(program: Program) -> Facts:
     signature, module = program.signature, program._module
     calls = Counter(target for target in map(call_target, walk(module)) if target)
-    found = program.find(contents.constants)
+    found = program.find(constants)
     return {
         "name": program.name,
         "arguments": [_tensor(argument, _role(argument)) for argument in signature.arguments],
@@ -113,7 +112,7 @@ def _program(program: Program) -> Facts:
         "checks": [{"exception": each.exception, "message": each.message} for each in signature.checks],
         "platforms": [*signature.platforms] or _platforms(module, calls),
         "custom calls": dict(calls.most_common()),
-        "operations": dict(contents.op_counts(module).most_common()),
+        "operations": dict(op_counts(module).most_common()),
         "constants": {"number": len(found), "bytes": sum(size for _, size, _ in found)},
         "largest constants": [{"type": type_, "bytes": size} for type_, size, _ in found[:_SHOWN_CONSTANTS]],
     }
@@ -178,7 +177,7 @@ def _pullback(program: Program) -> Facts:
         "pullback": {
             "of": _names(signature.results, held.results),
             "by": _names(signature.arguments, held.arguments),
-            "operations": sum(contents.op_counts(held.program._module).values()),
+            "operations": sum(op_counts(held.program._module).values()),
         }
     }
 

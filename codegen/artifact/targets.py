@@ -17,9 +17,8 @@ from datetime import date
 from ..errors import OptionError, UnsupportedGraphError
 from ..ir.attributes import attributes_of, call_target
 from ..ir.bindings import RELEASE, ir, new_context
-from ..ir.contents import op_counts
 from ..ir.portable import current_version, deserialize_portable, first_version, minimum_version, serialize_portable
-from ..ir.walk import walk
+from ..ir.walk import op_counts, walk
 from ..passes import available
 from ..program import Program
 from .plain import PADDING, plain

@@ -15,8 +15,8 @@ from typing import Any
 from ..dims import Dim, substitute
 from ..dims_text import DimSyntaxError, parse
 from ..errors import UnsupportedGraphError
-from ..ir.adopt import adopt, flat
 from ..ir.bindings import new_context
+from ..ir.functions import adopt, flat
 from ..ir.jax_compat import enable_x64
 from ..ir.modules import parse_module, to_bytecode
 from .core import Tensor

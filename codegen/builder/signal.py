@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ..dims import Dim
-from ..ir.transforms import TARGET
+from ..ir.dynamic_calls import FFT
 from . import matrices
 from .control import custom_call
 from .core import Tensor
@@ -61,7 +61,7 @@ def fft(x: Tensor, kind: Kind, lengths: Dims) -> Tensor:
         attributes = (("fft_type", f"#stablehlo<fft_type {kind}>"), ("fft_length", i64_array(lengths)))  # type: ignore[arg-type]
         return x.builder.op("stablehlo.fft", [x], dims, dtype, attributes)
     config = {"kind": f'"{kind}"', "rank": f"{len(lengths)} : i64"}
-    return custom_call(TARGET, [x], [(dims, dtype)], backend_config=config)[0]
+    return custom_call(FFT, [x], [(dims, dtype)], backend_config=config)[0]
 
 
 # ---- made of transforms of one axis each, of which only some elements may count; of static shape ---------------------

@@ -1,4 +1,4 @@
-"""Custom calls that stand for ops of JAX's until their sizes are known, as those ops; and calls that are put aside.
+"""Custom calls that stand for ops until their sizes are known, as those ops; and calls that are put aside.
 
 In: a call whose operands that say sizes are constants by now. Out: the op, with the call's types, open ones among them:
 StableHLO's refinement infers them. Decision to know: XLA's own refinement does the same, but it inlines all functions,
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .attributes import attributes_of, dense_attr
-from .bindings import ir
+from .attributes import attributes_of, call_target, dense_attr, integers
+from .bindings import ir, stablehlo
 from .clone import clone_block
 from .values import constant, sizes_of
 from .walk import walk
@@ -113,3 +113,37 @@ RULES: Mapping[str, Callable[[ir.Operation, Mapping[str, ir.Operation]], ir.Oper
     "stablehlo.dynamic_rng_bit_generator": _rng_bit_generator,
     _HIDDEN: _call,
 }
+
+
+# ---- Fourier transforms that waited for their lengths --------------------------------------------------------------
+
+
+FFT = "hlograph.fft"
+
+
+def fft_kind(operation: ir.Operation) -> tuple[str, int]:
+    """The kind of transform that a custom call stands for, and the number of its axes."""
+    config = ir.DictAttr(operation.attributes["backend_config"])
+    return ir.StringAttr(config["kind"]).value, ir.IntegerAttr(config["rank"]).value
+
+
+def of_fft(operation: ir.Operation) -> tuple[Any, tuple[int, ...]]:
+    """The kind of a `stablehlo.fft`, and the lengths of its axes."""
+    kind = str(operation.attributes["fft_type"]).removeprefix("#stablehlo<fft_type ").removesuffix(">")
+    return kind, tuple(integers(operation, "fft_length"))
+
+
+def close_transforms(module: ir.Module) -> None:
+    """Puts `stablehlo.fft` in the place of the calls, whose types are static by now."""
+    for operation in list(walk(module)):
+        if call_target(operation) != FFT:
+            continue
+        kind, rank = fft_kind(operation)
+        result = operation.results[0]
+        real_side = operation.operands[0] if kind == "RFFT" else result
+        lengths = ir.RankedTensorType(real_side.type).shape[-rank:]
+        with module.context, ir.InsertionPoint(operation), operation.location:
+            type_ = stablehlo.FftTypeAttr.get(kind)
+            found = stablehlo.fft(operation.operands[0], type_, ops.integer_list(lengths))
+        result.replace_all_uses_with(found)
+        operation.erase()

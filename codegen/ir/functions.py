@@ -1,12 +1,15 @@
-"""Functions, what they return, and calls of them."""
+"""Functions, what they return, and calls of them: made, replaced by what they call, moved into another module."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from .bindings import ir
+from .attributes import PREFIX, attributes_of, call_target
+from .bindings import ir, run_pipeline
+from .clone import clone_block
+from .modules import parse_module
 from .ops import Body
-from .walk import free_symbol, terminator
+from .walk import free_symbol, main_function, symbol_of, terminator, walk
 
 
 def return_values(function: ir.Operation, values: Sequence[ir.Value]) -> None:
@@ -72,3 +75,143 @@ def replace_by_call(operation: ir.Operation, symbol: str) -> None:
     for old, new in zip(operation.results, values, strict=True):
         old.replace_all_uses_with(new)
     operation.erase()
+
+
+# ---- calls replaced by what they call: MLIR's inliner leaves calls inside loops alone -------------------------------
+
+
+# On a private function: the name of what it does, for rules and libraries that know it.
+IMPLEMENTS = "hlograph.implements"
+_FIXED = 'inlineable = "false"'
+
+
+def inline_calls(
+    module: ir.Module,
+    *,
+    all_of_them: bool = True,
+    implementing: bool = True,
+    only: Callable[[ir.Operation], bool] = lambda function: True,
+) -> None:
+    """Puts the callee's body in place of every call, those in loops included.
+
+    Without `all_of_them` calls and functions that are marked as not to be inlined stay
+    (`mhlo.frontend_attributes = {inlineable = "false"}`); without `implementing` calls of functions that say what they
+    implement, for which a library may come later. `only` says of which functions, once what they call is inlined.
+
+    StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
+    which a call in a loop breaks while the loop's own types are still being refined.
+    """
+    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    flat: set[str] = set()
+
+    def flatten(symbol: str) -> None:
+        if symbol in flat:
+            return
+        flat.add(symbol)
+        for operation in walk(functions[symbol]):
+            if operation.name == "func.call":
+                callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+                flatten(callee)
+                function = functions[callee]
+                stays = not all_of_them and (_is_fixed(operation) or _is_fixed(function))
+                if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
+                    _inline(operation, function)
+
+    for symbol in functions:
+        flatten(symbol)
+
+
+def _is_fixed(operation: ir.Operation) -> bool:
+    name = "mhlo.frontend_attributes"
+    return name in operation.attributes and _FIXED in str(operation.attributes[name])
+
+
+def _inline(call: ir.Operation, callee: ir.Operation) -> None:
+    body = callee.regions[0].blocks[0]
+    values = dict(zip(body.arguments, call.operands, strict=True))
+    with ir.InsertionPoint(call):
+        returned, _ = clone_block(body, values)
+    for result, value in zip(call.results, returned, strict=True):
+        result.replace_all_uses_with(value)
+    call.erase()
+
+
+# ---- functions of one module moved into another --------------------------------------------------------------------
+
+
+def adopt_text(module: ir.Module, text: str, wanted: str) -> str:
+    """Adds the functions of a module that JAX wrote; its main function becomes `wanted`.
+
+    Shape assertions, which JAX's export writes for symbolic sizes, are dropped: whoever calls the function has checked
+    its sizes, and they would refuse size 0.
+
+    Returns:
+        The main function's symbol: `wanted`, or with a number where that is taken.
+    """
+    return adopt(module, flat(parse_module(text, module.context, "JAX lowering")), wanted)
+
+
+def flat(source: ir.Module) -> ir.Module:
+    """A module that JAX wrote, made one function without shape assertions, in place.
+
+    Functions that say what they implement stay functions.
+    """
+    for operation in walk(source):
+        if call_target(operation) == "shape_assertion":
+            operation.erase()
+    inline_calls(source, implementing=False)
+    run_pipeline(source, "canonicalize,cse,symbol-dce")
+    return source
+
+
+def adopt(
+    module: ir.Module,
+    source: ir.Module,
+    wanted: str,
+    insert: Callable[[ir.Operation], None] | None = None,
+) -> str:
+    """Moves copies of all of `source`'s functions into `module`, as private functions.
+
+    Of hlograph's attributes they keep what they implement.
+
+    Args:
+        module: where to.
+        source: a module of the same context; it is left changed.
+        wanted: name for its main function; other functions keep theirs. A number is added where a name is taken.
+        insert: called with each function put into `module` (for a symbol table that must know).
+
+    Returns:
+        The main function's symbol.
+    """
+    main = main_function(source)
+    functions = [op.operation for op in source.body.operations]
+    private = ir.StringAttr.get("private", module.context)
+    names: dict[str, str] = {}
+    for function in functions:
+        old = symbol_of(function)
+        new = free_symbol(module, wanted if old == symbol_of(main) else old)
+        number = 0
+        while new in names.values():
+            number += 1
+            new = free_symbol(module, f"{old}_{number}")
+        names[old] = new
+    for operation in walk(source):
+        if operation.name == "func.call":
+            callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            operation.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee], module.context)
+        elif operation.name == "stablehlo.custom_call" and "called_computations" in operation.attributes:
+            called = [ir.FlatSymbolRefAttr(x).value for x in ir.ArrayAttr(operation.attributes["called_computations"])]
+            references = [ir.FlatSymbolRefAttr.get(names[symbol], module.context) for symbol in called]
+            operation.attributes["called_computations"] = ir.ArrayAttr.get(references, module.context)
+    result = names[symbol_of(main)]
+    for function in functions:
+        attributes = function.attributes
+        attributes["sym_name"] = ir.StringAttr.get(names[symbol_of(function)], module.context)
+        attributes["sym_visibility"] = private
+        for name in attributes_of(attributes):
+            if (name.startswith(PREFIX) and name != IMPLEMENTS) or name in ("arg_attrs", "res_attrs"):
+                del attributes[name]
+        copy = function.clone(ip=ir.InsertionPoint(module.body))
+        if insert is not None:
+            insert(copy)
+    return result

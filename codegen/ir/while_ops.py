@@ -15,7 +15,7 @@ import numpy as np
 from . import ops
 from .bindings import ir, stablehlo
 from .clone import clone_block
-from .dce import erase_chains
+from .tidy import erase_chains
 from .values import dtype_of, owner, sizes_of, users
 from .walk import terminator
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.bindings import ir, run_pipeline
-from ..ir.inline import inline_calls
+from ..ir.functions import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
 from ..signature import forget_unused_counts

@@ -19,11 +19,10 @@ from ..builder import Builder, SizeSource, Tensor
 from ..builder.matrices import adjoint, pick, places, spread, steps, swap
 from ..builder.types import INT64, Dims, DType
 from ..errors import PassError
-from ..ir import transforms
-from ..ir.adopt import adopt
 from ..ir.attributes import flag_of
 from ..ir.bindings import ir
-from ..ir.functions import replace_by_call
+from ..ir.dynamic_calls import of_fft
+from ..ir.functions import adopt, replace_by_call
 from ..ir.types import numpy_dtype
 from ..ir.walk import walk
 
@@ -141,7 +140,7 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
 
 def _fft(operation: ir.Operation, x: Tensor) -> Tensor:
     """Each axis times the matrix of the transform."""
-    kind, lengths = transforms.of_fft(operation)
+    kind, lengths = of_fft(operation)
     sizes = [x.builder.constant(length, INT64) for length in lengths]
 
     def along(tensor: Tensor, axis: int, inverse: bool) -> Tensor:

@@ -11,7 +11,7 @@ jaxlib does not register the extension that lets it touch `func.call`. Rounding:
 from __future__ import annotations
 
 from ..ir.bindings import ir, run_pipeline
-from ..ir.inline import inline_calls
+from ..ir.functions import inline_calls
 from .report import Report
 
 

@@ -26,13 +26,13 @@ from functools import cached_property
 from ..ir import op_sheet, ops
 from ..ir.attributes import names_of
 from ..ir.bindings import ir, run_pipeline
-from ..ir.dce import erase_unused
-from ..ir.inline import inline_calls
+from ..ir.functions import inline_calls
 from ..ir.kinds import having
 from ..ir.modules import clone_module, replace_body
 from ..ir.op_sheet import Form
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows
+from ..ir.tidy import erase_unused
 from ..ir.types import elements_of, is_static, static_bytes
 from ..ir.values import constant, owner, sizes_of
 from ..ir.walk import walk

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.affine import Even, even
-from ..analysis.integers import known, zero_splat
+from ..analysis.integers import Even, even, known, zero_splat
 from ..ir import ops
 from ..ir.attributes import Array, dot_numbers, gather_numbers, integers, scatter_numbers
 from ..ir.bindings import ir, stablehlo

@@ -23,9 +23,8 @@ from ..builder.sizes import emit_size
 from ..builder.types import BOOL, Dims, DType
 from ..constraints import Constraint
 from ..ir import ops
-from ..ir.adopt import adopt
 from ..ir.bindings import ir
-from ..ir.functions import call, return_values
+from ..ir.functions import adopt, call, return_values
 from ..ir.walk import main_function, returned_by, terminator
 from ..signature import Argument, CheckSpec, Result
 

@@ -22,16 +22,15 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
-from ..analysis.result_sizes import roots_of_open_sizes
+from ..analysis.live_sizes import roots_of_open_sizes
 from ..builder.sizes import VALUE
 from ..dims import Dim
 from ..dims_text import parse
 from ..errors import ArtifactError, PassError
-from ..ir import dynamic_calls, ops, transforms
+from ..ir import dynamic_calls, ops
 from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
-from ..ir.functions import return_values
-from ..ir.inline import inline_calls
+from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
 from ..ir.types import element_type
 from ..ir.walk import main_function, symbol_of, terminator, walk
@@ -76,7 +75,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     if still:
         names = _names_for(module, before)
         raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}{names}")
-    transforms.close(module)
+    dynamic_calls.close_transforms(module)
     function = main_function(module)
     function.attributes["sym_name"] = entry
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import PassError
 from ..ir.bindings import ir
-from ..ir.op_names import check_op
+from ..ir.driver import check_op
 from . import rewriting
 from .base import Pass
 from .registry import PASSES, find

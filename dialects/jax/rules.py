@@ -24,8 +24,8 @@ from ...codegen.builder.core import SizeSource
 from ...codegen.builder.types import INT32, Dims, DType
 from ...codegen.dims import Dim, minimum
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import new_context
+from ...codegen.ir.functions import adopt
 from ...codegen.ir.jax_compat import geqrf_primitive, size_primitive
 from ...codegen.ir.modules import from_bytecode, to_bytecode
 from ...codegen.ir.types import numpy_dtype

@@ -36,7 +36,7 @@ from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.inputs import named_parameters
 from ...codegen.ir.attributes import attributes_of, call_target
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
-from ...codegen.ir.inline import inline_calls
+from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.jax_compat import closed_over
 from ...codegen.ir.modules import verify
 from ...codegen.ir.portable import deserialize_portable

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 
 from ...codegen.errors import DeviceError
-from ...codegen.ir.contents import has_reduction
 from ...codegen.ir.jax_compat import keep_nan_options, keep_products_options
+from ...codegen.ir.walk import has_reduction
 from ...codegen.program import Program
 
 

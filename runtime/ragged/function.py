@@ -395,11 +395,6 @@ def _value_of(dim: Dim, known: Mapping[str, Any], module: Any) -> Any:
     return dimension.rebuild(
         dim,
         lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name]),
-        const=int,
-        add=operator.add,
-        mul=operator.mul,
-        floordiv=operator.floordiv,
-        mod=operator.mod,
         minimum=module.minimum,
         maximum=module.maximum,
     )

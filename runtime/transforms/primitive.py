@@ -31,8 +31,8 @@ from ...codegen import forks
 from ...codegen.analysis.platforms import refuse_others
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir import ops
-from ...codegen.ir.adopt import adopt
 from ...codegen.ir.bindings import stablehlo
+from ...codegen.ir.functions import adopt
 from ...codegen.ir.jax_checks import register_checks
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
 from ...codegen.ir.modules import from_bytecode

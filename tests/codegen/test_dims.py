@@ -102,16 +102,7 @@ def test_rebuild_with_python_integers(tree, environment):
 
 
 def fold(dim, leaf, **functions):
-    python = {
-        "const": lambda c: c,
-        "add": operator.add,
-        "mul": operator.mul,
-        "floordiv": operator.floordiv,
-        "mod": operator.mod,
-        "minimum": min,
-        "maximum": max,
-    }
-    return dims.rebuild(dim, leaf, **{**python, **functions})
+    return dims.rebuild(dim, leaf, **{"minimum": min, "maximum": max, **functions})
 
 
 def test_rebuild_emits_few_operations():

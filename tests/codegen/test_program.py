@@ -21,8 +21,8 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.artifact import digest
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.ir.contents import constants
 from hlograph.codegen.ir.portable import current_version, minimum_version
+from hlograph.codegen.ir.walk import constants
 from hlograph.errors import (
     ArgumentShapeError,
     ArtifactError,

@@ -28,9 +28,8 @@ from ...errors import PassError
 from ...ir import ops as builders
 from ...ir.bindings import ir, run_pipeline, stablehlo
 from ...ir.clone import clone, replace_operands
-from ...ir.dce import erase_unused
-from ...ir.functions import add_function, call
-from ...ir.inline import inline_calls
+from ...ir.functions import add_function, call, inline_calls
+from ...ir.tidy import erase_unused
 from ...ir.walk import free_symbol, main_function, walk
 from ..report import Report
 from .cost import CONTROL, DOT, FREE, LARGE, REPEATED, Callees, Work, callees_of, refusal, repeated, weight

@@ -9,8 +9,8 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.types import INT64
-from ...ir import transforms
 from ...ir.bindings import ir
+from ...ir.dynamic_calls import fft_kind, of_fft
 from .control import pads_custom_call
 from .live import Dims, Live
 from .padder import Padder, pads
@@ -21,7 +21,7 @@ from .shape import result_dims
 def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Lengths that are known: only batch axes can be padded."""
     [x] = operands
-    kind, lengths = transforms.of_fft(operation)
+    kind, lengths = of_fft(operation)
     open_ = [dim for dim in x.dims[-len(lengths) :] if type(dim) is not int]
     if open_:
         padder.refuse("the transformed axis is padded", *open_)
@@ -32,7 +32,7 @@ def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[L
 def open_fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """A transform whose lengths are sizes: where they are known now it is `stablehlo.fft`."""
     x = operands[0]
-    kind, rank = transforms.kind_of(operation)
+    kind, rank = fft_kind(operation)
     sizes = x.dims if kind == "RFFT" else result_dims(padder, padder.type_of(operation.results[0])[0], operands[1])
     return [_transformed(padder, x, kind, sizes[-rank:])]
 

@@ -16,7 +16,6 @@ Decisions to know:
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -200,9 +199,6 @@ class Padder:
                 dimension.rebuild(
                     dim,
                     lambda name: only(dimension.symbol(name, signed=name in self.signed)),
-                    const=int,
-                    add=operator.add,
-                    mul=operator.mul,
                     floordiv=lambda a, b: only(a // b),
                     mod=lambda a, b: only(a % b),
                     minimum=least,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...analysis.loop_steps import counter_of
+from ...analysis.loops import counter_of
 from ...builder import Tensor
 from ...builder.types import DType
 from ...dims import Dim

@@ -13,8 +13,8 @@ from hlograph import errors
 from hlograph.codegen import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.dims_text import parse
-from hlograph.codegen.ir.contents import constants
 from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.codegen.ir.walk import constants
 
 SDS = jax.ShapeDtypeStruct
 VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")

@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 from hlograph.codegen.ir.bindings import run_pipeline
-from hlograph.codegen.ir.inline import inline_calls
+from hlograph.codegen.ir.functions import inline_calls
 from hlograph.codegen.passes.roll_loops import cost
 from hlograph.codegen.program import Program
 

@@ -1,4 +1,4 @@
-"""Minima and maxima of dimensions, and sums that become shorter with one of them.
+"""Functions of dimensions: minima and maxima, sums that become shorter with one of them, division, and their text.
 
 In: dimensions. Out: equal ones, written shorter. All rests on four identities of integers, with c > 0:
 
@@ -15,24 +15,32 @@ program computes in 64 bits, where ``s - 3`` may wrap and ``min(s, 3)`` does not
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import gcd
 from typing import cast
 
-from .dims_bounds import DEFAULT
+from .dims_bounds import DEFAULT, is_infinite
 from .dims_terms import (
+    LARGEST_TREE,
     LONGEST_SUM,
     Atom,
     Dim,
     Monomial,
     SymbolicDim,
+    Terms,
     add_terms,
     apply,
+    atom_text,
     bracketed,
+    coefficient_gcd,
     collect,
+    constant_of,
     identity,
     is_plain,
     known,
+    parts,
     size,
     sole_atom,
     structural,
@@ -42,7 +50,7 @@ from .dims_terms import (
 )
 
 _LONGEST = 16  # terms of a sum that is searched for a shorter one
-_LARGEST = 24  # nodes of expressions whose extrema are moved
+_LARGEST = 24  # nodes of expressions whose extrema are moved, also out of a division
 _SMALL = 16  # nodes of sums that are searched in depth
 _ARGUMENTS = 12  # of an extremum, beyond which extrema in it stay nested
 _OTHER = {"min": "max", "max": "min"}
@@ -231,3 +239,154 @@ def turned(dim: Dim) -> Iterator[tuple[str, list[Dim]]]:
         inner, c = found[0]
         rest = add_terms(terms_of(dim), [((inner,), -c)])
         yield inner.kind if c > 0 else _OTHER[inner.kind], [_sum(rest, arg * c) for arg in inner.args]
+
+
+# ---- floor division and remainder, as Python defines them: at most a division by zero is dropped, none is added ----
+
+
+_LONGEST_DIVISOR = 8  # terms
+_DIVISION_STEPS = 64  # of a division of polynomials
+
+
+def _shrink(dim: Dim, factor: int) -> Dim:
+    """``dim // factor`` where the factor divides all but the constant."""
+    return collect({m: c // factor for m, c in terms_of(dim)})
+
+
+def _split(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """(q, r) with ``a == q*b + r``, so that ``a//b == q + r//b`` and ``a % b == r % b``; (0, a) if b may be 0."""
+    if isinstance(b, int):  # b > 0; a coefficient keeps its sign: -n % 8 shall not become 7*n % 8
+        quotient = {m: (c // b if c > 0 or not m else -(-c // b)) for m, c in terms_of(a)}
+        return collect(quotient), collect({m: c - b * quotient[m] for m, c in terms_of(a)})
+    low, high = DEFAULT.interval(b)
+    if low <= 0 <= high or len(b.terms) > _LONGEST_DIVISOR:
+        return 0, a
+    q: dict[Monomial, int] = {}
+    r: dict[Monomial, int] = {}
+    rest = a
+    (lead, k) = b.terms[0]
+    for _ in range(_DIVISION_STEPS):
+        if isinstance(rest, int) and rest == 0:
+            break
+        monomial, c = terms_of(rest)[0]
+        missing = _without(monomial, lead)
+        if missing is None or c % k:
+            r[monomial] = c
+            rest = add_terms(terms_of(rest), [(monomial, -c)])
+        else:
+            q[missing] = c // k
+            rest = add_terms(terms_of(rest), [(_times(missing, m), -c // k * t) for m, t in b.terms])
+    else:
+        return 0, a
+    return (
+        (collect(q), collect(r)) if len(r) < len(terms_of(a)) else (0, a)
+    )  # n//(n + 1) shall not become 1 + -1//(n + 1)
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted(a + b, key=lambda atom: atom.key))
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in divisor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _common_factor(inner: Dim, b: Dim) -> int:
+    """A factor that leaves both sides of a division: the dividend's constant is floored only where b is an int > 0."""
+    of_b = b if isinstance(b, int) else gcd(coefficient_gcd(b), constant_of(b), constant_of(inner))
+    return gcd(coefficient_gcd(inner), of_b)
+
+
+@structural
+def divide(kind: str, a: Dim, b: Dim) -> Dim:
+    """The quotient ("floordiv") or the remainder ("mod")."""
+    a, b = reduce(a), reduce(b)
+    is_quotient = kind == "floordiv"
+    if b == 0:
+        raise ZeroDivisionError(f"({a})//0" if is_quotient else f"({a}) % 0")
+    if terms_of(b)[0][1] < 0:
+        return divide(kind, -a, -b) * (1 if is_quotient else -1)
+    outer, inner = _split(a, b)
+    if isinstance(inner, int) and (inner == 0 != outer or isinstance(b, int)):
+        whole, rest = divmod(inner, b) if isinstance(b, int) else (0, 0)
+        return outer + whole if is_quotient else rest
+    outer = outer if is_quotient else 0
+    if (factor := _common_factor(inner, b)) > 1:
+        shorter = divide(kind, _shrink(inner, factor), _shrink(b, factor))
+        return outer + shorter if is_quotient else shorter * factor + constant_of(inner) % factor
+    low, high = DEFAULT.interval(inner)
+    if isinstance(b, int):
+        if not (is_infinite(low) or is_infinite(high)) and low // b == high // b:
+            return outer + int(low) // b if is_quotient else inner - int(low) // b * b
+        if (found := _nested(kind, inner, b)) is not None:
+            return outer + found
+    elif low >= 0 and DEFAULT.interval(b - inner)[0] >= 1:
+        return outer if is_quotient else inner
+    if identity(shorter := reduce(inner)) != identity(inner):
+        return outer + divide(kind, shorter, b)
+    found = _quotient(inner, b) if is_quotient else apply(kind, inner, b)
+    return outer + (found if isinstance(found, int) else known(found))
+
+
+def _nested(kind: str, inner: Dim, b: int) -> Dim | None:
+    """Of a quotient in a quotient one quotient, of a remainder in a remainder one remainder."""
+    if kind == "floordiv":
+        constant = constant_of(inner)
+        nested = sole_atom(inner - constant)
+        if nested and nested.kind == kind and isinstance(divisor := nested.args[1], int):
+            return divide(kind, nested.args[0] + constant * divisor, divisor * b)
+        return None
+    for monomial, c in terms_of(inner):  # c*(x % d) is c*x modulo b where b divides c*d
+        atom = monomial[0] if len(monomial) == 1 else None
+        if atom and atom.kind == kind and isinstance(d := atom.args[1], int) and c * d % b == 0:
+            return divide(kind, inner - collect({monomial: c}) + c * atom.args[0], b)
+    return None
+
+
+def _quotient(a: Dim, b: Dim) -> Dim:
+    """Of dimensions that have nothing in common: ``max(x, y)//2`` is ``max(x//2, y//2)``, if that is shorter."""
+    found: Dim = apply("floordiv", a, b)
+    if isinstance(b, int) and size(a) <= _LARGEST:
+        for kind, branches in turned(a):
+            if all(map(is_plain, branches)):
+                found = min(found, extremum(kind, *[divide("floordiv", branch, b) for branch in branches]), key=size)
+    return found
+
+
+# ---- text ----------------------------------------------------------------------------------------------------------
+
+
+_SMALLEST_NAMED = 4  # nodes of a part that gets a name
+_DEEPEST = 60  # functions inside of each other before one gets a name
+
+
+def text(dim: Dim) -> str:
+    shown = reduce(dim)
+    return sum_text(terms_of(shown)) if size(shown) <= LARGEST_TREE else _with_names(shown)
+
+
+def _with_names(dim: Dim) -> str:
+    order = parts(dim)
+    taken = {part.name for part in order}
+    names = (name for number in itertools.count(1) if (name := f"_{number}") not in taken)
+    uses = Counter(a for d in [dim, *(arg for part in order for arg in part.args)] for m, _ in terms_of(d) for a in m)
+    texts: dict[Atom, str] = {}
+    nesting: dict[Atom, int] = {}
+    definitions: list[str] = []
+
+    def written(terms: Terms) -> str:
+        return sum_text(terms, texts.__getitem__)
+
+    for part in order:
+        nesting[part] = 1 + max((nesting[a] for arg in part.args for m, _ in terms_of(arg) for a in m), default=0)
+        texts[part] = atom_text(part, written)
+        if part.args and (nesting[part] >= _DEEPEST or (uses[part] > 1 and part.size >= _SMALLEST_NAMED)):
+            name = next(names)
+            definitions.append(f"{name}: {texts[part]}")
+            texts[part], nesting[part] = name, 0
+    return f"{{{'; '.join(definitions)}}} {written(terms_of(dim))}" if definitions else written(terms_of(dim))
