@@ -131,9 +131,6 @@ def numpy_call(
         flags: whether the last result holds the flags of checks: None is returned for booleans that are all true.
         direct_call: runs the executable without PJRT, see `direct_call`; all arguments and results are then NumPy's.
         due: which calls take another way.
-
-    Raises:
-        ValueError: the places do not fit the executable.
     """
     return _Writer(compiled, arguments, results, device, flags, direct_call).write(otherwise, single, due)
 
@@ -163,16 +160,9 @@ class _Writer:
         self.device = device
         self.operands = jax.tree.leaves(compiled.args_info)
         self.outputs = jax.tree.leaves(compiled.out_info)
-        if [(a.dims, a.dtype, a.array, a.start) for a in arguments] != [
-            (tuple(x.shape), np.dtype(x.dtype), number, None) for number, x in enumerate(self.operands)
-        ]:
-            raise ValueError(f"the arguments {list(arguments)} are not those of the executable, {self.operands}")
-        _check_results(results, self.outputs)
         booleans = flags and results[-1].numpy and results[-1].start is None and results[-1].dtype == bool
         self.flags = results[-1].array if booleans and 0 < results[-1].nbytes <= COPIED else -1
         self.direct_call = direct_call
-        if direct_call is not None and not all(place.numpy for place in (*arguments, *results)):
-            raise ValueError("a direct call has NumPy arrays only")
         large = [i for i, a in enumerate(arguments) if a.numpy and a.nbytes > STAGED]
         self.large = [] if direct_call is not None else large
         self.direct = None
@@ -362,21 +352,3 @@ def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     copy = aligned(array.shape, array.dtype)
     copy[...] = array
     return copy
-
-
-def _check_results(places: Sequence[Place], arrays: Sequence[Any]) -> None:
-    """That each place is in its array, and none in another's."""
-    taken: dict[int, list[tuple[int, int]]] = {}
-    for i, place in enumerate(places):
-        if not 0 <= place.array < len(arrays):
-            raise ValueError(f"result {i}: the executable has {len(arrays)} arrays, not number {place.array}")
-        array = arrays[place.array]
-        dims, dtype = tuple(array.shape), np.dtype(array.dtype)
-        size, start = math.prod(place.dims), place.start or 0
-        inside = dims == place.dims if place.start is None else len(dims) == 1 and 0 <= start <= dims[0] - size
-        if not inside or dtype != place.dtype or (place.start is not None and not place.numpy):
-            raise ValueError(f"result {i}: {place} is not in the executable's {dtype}{list(dims)}")
-        spans = taken.setdefault(place.array, [])
-        if any(place.start is None or (start < end and begin < start + size) for begin, end in spans):
-            raise ValueError(f"result {i}: {place} is in the place of another one")
-        spans.append((start, start + size))

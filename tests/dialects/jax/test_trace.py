@@ -82,11 +82,6 @@ def test_nothing_of_jaxs_export_is_left_in_the_module() -> None:
     assert hlograph.Program.parse(to_portable(program)).signature == program.signature
 
 
-def test_arguments_that_the_function_ignores_stay() -> None:
-    program = hlograph.emit_stablehlo(lambda x, y: x, VECTOR, VECTOR)
-    assert [a.name for a in program.signature.arguments] == ["x", "y"]
-
-
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
@@ -308,24 +303,6 @@ def test_x64_is_the_callers() -> None:
     assert not jax.config.jax_enable_x64
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8", "uint32", "int32", "bool", "complex64"])
-def test_dtypes(dtype) -> None:
-    def function(x):
-        return jnp.concatenate([x, x[::-1]])
-
-    program = hlograph.emit_stablehlo(function, SDS(("n",), dtype))
-    value = jnp.asarray([1, 0, 1], dtype)
-    found = program.compile()(value)
-    assert found.dtype == value.dtype
-    np.testing.assert_array_equal(found, function(value))
-
-
-def test_weakly_typed_arguments_do_not_promote() -> None:
-    program = hlograph.emit_stablehlo(lambda x, s: x * s, SDS(("n",), "bfloat16"), 2.0)
-    assert program.signature.results[0].dtype == jnp.bfloat16
-    assert program.compile()(jnp.ones(3, "bfloat16"), 3.0).tolist() == [3.0, 3.0, 3.0]
-
-
 def test_constants_of_a_closure_are_in_the_program() -> None:
     big = jnp.arange(1000.0)
     table = np.arange(7)
@@ -366,52 +343,6 @@ def test_running_sums(function) -> None:
     np.testing.assert_allclose(program.interpret(random(5, 3))[0], function(random(5, 3)), rtol=1e-4, atol=1e-5)
 
 
-FACTORIZATIONS = {
-    "cholesky": lambda a: jnp.linalg.cholesky(a),
-    "cholesky_upper": lambda a: jnp.linalg.cholesky(a, upper=True),
-    "cholesky_gradient": jax.grad(lambda a: jnp.log(jnp.diag(jnp.linalg.cholesky(a))).sum()),
-    "triangular": lambda a: jax.scipy.linalg.solve_triangular(a, a[0], lower=True, trans=1),
-    "triangular_unit": lambda a: jax.scipy.linalg.solve_triangular(a, a, unit_diagonal=True),
-    "cho_solve": lambda a: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), a[0]),
-    "solve": lambda a: jnp.linalg.solve(a, a[0]),
-    "solve_gradient": jax.grad(lambda a: jnp.linalg.solve(a, a[0]).sum()),
-    "slogdet": lambda a: jnp.linalg.slogdet(a)[1],
-    "eigh": lambda a: jnp.linalg.eigvalsh(a),
-    "qr": lambda a: jnp.abs(jnp.linalg.qr(a)[1]),
-    "svd": lambda a: jnp.linalg.svd(a, compute_uv=False),
-    "batched": lambda a: jnp.linalg.cholesky(jnp.stack([a, 2 * a])),
-}
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", FACTORIZATIONS)
-def test_factorizations(name) -> None:
-    function = FACTORIZATIONS[name]
-    program = hlograph.emit_stablehlo(function, MATRIX)
-    for n in (1, 2, 7):
-        a = positive_definite(n)
-        np.testing.assert_allclose(program.compile()(a), jax.jit(function)(a), rtol=2e-3, atol=2e-4)
-
-
-def test_cholesky_and_triangular_solve_are_portable() -> None:
-    def function(a, b):
-        return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)
-
-    program = hlograph.emit_stablehlo(function, MATRIX, VECTOR)
-    counts = program.op_counts()
-    assert counts["stablehlo.cholesky"] == 1
-    assert counts["stablehlo.triangular_solve"] == 2
-    assert "stablehlo.custom_call" not in counts
-    a, b = positive_definite(3), random(3)
-    np.testing.assert_allclose(program.interpret(a, b)[0], np.linalg.solve(a, b), rtol=1e-4)
-
-
-def test_a_failed_cholesky_is_nan() -> None:
-    program = hlograph.emit_stablehlo(jnp.linalg.cholesky, MATRIX)
-    a = -np.eye(3, dtype=np.float32)
-    np.testing.assert_array_equal(program.compile()(a), jnp.linalg.cholesky(a))
-
-
 def test_calls_in_loops_specialize() -> None:
     inner = jax.jit(lambda h, x: jnp.tanh(h + jax.nn.softplus(x)))
 
@@ -423,9 +354,3 @@ def test_calls_in_loops_specialize() -> None:
     assert "?" not in static.text
     for found, want in zip(static.interpret(random(4, 2), random(2)), function(random(4, 2), random(2)), strict=True):
         np.testing.assert_allclose(found, want, rtol=1e-5)
-
-
-def test_a_function_that_jax_traces_and_cannot_export_is_refused() -> None:
-    spec = jax.ShapeDtypeStruct((3,), "float32")
-    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="host_callbacks"):
-        hlograph.emit_stablehlo(lambda x: jax.pure_callback(np.asarray, spec, x), spec)

@@ -85,31 +85,13 @@ def _written(x: np.ndarray, place: Any, y: Any, *, add: bool = False) -> np.ndar
     return x
 
 
-def _sorted_by(op: Any) -> Callable[[Any], Any]:
-    return lambda x: op(x, axis=0)
-
-
 CASES = {
     # sizes
-    "shape": Case(lambda x: x / x.shape[0] + pt.zeros(x.shape), lambda x: x / 4, (MATRIX,)),
-    "reshape": Case(lambda x: x.reshape((-1, 2)), lambda x: x.reshape((-1, 2)), (MATRIX,)),
     "join": Case(
         lambda x, y: pt.join(-1, x, y), lambda x, y: np.concatenate([x, y], -1), (MATRIX, MATRIX[0]), (True, False)
     ),
-    "make-vector": Case(
-        lambda x, y: pt.stack([x[0], y, x[-1]]),
-        lambda x, y: np.stack([x[0], y, x[-1]]),
-        (VECTOR, np.array(2.5)),
-        (True, False),
-    ),
-    "eye": Case(lambda k: pt.eye(3, 4, k), lambda k: np.eye(3, 4, int(k)), (PLACES,)),
-    "repeat": Case(lambda x: pt.repeat(x, 3, axis=1), lambda x: np.repeat(x, 3, axis=1), (MATRIX,)),
     # order, reductions
-    "argsort": Case(lambda x: pt.argsort(x, axis=-1), lambda x: np.argsort(x, axis=-1, kind="stable"), (MATRIX,)),
-    "cumprod-flat": Case(lambda x: pt.cumprod(x), lambda x: np.cumprod(x), (MATRIX,)),
     "argmax": Case(lambda x: pt.argmax(x, axis=1), lambda x: np.argmax(x, axis=1), (MATRIX,)),
-    "argmax-all": Case(lambda x: pt.argmax(x), lambda x: np.argmax(x), (MATRIX,)),
-    "softmax": Case(lambda x: pt.special.softmax(x), lambda x: np.exp(x) / np.exp(x).sum(), (MATRIX,)),
     "searchsorted-in-each": Case(
         lambda x, v: pt.extra_ops.searchsorted(x, v, side="right"),
         lambda x, v: np.searchsorted(x, v, side="right"),
@@ -117,20 +99,11 @@ CASES = {
         (True, False),
     ),
     # reading
-    "index": Case(lambda x, i: x[i], lambda x, i: x[i], (MATRIX, PLACES)),
     "index-apart-shared": Case(
         lambda x, i: x[i, 1:, -1], lambda x, i: x[i, 1:, -1], (CUBE[0], np.array([0, 1, -1])), (False, True)
     ),
-    "take-inner": Case(lambda x, i: x[:, i, ::2], lambda x, i: x[:, i, ::2], (CUBE, ROWS)),
     "take-apart": Case(lambda x, i, j: x[i, :, j], lambda x, i, j: x[i, :, j], (CUBE, ROWS % 2, GRID)),
     # writing
-    "set-row": Case(
-        lambda x, y, i: pt.set_subtensor(x[:, i], y),
-        lambda x, y, i: _written(x, (slice(None), i), y),
-        (MATRIX[0], VECTOR, PLACES),
-        (False, True, True),
-    ),
-    "set-at": Case(lambda x, i: pt.set_subtensor(x[i], 0.5), lambda x, i: _written(x, i, 0.5), (VECTOR, ROWS)),
     "increment-inner": Case(
         lambda x, y, i: pt.inc_subtensor(x[:, i], y),
         lambda x, y, i: _written(x, (slice(None), i), y, add=True),
@@ -141,23 +114,19 @@ CASES = {
     ),
     # linear algebra
     "dot-shared-matrix": Case(lambda x, y: x @ y, np.matmul, (MATRIX[0].T, VECTOR), (False, True)),
-    "tensordot": Case(lambda x, y: pt.tensordot(x, y, 2), lambda x, y: np.tensordot(x, y, 2), (CUBE, MATRIX)),
     # PyTensor 3.3 has no `batched_dot`.
-    "batched-dot": Case(getattr(pt, "batched_dot", pt.matmul), np.matmul, (CUBE, CUBE.transpose(0, 1, 3, 2))),
     "gemv": Case(
         lambda y, a, x: blas.gemv_no_inplace(y, 2.0, a, x, 0.5),
         lambda y, a, x: 0.5 * y + 2 * a @ x,
         (VECTOR[:, :4], MATRIX, MATRIX[0, 0]),
         (True, True, False),
     ),
-    "cholesky": Case(pt.linalg.cholesky, np.linalg.cholesky, (POSITIVE,)),
     "solve-triangular": Case(
         lambda a, b: pt.linalg.solve_triangular(a, b, lower=True),
         lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
         (SQUARE[0], SQUARE[:, 0]),
         (False, True),
     ),
-    "det": Case(pt.linalg.det, np.linalg.det, (SQUARE,)),
     # control
     "if": Case(
         lambda c, x, y: ifelse(c, [x, y], [y, x * 2]),

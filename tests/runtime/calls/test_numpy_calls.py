@@ -126,14 +126,6 @@ def test_arguments_of_any_strides(make, execution):
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("count", [COPIED // 8 - 1, COPIED // 8, COPIED // 8 + 1])
-def test_sizes_around_that_of_copied_results(make, execution, count):
-    x = np.arange(float(count))
-    call = make(lambda x: (x + 1, x[:3]), x)
-    check(call(x), (x + 1, x[:3]))
-
-
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, count, offset):
@@ -184,11 +176,6 @@ def test_on_jax_s_own_client(execution):
         sines, ordered = call(x, float(n))
         np.testing.assert_allclose(sines, np.sin(x) * n, rtol=1e-12)
         np.testing.assert_array_equal(ordered, np.sort(x))
-
-
-def test_both_ways_are_tested():
-    compiled = compiled_on(synchronous_device(), lambda x: x + 1, [np.zeros(3)])
-    assert direct_execution(compiled) is not None
 
 
 def test_executables_with_effects_have_no_direct_execution():
@@ -298,44 +285,6 @@ def test_a_call_keeps_none_of_its_jax_arrays(execution):
     check(call(array), (np.ones(3),))
     del array
     assert alive() is None
-
-
-@pytest.mark.parametrize(
-    ("places", "message"),
-    [
-        ([Place((4,), np.dtype(float), 1)], "not number 1"),
-        ([Place((4,), np.dtype(np.float32), 0)], "is not in"),
-        ([Place((2, 2), np.dtype(float), 0)], "is not in"),
-        ([Place((3,), np.dtype(float), 0, 2)], "is not in"),
-        ([Place((2,), np.dtype(float), 0, -1)], "is not in"),
-        ([Place((4,), np.dtype(float), 0, 0, numpy=False)], "is not in"),
-        ([Place((4,), np.dtype(float), 0)] * 2, "in the place of another"),
-        ([Place((2,), np.dtype(float), 0, 0), Place((2,), np.dtype(float), 0, 1)], "in the place of another"),
-    ],
-)
-def test_places_that_do_not_fit(places, message):
-    device = synchronous_device()
-    compiled = compiled_on(device, lambda x: x, [np.zeros(4)])
-    with pytest.raises(ValueError, match=message):
-        numpy_call(compiled, alone([np.zeros(4)]), places, device, otherwise=refuse)
-
-
-@pytest.mark.parametrize(
-    "places",
-    [
-        [],
-        [Place((4,), np.dtype(float), 0)] * 2,
-        [Place((4,), np.dtype(float), 1)],
-        [Place((4,), np.dtype(np.float32), 0)],
-        [Place((2, 2), np.dtype(float), 0)],
-        [Place((4,), np.dtype(float), 0, 0)],
-    ],
-)
-def test_arguments_are_those_of_the_executable(places):
-    device = synchronous_device()
-    compiled = compiled_on(device, lambda x: x, [np.zeros(4)])
-    with pytest.raises(ValueError, match="are not those of the executable"):
-        numpy_call(compiled, places, alone([np.zeros(4)]), device, otherwise=refuse)
 
 
 # ---- memory ------------------------------------------------------------------------------------------------------

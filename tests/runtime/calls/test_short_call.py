@@ -13,6 +13,7 @@ import textwrap
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from jax._src.config import no_execution
 from jax.experimental.layout import Format, Layout
 from jax.sharding import SingleDeviceSharding
 from pytensor.raise_op import Assert
@@ -118,15 +120,6 @@ def test_results_have_the_programs_types_whatever_the_flag_says(dtype):
     np.testing.assert_array_equal(narrow, [1, 1, 1])
 
 
-def test_arrays_of_another_sharding_object_are_short_too(linear):
-    x, y = vectors()
-    ways = warm(linear, x, y)
-    fresh = vectors()
-    assert fresh[0].sharding is not x.sharding
-    np.testing.assert_array_equal(linear(*fresh), [1.0, 2.0, 3.0, 4.0])
-    assert ways.calls == 0
-
-
 def test_each_call_is_counted_once(linear):
     for size in (4, 4, 4, 6):
         for _ in range(3 * OFTEN):
@@ -150,14 +143,6 @@ def test_short_calls_count_for_what_was_used_last():
     assert list(function._serving.cache.entries) == [(3,), (5,)]
 
 
-def test_sizes_in_turn(linear):
-    for number in range(6 * OFTEN):
-        size = 2 + number % 3 if number < 3 * OFTEN else 2 + number // (OFTEN + 3) % 3
-        x, y = vectors(size)
-        np.testing.assert_array_equal(linear(x, y), np.arange(float(size)) + 1)
-    assert linear.stats.compiles == 3
-
-
 def test_threads(linear):
     sizes = [3, 4, 5, 6]
     expected = {size: np.arange(float(size)) + 1 for size in sizes}
@@ -175,45 +160,55 @@ def test_threads(linear):
 # ---- what takes the long way ----------------------------------------------------------------------------------------
 
 
-def test_other_types_of_arguments(linear):
+def deleted(x: jax.Array, y: jax.Array) -> tuple[Any, ...]:
+    x.delete()
+    return x, y
+
+
+def in_other_memory(x: jax.Array, y: jax.Array) -> tuple[Any, ...]:
+    (device, *_) = jax.devices()
+    kinds = [m.kind for m in device.addressable_memories() if m.kind != device.default_memory().kind]
+    if not kinds:
+        pytest.skip("one kind of memory")
+    place = SingleDeviceSharding(device, memory_kind=kinds[0])
+    return tuple(jax.device_put(each, place) for each in (x, y))
+
+
+# What comes after short calls: from their arguments to its own, the mode that JAX is in, and the way or the error.
+EVENTS: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[[], Any], Any]] = {
+    "arrays like them": (lambda x, y: vectors(), nullcontext, "short"),
+    "one of NumPy": (lambda x, y: (x, np.asarray(y)), nullcontext, "long"),
+    "both of NumPy": (lambda x, y: (np.asarray(x), np.asarray(y)), nullcontext, "long"),
+    "a weak type": (lambda x, y: (jnp.broadcast_to(jnp.asarray(3.0), (4,)), y), nullcontext, "long"),
+    "in other memory": (in_other_memory, nullcontext, "long"),
+    "too few": (lambda x, y: (x,), nullcontext, ArgumentTypeError),
+    "too many": (lambda x, y: (x, y, y), nullcontext, ArgumentTypeError),
+    "another dtype": (lambda x, y: (x, y.astype("float32")), nullcontext, ArgumentTypeError),
+    "another size": (lambda x, y: (x, y[:2]), nullcontext, ArgumentShapeError),
+    "another rank": (lambda x, y: (x, y[None]), nullcontext, ArgumentShapeError),
+    "a deleted one": (deleted, nullcontext, RuntimeError),  # as for `jax.jit`
+    "disable_jit": (lambda x, y: (x, y), jax.disable_jit, "long"),
+    "no_execution": (lambda x, y: (x, y), lambda: no_execution(True), RuntimeError),
+    "a transfer guard": (lambda x, y: (x, y), lambda: jax.transfer_guard("disallow"), "short"),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_call_after_short_ones(linear, event):
+    change, mode, wanted = EVENTS[event]
     x, y = vectors()
     ways = warm(linear, x, y)
-    for args in ((np.asarray(x), y), (x, np.asarray(y)), (np.asarray(x), np.asarray(y))):
-        np.testing.assert_array_equal(linear(*args), [1.0, 2.0, 3.0, 4.0])
-    assert ways.calls == 3
-
-
-def test_wrong_arguments_after_short_calls(linear):
-    x, y = vectors()
-    warm(linear, x, y)
-    for args, error in (
-        ((x,), ArgumentTypeError),
-        ((x, y, y), ArgumentTypeError),
-        ((x, y.astype("float32")), ArgumentTypeError),
-        ((x, y[:2]), ArgumentShapeError),
-        ((x, y[None]), ArgumentShapeError),
-    ):
-        with pytest.raises(error):
-            linear(*args)
-    np.testing.assert_array_equal(linear(x, y), [1.0, 2.0, 3.0, 4.0])
-
-
-def test_weak_types_are_another_kind(linear):
-    x, y = vectors(1)
-    ways = warm(linear, x, y)
-    weak = jnp.broadcast_to(jnp.asarray(3.0), (1,))
-    weak = jax.lax.full_like(x, 3.0) if not weak.weak_type else weak
-    np.testing.assert_array_equal(linear(jnp.multiply(weak, 1.0), y), [4.0])
-    assert ways.calls == weak.weak_type
-
-
-def test_32_bit_arrays_for_a_64_bit_program(linear):
-    with jax.enable_x64(False):
-        x, y = jnp.arange(3.0), jnp.ones(3)
-        assert x.dtype == "float32"
-        results = [linear(x, y) for _ in range(3 * OFTEN)]
-    assert results[-1].dtype == "float64"
-    np.testing.assert_array_equal(results[-1], [2.0, 3.0, 4.0])
+    args = change(x, y)
+    with mode():
+        if isinstance(wanted, type):
+            with pytest.raises(wanted):
+                linear(*args)
+        else:
+            np.testing.assert_array_equal(linear(*args), np.asarray(args[0]) + 2 * np.asarray(args[1]))
+            assert ways.calls == (wanted == "long")
+    calls = linear.stats.calls
+    np.testing.assert_array_equal(linear(*vectors()), [1.0, 2.0, 3.0, 4.0])
+    assert linear.stats.calls == calls + 1
 
 
 def test_a_value_that_decides_a_size():
@@ -247,28 +242,6 @@ def test_padded_sizes():
         size = 5 + number % 3
         assert float(function(jnp.arange(float(size)))) == sum(i * i for i in range(size))
     assert function.stats.compiles == 1
-
-
-@pytest.mark.parametrize("delete", [0, 1, 2])
-def test_deleted_arrays_are_refused_as_by_jit(linear, delete):
-    x, y = vectors()
-    warm(linear, x, y)
-    for array in [[x], [y], [x, y]][delete]:
-        array.delete()
-    with pytest.raises(RuntimeError, match="deleted"):
-        linear(x, y)
-    calls = linear.stats.calls
-    np.testing.assert_array_equal(linear(*vectors()), [1.0, 2.0, 3.0, 4.0])
-    assert linear.stats.calls == calls + 1
-
-
-def test_donated_arrays_are_refused_as_by_jit(linear):
-    x, y = vectors(4, jax.devices()[0])
-    warm(linear, x, y)
-    jax.block_until_ready(jax.jit(lambda a: a + 1, donate_argnums=0)(x))
-    assert x.is_deleted()
-    with pytest.raises((RuntimeError, ValueError), match="deleted"):  # either, as `jax.jit` itself
-        linear(x, y)
 
 
 # ---- JAX's modes ----------------------------------------------------------------------------------------------------
@@ -317,27 +290,6 @@ def test_results_are_looked_at_for_nan_and_infinity(linear, option, bad):
     assert not np.isfinite(call()[1])
 
 
-def test_disable_jit_and_no_execution(linear):
-    from jax._src.config import no_execution
-
-    x, y = vectors()
-    ways = warm(linear, x, y)
-    with jax.disable_jit():
-        np.testing.assert_array_equal(linear(x, y), [1.0, 2.0, 3.0, 4.0])
-    assert ways.calls == 1
-    with no_execution(True), pytest.raises(RuntimeError, match="no_execution"):
-        linear(x, y)
-
-
-def test_transfer_guards_have_nothing_to_say(linear):
-    x, y = vectors()
-    ways = warm(linear, x, y)
-    with jax.transfer_guard("disallow"):
-        result = linear(x, y)
-    assert ways.calls == 0
-    np.testing.assert_array_equal(result, [1.0, 2.0, 3.0, 4.0])
-
-
 # ---- places ---------------------------------------------------------------------------------------------------------
 
 
@@ -365,20 +317,6 @@ def test_layouts():
         for _ in range(2 * OFTEN):
             np.testing.assert_array_equal(function(*args), values)
     assert ways.calls == 6 * OFTEN
-
-
-def test_other_kinds_of_memory(linear):
-    (device, *_) = jax.devices()
-    kinds = [m.kind for m in device.addressable_memories() if m.kind != device.default_memory().kind]
-    if not kinds:
-        pytest.skip("one kind of memory")
-    ways = warm(linear, *vectors(4, device))
-    place = SingleDeviceSharding(device, memory_kind=kinds[0])
-    args = [jax.device_put(x, place) for x in vectors()]
-    assert args[0].sharding.memory_kind == kinds[0]
-    for _ in range(2 * OFTEN):
-        np.testing.assert_array_equal(linear(*args), [1.0, 2.0, 3.0, 4.0])
-    assert ways.calls == 2 * OFTEN
 
 
 _DEVICES = """
@@ -469,37 +407,22 @@ def test_devices_are_those_of_the_long_way(source):
 
 
 @pytest.mark.usefixtures("young_heap")
-def test_a_cleared_cache_keeps_no_executable(linear):
-    x, y = vectors()
-    warm(linear, x, y)
-    (entry,) = linear._serving.cache.entries.values()
-    alive = weakref.ref(entry)
-    del entry
-    linear.clear_cache()
-    gc.collect()
-    assert alive() is None
-    np.testing.assert_array_equal(linear(x, y), [1.0, 2.0, 3.0, 4.0])
-    assert linear.stats.compiles == 2
-
-
-@pytest.mark.usefixtures("young_heap")
-def test_an_executable_that_was_dropped_is_not_kept():
+def test_nothing_is_kept_that_is_over():
     x = pt.dvector("x")
     function = hlograph.function([x], x + 1, cache_size=1, policy="exact")
-    warm(function, jnp.ones(3))
-    alive = weakref.ref(function._serving.cache.entries[(3,)])
-    function(jnp.ones(4))
+    over = []
+    for size in (3, 4, 5):
+        warm(function, jnp.ones(size))  # drops the executable before
+        over.append(weakref.ref(function._serving.cache.entries[(size,)]))
+    given = jnp.ones(5)
+    function(given)
+    over.append(weakref.ref(given))
+    del given
+    function.clear_cache()
     gc.collect()
-    assert alive() is None
-    function(jnp.ones(3))
-    assert function.stats.compiles == 3
-
-
-@pytest.mark.usefixtures("young_heap")
-def test_a_function_that_made_short_calls_is_collected():
-    x = pt.dvector("x")
-    function = hlograph.function([x], x + 1)
-    warm(function, jnp.ones(3))
+    assert [each() for each in over] == [None] * 4
+    np.testing.assert_array_equal(function(jnp.ones(3)), [2.0] * 3)
+    assert function.stats.compiles == 4
     alive = weakref.ref(function)
     del function
     gc.collect()
@@ -514,14 +437,3 @@ def test_results_are_freed(linear):
     for _ in range(50):
         linear(x, y)
     assert len(jax.live_arrays()) <= before + 1
-
-
-@pytest.mark.usefixtures("young_heap")
-def test_arguments_are_not_kept(linear):
-    warm(linear, *vectors())
-    x, y = vectors()
-    alive = weakref.ref(x)
-    linear(x, y)
-    del x
-    gc.collect()
-    assert alive() is None

@@ -208,18 +208,6 @@ def test_complex_numbers_by_jaxs_conventions() -> None:
     assert_same(ours_pull((jnp.float32(2), z)), pull((jnp.float32(2), z)))
 
 
-def test_static_arguments_pytrees_and_keywords() -> None:
-    def function(p, x, power, *, scale=1.0):
-        return scale * ((x @ p["w"] + p["b"]) ** power).sum()
-
-    ours = hlograph.jit(function, dims={"x": ("n", 4)}, static_argnames="power")
-    p = {"w": random(4, 2), "b": random(2)}
-    for n in (3, 5):
-        x = random(n, 4)
-        for call in (lambda f, x=x: jax.grad(f)(p, x, 2), lambda f, x=x: jax.grad(f)(p, x, power=3, scale=2.0)):
-            assert_same(call(ours), call(function))
-
-
 def test_in_x64_mode() -> None:
     with enable_x64(True):
         ours = hlograph.jit(loss, dims={"xs": ("t", 4)})

@@ -176,13 +176,6 @@ def test_a_key_is_its_integers():
     np.testing.assert_array_equal(found, function(key, np.zeros(3)))
 
 
-def test_an_executable_can_be_kept(regression, here):
-    compiled = regression.compile(topology=here).lower(sizes={"n": 4}).compile()
-    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
-    check(run(again, *data(4)), expected(*data(4)))
-    assert compiled.memory_analysis().argument_size_in_bytes >= 8 * (12 + 4 + 3)
-
-
 def test_lower_of_a_function_is_on_its_device():
     x = pt.dvector("x")
     function = hlograph.function([x], x.max())

@@ -323,15 +323,6 @@ def test_shared_variables_are_constants_of_the_transformation() -> None:
     np.testing.assert_allclose(jax.vmap(function)(np.stack([data, data * 2])), [50.0, 200.0])
 
 
-def test_donated_arguments() -> None:
-    x = pt.dvector("x")
-    function = hlograph.function([x], x + 1)
-    given = jnp.arange(1000.0)
-    result = jax.jit(function, donate_argnums=0)(given)
-    np.testing.assert_array_equal(result, np.arange(1000.0) + 1)
-    assert given.is_deleted()
-
-
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
