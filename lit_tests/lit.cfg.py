@@ -24,7 +24,6 @@ config.excludes = [
     "lit.cfg.py",
     "common.py",
     "terms.py",
-    "sparse_inputs.py",
     "building.py",
     "forks.py",
     "inputs",
@@ -37,7 +36,7 @@ config.test_exec_root = str(build)
 config.environment["JAX_PLATFORMS"] = "cpu"
 config.environment["PYTENSOR_FLAGS"] = f"base_compiledir={build / 'pytensor'}"
 config.environment["PYTHONWARNINGS"] = os.environ.get("PYTHONWARNINGS", "")
-# What tests share: ops/common.py, sparse_inputs.py and terms.py, builder/building.py, and tests/padded_runs.py.
+# What tests share: ops/common.py and terms.py, builder/building.py, and tests/padded_runs.py.
 shared = [str(here / "ops"), str(here / "builder"), str(here.parent / "tests")]
 config.environment["PYTHONPATH"] = os.pathsep.join([*shared, *filter(None, [os.environ.get("PYTHONPATH")])])
 config.environment["PATH"] = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])

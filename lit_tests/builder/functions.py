@@ -1,0 +1,300 @@
+# RUN: %python %s | filecheck %s
+"""Functions of the builder in the forms that no lowering rule uses, and which op each takes for a symbolic size."""
+
+import numpy as np
+from building import show, show_line
+
+from hlograph.codegen import builder as hlo
+from hlograph.codegen.builder import INT64
+
+# ---- Elementwise functions that no lowering rule uses (the others: ops/scalar.py)
+
+for name in ("cbrt", "rsqrt", "square", "bessel_i1e", "is_finite", "is_pos_inf", "is_neg_inf"):
+    show_line(name, "float64", getattr(hlo, name))
+for name in ("zeta", "next_after"):
+    show_line(name, "float64 float64", getattr(hlo, name))
+for name in ("shift_left", "shift_right_arithmetic", "shift_right_logical"):
+    show_line(name, "int32 int32", getattr(hlo, name))
+show_line("popcnt", "uint32", hlo.popcnt)
+show_line("count_leading_zeros", "uint32", hlo.count_leading_zeros)
+show_line("mulhi", "uint32 uint32", hlo.mulhi)
+show_line("bitcast_convert", "float64", lambda x: hlo.bitcast_convert(x, "uint64"))
+show_line("reduce_precision", "float64", lambda x: hlo.reduce_precision(x, 8, 7))
+show_line("clamp", "float64 float64 float64", hlo.clamp)
+
+# CHECK: cbrt: cbrt(arg0) : tensor<4xf64>
+# CHECK-NEXT: rsqrt: rsqrt(arg0) : tensor<4xf64>
+# CHECK-NEXT: square: square(arg0) : tensor<4xf64>
+# CHECK-NEXT: bessel_i1e: bessel_i1e(arg0) : tensor<4xf64>
+# CHECK-NEXT: is_finite: is_finite(arg0) : tensor<4xi1>
+# CHECK-NEXT: is_pos_inf: is_pos_inf(arg0) : tensor<4xi1>
+# CHECK-NEXT: is_neg_inf: is_neg_inf(arg0) : tensor<4xi1>
+# CHECK-NEXT: zeta: zeta(arg0, arg1) : tensor<4xf64>
+# CHECK-NEXT: next_after: next_after(arg0, arg1) : tensor<4xf64>
+# CHECK-NEXT: shift_left: shift_left(arg0, arg1) : tensor<4xi32>
+# CHECK-NEXT: shift_right_arithmetic: shift_right_arithmetic(arg0, arg1) : tensor<4xi32>
+# CHECK-NEXT: shift_right_logical: shift_right_logical(arg0, arg1) : tensor<4xi32>
+# CHECK-NEXT: popcnt: popcnt(arg0) : tensor<4xui32>
+# CHECK-NEXT: count_leading_zeros: count_leading_zeros(arg0) : tensor<4xui32>
+# CHECK-NEXT: mulhi: mulhi(arg0, arg1) : tensor<4xui32>
+# CHECK-NEXT: bitcast_convert: bitcast_convert<4xui64>(arg0) : tensor<4xui64>
+# CHECK-NEXT: reduce_precision: reduce_precision<8, 7>(arg0) : tensor<4xf64>
+# CHECK-NEXT: clamp: clamp(arg0, arg1, arg2) : tensor<4xf64>
+
+# ---- A mask that rounding decides goes through a square root, so that XLA computes it once; others do not
+
+
+def computed(x, y):
+    return hlo.compare("GT", hlo.multiply(x, y), x)
+
+
+def zero(x):
+    return x.builder.constant(0.0, "float64")
+
+
+both = "float64 float64"
+show_line("computed", both, lambda x, y: hlo.convert(computed(x, y), "float64"))
+show_line("given", both, lambda x, y: hlo.convert(hlo.compare("GT", x, y), "float64"))
+show_line("selects_zero", both, lambda x, y: hlo.select_mask(computed(x, y), x, zero(x)))
+show_line("selects_other", both, lambda x, y: hlo.select_mask(computed(x, y), x, y))
+
+# CHECK: computed: sqrt(convert<f64>(convert<i8>(GT(multiply(arg0, arg1), arg0)))) : tensor<4xf64>
+# CHECK-NEXT: given: convert<f64>(convert<i8>(GT(arg0, arg1))) : tensor<4xf64>
+# CHECK-NEXT: selects_zero: select(NE(sqrt(convert<f32>(GT(multiply(arg0, arg1), arg0))), 0), arg0, 0) : tensor<4xf64>
+# CHECK-NEXT: selects_other: select(GT(multiply(arg0, arg1), arg0), arg0, arg1) : tensor<4xf64>
+
+# ---- Shape functions of the builder in the forms that no lowering rule uses; each static where all its sizes are
+
+
+def padded(low, high, interior):
+    def body(x):
+        axes = ([amount] if x.ndim == 1 else [amount, 0] for amount in (low, high, interior))
+        return hlo.pad(x, x.builder.constant(np.float64(0)), *axes)
+
+    return body
+
+
+# ---- pad: between the elements, and negative amounts that cut ----
+
+# CHECK-LABEL: module @pad.static
+# CHECK-NEXT: a = pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<16xf64>
+# CHECK-NEXT: return a : tensor<16xf64>
+show("pad.static", [("float64", 4)], padded(1, 2, 3))
+
+# Amounts that are known need no dynamic op, whatever the size.
+# CHECK-LABEL: module @pad.dynamic
+# CHECK-NEXT: a = pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<?xf64>
+# CHECK-NEXT: return a : tensor<?xf64>
+show("pad.dynamic", [("float64", "n")], padded(1, 2, 3))
+
+# CHECK-LABEL: module @pad.dynamic.amount
+# CHECK-NEXT: a = dynamic_pad(arg0, 0, size<0>(arg0), 0, 1) : tensor<?xf64>
+# CHECK-NEXT: return a : tensor<?xf64>
+show("pad.dynamic.amount", [("float64", "n")], lambda x: padded(x.dims[0], 0, 1)(x))
+
+# What stays static is a static slice; a symbolic start of a part of known size is a dynamic_slice.
+# CHECK-LABEL: module @slice.dynamic
+# CHECK-NEXT: return slice<0:2:1, 1:3:1>(arg0) : tensor<2x2xf64>
+show("slice.dynamic", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [2, 3]))
+
+# CHECK-LABEL: module @slice.dynamic.start
+# CHECK-NEXT: return dynamic_slice<[2, 4]>(arg0, add(size<0>(arg0), -2), 0) : tensor<2x4xf64>
+show("slice.dynamic.start", [("float64", "n", 4)], lambda x: hlo.slice(x, [x.dims[0] - 2, 0], [x.dims[0], 4]))
+
+# CHECK-LABEL: module @slice.dynamic.limit
+# CHECK-NEXT: return real_dynamic_slice(arg0, [0, 1], concatenate<0>(add(size<0>(arg0), -2), 4), 1) : tensor<?x3xf64>
+show("slice.dynamic.limit", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [x.dims[0] - 2, 4]))
+
+
+def same_by_constraint(x, y):
+    """`n == m` is known after the sum: neither a reshape nor a broadcast to the other's name does anything."""
+    return hlo.add(hlo.add(x, y), hlo.broadcast(hlo.reshape(y, x.dims), x.dims))
+
+
+# CHECK-LABEL: module @identity.dynamic.names
+# CHECK-NEXT: return add(add(arg0, arg1), arg1) : tensor<?xf64>
+show("identity.dynamic.names", [("float64", "n"), ("float64", "m")], same_by_constraint)
+
+# CHECK-LABEL: module @stack_scalars.static
+# CHECK-NEXT: return concatenate<0>(arg0, arg1) : tensor<2xf64>
+show("stack_scalars.static", [("float64",), ("float64",)], lambda a, b: hlo.stack_scalars([a, b]))
+
+# CHECK-LABEL: module @stack_scalars.dynamic
+# CHECK-NEXT: return concatenate<0>(size<0>(arg0), 3) : tensor<2xi64>
+show(
+    "stack_scalars.dynamic", [("float64", "n", 3)], lambda x: hlo.stack_scalars([x.builder.size(dim) for dim in x.dims])
+)
+
+# CHECK-LABEL: module @reverse.dynamic
+# CHECK-NEXT: return reverse<[0, 1]>(arg0) : tensor<?x3xf64>
+show("reverse.dynamic", [("float64", "n", 3)], lambda x: hlo.reverse(x, [0, 1]))
+
+# ---- Gather, scatter and slices at runtime places in the forms that no lowering rule uses
+
+
+def starts(x, i):
+    zero = x.builder.constant(0, INT64)
+    return [i, zero]
+
+
+# CHECK-LABEL: module @dynamic_slice.dynamic
+# CHECK-NEXT: return dynamic_slice<[2, 6]>(arg0, arg1, 0) : tensor<2x6xf64>
+show(
+    "dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, 6))
+)
+
+# CHECK-LABEL: module @dynamic_slice.dynamic.size
+# CHECK-NEXT: a = dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
+# CHECK-NEXT: return a : tensor<2x?xf64>
+show(
+    "dynamic_slice.dynamic.size",
+    [("float64", 5, "n"), ("int64",)],
+    lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, x.dims[1])),
+)
+
+# ---- Reductions with every monoid, reductions of several operands together, argmin, sorting
+
+real, dynamic = ("float64", 3, 4), ("float64", "n", 4)
+
+
+def each(*monoids):
+    return lambda x: [hlo.reduce_monoid(x, [0], monoid) for monoid in monoids]
+
+
+# CHECK-LABEL: module @reduce_monoid.static
+# CHECK-NEXT: return reduce<[0], add>(arg0, 0), reduce<[0], multiply>(arg0, 1), reduce<[0], maximum>(arg0, -inf), reduce<[0], minimum>(arg0, inf) : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+show("reduce_monoid.static", [real], each("add", "multiply", "maximum", "minimum"))
+
+# CHECK-LABEL: module @reduce_monoid.static.int32
+# CHECK-NEXT: return reduce<[0], maximum>(arg0, -2147483648), reduce<[0], minimum>(arg0, 2147483647), reduce<[0], and>(arg0, -1), reduce<[0], or>(arg0, 0), reduce<[0], xor>(arg0, 0) : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+show("reduce_monoid.static.int32", [("int32", 3, 4)], each("maximum", "minimum", "and", "or", "xor"))
+
+
+def sum_and_count(x):
+    ones = hlo.full_like(x, 1.0)
+    zero = x.builder.constant(np.float64(0))
+    return hlo.reduce([x, ones], [zero, zero], [1], lambda a, i, b, j: [hlo.add(a, b), hlo.add(i, j)])
+
+
+# CHECK-LABEL: module @reduce.dynamic
+# CHECK-NEXT: a:2 = reduce<[1], (p0, p1, p2, p3) -> (add(p0, p2), add(p1, p3))>(arg0, 1, 0, 0) : tensor<?xf64>, tensor<?xf64>
+# CHECK-NEXT: return a#0, a#1 : tensor<?xf64>, tensor<?xf64>
+show("reduce.dynamic", [dynamic], sum_and_count)
+
+# CHECK-LABEL: module @arg_reduce.dynamic
+# CHECK-NEXT: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>(concatenate<0>(size<0>(arg0), 4)), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
+# CHECK-NEXT: (p0, p1, p2, p3) ->
+# CHECK-NEXT: a = NE(p0, p0) : tensor<i1>
+# CHECK-NEXT: b = or(or(LT(p0, p2), and(a, EQ(p2, p2))), and(or(EQ(p0, p2), and(a, NE(p2, p2))), LT(p1, p3))) : tensor<i1>
+# CHECK-NEXT: return (select(b, p0, p2), select(b, p1, p3))
+# CHECK-NEXT: return c#1 : tensor<4xi64>
+show("arg_reduce.dynamic", [dynamic], lambda x: hlo.arg_reduce(x, 0, "minimum"))
+
+
+def sorted_with(x, y):
+    return hlo.sort([x, y], 0, lambda a, b, c, d: hlo.less_nan_last(a, b), stable=True)
+
+
+# CHECK-LABEL: module @sort.dynamic
+# CHECK-NEXT: a:2 = sort(arg0, arg1) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<?x4xf64>, tensor<?x4xi32>
+# CHECK-NEXT: return a#0, a#1 : tensor<?x4xf64>, tensor<?x4xi32>
+show("sort.dynamic", [dynamic, ("int32", "n", 4)], sorted_with)
+
+# CHECK-LABEL: module @cumulative.static
+# CHECK-NEXT: a = reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
+# CHECK-NEXT: return a : tensor<3x4xf64>
+show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
+
+# CHECK-LABEL: module @cumulative.dynamic
+# CHECK-NEXT: a = @stablehlo.dynamic_reduce_window(arg0, -inf, concatenate<0>(maximum(size<0>(arg0), 1), 1), 1, 1, 1, reshape<2x2xi64>(concatenate<0>(maximum(add(size<0>(arg0), -1), 0), 0, 0, 0))) {called_computations = [@maximum_float64]} : tensor<?x4xf64>
+# CHECK-NEXT: return a : tensor<?x4xf64>
+# CHECK-NEXT: @maximum_float64(tensor<f64>, tensor<f64>) -> tensor<f64>:
+# CHECK-NEXT: return maximum(arg0, arg1) : tensor<f64>
+show("cumulative.dynamic", [dynamic], lambda x: hlo.cumulative(x, 0, "maximum"))
+
+# ---- Control flow of the builder: while, case, if, calls of private functions, custom calls
+
+F64 = np.dtype(np.float64)
+
+
+def doubled_until_large(x):
+    """A loop whose carry has the size of `x`, over a value from outside it."""
+    zero, limit = x.builder.constant(0, INT64), x.builder.size(x.dims[0])
+    outside = hlo.exponential(x)
+    return hlo.while_loop(
+        [zero, x], lambda i, _: hlo.compare("LT", i, limit), lambda i, y: [hlo.add(i, 1), hlo.add(y, outside)]
+    )
+
+
+# CHECK-LABEL: module @while_loop.dynamic
+# CHECK-NEXT: a:2 = while<(p0, p1) -> LT(p0, size<0>(arg0)), (p0, p1) -> (add(p0, 1), add(p1, exponential(arg0)))>(0, arg0) : tensor<i64>, tensor<?xf64>
+# CHECK-NEXT: return a#0, a#1 : tensor<i64>, tensor<?xf64>
+show("while_loop.dynamic", [("float64", "n")], doubled_until_large)
+
+
+def three(index, x):
+    return hlo.case(index, [lambda: [hlo.negate(x)], lambda: [x], lambda: [hlo.full_like(x, 0)]])
+
+
+# CHECK-LABEL: module @case.dynamic
+# CHECK-NEXT: return case<() -> negate(arg1), () -> arg1, () -> dynamic_broadcast_in_dim<[], ?xf64>(0, size<0>(arg1))>(arg0) : tensor<?xf64>
+show("case.dynamic", [("int32",), ("float64", "n")], three)
+
+
+def agreeing(pred, x, y):
+    """Branches of sizes n and m: they must agree, and the result has the size of the first."""
+    return hlo.if_(pred, lambda: [x], lambda: [hlo.negate(y)])
+
+
+# CHECK-LABEL: module @if_.dynamic
+# CHECK-NEXT: return if<() -> arg1, () -> negate(arg2)>(arg0) : tensor<?xf64>
+show("if_.dynamic", [("bool",), ("float64", "n"), ("float64", "m")], agreeing)
+
+
+def called_twice(x, y):
+    def body(a):
+        return [hlo.add(a, hlo.convert(hlo.iota(a.builder, a.dims, 0, INT64), F64))]
+
+    return [hlo.call("ramp", [x], body)[0], hlo.call("ramp", [y], body)[0]]
+
+
+# CHECK-LABEL: module @call.dynamic
+# CHECK-NEXT: return @ramp(arg0), @ramp_1(arg1) : tensor<?xf64>, tensor<4xf64>
+# CHECK-NEXT: @ramp(tensor<?xf64>) -> tensor<?xf64>:
+# CHECK-NEXT: return add(arg0, convert<f64>(dynamic_iota<0, ?xi64>(size<0>(arg0)))) : tensor<?xf64>
+# CHECK-NEXT: @ramp_1(tensor<4xf64>) -> tensor<4xf64>:
+# CHECK-NEXT: return add(arg0, convert<f64>(iota<0, 4xi64>())) : tensor<4xf64>
+show("call.dynamic", [("float64", "n"), ("float64", 4)], called_twice)
+
+
+def call_of_a_part(x):
+    """The argument's size is n - 1; inside it is a size of its own, read off the argument."""
+    part = hlo.slice(x, [1], list(x.dims))
+    return hlo.call("count", [part], lambda a: [a.builder.size(a.dims[0])])
+
+
+# CHECK-LABEL: module @call.dynamic.part
+# CHECK-NEXT: return @count(real_dynamic_slice(arg0, 1, size<0>(arg0), 1)) : tensor<i64>
+# CHECK-NEXT: @count(tensor<?xf64>) -> tensor<i64>:
+# CHECK-NEXT: return size<0>(arg0) : tensor<i64>
+show("call.dynamic.part", [("float64", "n")], call_of_a_part)
+
+
+def library(x):
+    return hlo.custom_call("a_target", [x], [(x.dims, F64)], backend_config={"k": "3 : i32"})
+
+
+# Sizes of results are operands, for shape refinement to read.
+# CHECK-LABEL: module @custom_call.dynamic
+# CHECK-NEXT: a = @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
+# CHECK-NEXT: return a : tensor<?xf64>
+show("custom_call.dynamic", [("float64", "n")], library)
+
+# CHECK-LABEL: module @custom_call.static.effect
+# CHECK-NEXT: a = @a_target(arg0) : tensor<f64>
+# CHECK-NEXT: return arg0, a : tensor<4xf64>, tensor<f64>
+show(
+    "custom_call.static.effect",
+    [("float64", 4)],
+    lambda x: [x, *hlo.custom_call("a_target", [x], [((), F64)], has_side_effect=True)],
+)

@@ -1,0 +1,375 @@
+# RUN: %python %s | filecheck %s
+"""Linear algebra: products, factorizations, solves, inverses, equations of matrices."""
+
+import pytensor.tensor as pt
+import pytensor.tensor.blas as blas
+from common import of_another_release, show, this_or_another_release
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.tensor.blas import _batched_dot as batched_dot
+from pytensor.tensor.blas import _dot22 as dot22
+from pytensor.tensor.blas import _dot22scalar as dot22scalar
+from pytensor.tensor.blas import gemm_no_inplace, gemv_no_inplace
+from pytensor.tensor.linalg import (
+    Cholesky,
+    CholeskySolve,
+    Det,
+    MatrixInverse,
+    SLogDet,
+    Solve,
+    SolveTriangular,
+    solve_discrete_are,
+)
+from pytensor.tensor.linalg.constructors import BlockDiagonal
+from pytensor.tensor.linalg.decomposition.eigen import Eig, Eigh, Eigvalsh
+from pytensor.tensor.linalg.decomposition.lu import LU, LUFactor, PivotToPermutations
+from pytensor.tensor.linalg.decomposition.qr import QR
+from pytensor.tensor.linalg.decomposition.schur import Schur
+from pytensor.tensor.linalg.decomposition.svd import SVD
+from pytensor.tensor.linalg.inverse import MatrixPinv, TensorInv
+from pytensor.tensor.linalg.products import Expm
+from pytensor.tensor.linalg.solvers.linear_control import TRSYL
+from pytensor.tensor.linalg.solvers.lstsq import Lstsq, TensorSolve
+from pytensor.tensor.linalg.solvers.tridiagonal import LUFactorTridiagonal, SolveLUFactorTridiagonal
+from pytensor.tensor.math import dot
+
+# ---- Dot, Dot22, Dot22Scalar, Gemv, Gemm, Ger, BatchedDot: products of matrices and vectors
+
+# Before PyTensor 3 the op took vectors.
+older_ger = of_another_release(
+    Op, "Ger", make_node=lambda self, *xs: Apply(self, [*xs], [pt.dmatrix()]), perform=None, destructive=False
+)
+
+ger = this_or_another_release(blas, "ger", older_ger)  # before PyTensor 3.3
+x, y, z = pt.dmatrix("x"), pt.dmatrix("y"), pt.dmatrix("z")
+u, v = pt.dvector("u"), pt.dvector("v")
+a, b = pt.dscalar("a"), pt.dscalar("b")
+s, t = pt.dtensor3("s"), pt.dtensor3("t")
+
+# CHECK-LABEL: module @Dot.dynamic
+# CHECK-NEXT: constraints: k == l, dot, contracted axis at an unnamed Dot node
+# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+show([x, y], dot(x, y), name="Dot.dynamic", dims={"x": ("n", "k"), "y": ("l", 5)})
+
+# CHECK-LABEL: module @Dot22.dynamic
+# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+show([x, y], dot22(x, y), name="Dot22.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
+
+# CHECK-LABEL: module @Dot22Scalar.dynamic
+# CHECK-NEXT: b = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+# CHECK-NEXT: return multiply(b, a) : tensor<?x5xf64>
+show([x, y, a], dot22scalar(x, y, a), name="Dot22Scalar.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
+
+# CHECK-LABEL: module @Gemv.dynamic
+# CHECK-NEXT: c = dot_general(x, v) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?xf64>
+# CHECK-NEXT: return add(multiply(a, c), multiply(b, u)) : tensor<?xf64>
+show([u, a, x, v, b], gemv_no_inplace(u, a, x, v, b), name="Gemv.dynamic", dims={"u": ("n",), "x": ("n", 4), "v": (4,)})
+
+# CHECK-LABEL: module @Gemm.dynamic
+# CHECK-NEXT: c = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+# CHECK-NEXT: return add(multiply(a, c), multiply(b, z)) : tensor<?x5xf64>
+show(
+    [z, a, x, y, b],
+    gemm_no_inplace(z, a, x, y, b),
+    name="Gemm.dynamic",
+    dims={"z": ("n", 5), "x": ("n", 4), "y": (4, 5)},
+)
+
+# CHECK-LABEL: module @Ger.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(x), 4) : tensor<2xi64>
+# CHECK-NEXT: return add(x, multiply(a, multiply(dynamic_broadcast_in_dim<[0], ?x4xf64>(u, b), dynamic_broadcast_in_dim<[1], ?x4xf64>(v, b)))) : tensor<?x4xf64>
+show([x, a, u, v], ger(x, a, u, v), name="Ger.dynamic", dims={"x": ("n", 4), "u": ("n",), "v": (4,)})
+
+# CHECK-LABEL: module @BatchedDot.dynamic
+# CHECK-NEXT: a = dot_general(s, t) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
+show([s, t], batched_dot(s, t), name="BatchedDot.dynamic", dims={"s": ("n", 3, 4), "t": ("n", 4, 5)})
+
+# ---- Cholesky, CholeskySolve
+a = pt.dmatrix("a")
+
+# CHECK-LABEL: module @Cholesky.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
+# CHECK-NEXT: c = cholesky(a) {lower = true} : tensor<?x?xf64>
+# CHECK-NEXT: return select(GE(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)), c, 0) : tensor<?x?xf64>
+show([a], Cholesky(lower=True)(a), name="Cholesky.dynamic", dims={"a": ("n", "n")})
+
+# CHECK-LABEL: module @CholeskySolve.dynamic
+# CHECK-NEXT: b = triangular_solve(a, dynamic_reshape<?x1xf64>(v, concatenate<0>(size<0>(a), 1))) {left_side = true, lower = false, transpose_a = ADJOINT, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: c = triangular_solve(a, b) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: return dynamic_reshape<?xf64>(c, size<0>(a)) : tensor<?xf64>
+show(
+    [a, v],
+    CholeskySolve(lower=False, b_ndim=1)(a, v),
+    name="CholeskySolve.dynamic",
+    dims={"a": ("n", "n"), "v": ("n",)},
+)
+
+# ---- Det, SLogDet, MatrixInverse: through LU
+
+# CHECK-LABEL: module @Det.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: return multiply(reduce<[0], multiply>(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 1), reduce<[0, 1], multiply>(select(and(LT(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)), GT(dynamic_broadcast_in_dim<[0], ?x?xi32>(c#1, b), dynamic_broadcast_in_dim<[1], ?x?xi32>(c#1, b))), -1, 1), 1)) : tensor<f64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show([a], Det()(a), name="Det.dynamic", dims={"a": ("n", "n")})
+
+# CHECK-LABEL: module @SLogDet.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: d = real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)) : tensor<?xf64>
+# CHECK-NEXT: return multiply(reduce<[0], multiply>(sign(d), 1), reduce<[0, 1], multiply>(select(and(LT(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)), GT(dynamic_broadcast_in_dim<[0], ?x?xi32>(c#1, b), dynamic_broadcast_in_dim<[1], ?x?xi32>(c#1, b))), -1, 1), 1)), reduce<[0], add>(log(abs(d)), 0) : tensor<f64>, tensor<f64>
+show([a], SLogDet()(a), name="SLogDet.dynamic", dims={"a": ("n", "n")})
+
+# CHECK-LABEL: module @MatrixInverse.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: d = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)))), dynamic_reshape<?x1xi32>(c#1, concatenate<0>(size<0>(a), 1)), concatenate<0>(minimum(size<0>(a), 1), size<0>(a))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
+# CHECK-NEXT: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, f) : tensor<?x?xf64>
+show([a], MatrixInverse()(a), name="MatrixInverse.dynamic", dims={"a": ("n", "n")})
+
+# ---- Solve, SolveTriangular
+b = pt.dmatrix("b")
+
+# CHECK-LABEL: module @SolveTriangular.dynamic
+# CHECK-NEXT: c = triangular_solve(a, b) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x2xf64>
+# CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(a, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, c) : tensor<?x2xf64>
+show(
+    [a, b],
+    SolveTriangular(lower=True, b_ndim=2)(a, b),
+    name="SolveTriangular.dynamic",
+    dims={"a": ("n", "n"), "b": ("n", 2)},
+)
+
+# LU is a private function, for a platform's library to take its place.
+# CHECK-LABEL: module @Solve.static.pos
+# CHECK-NEXT: c = cholesky(a) {lower = true} : tensor<3x3xf64>
+# CHECK-NEXT: d = select(GE(iota<0, 3x3xi64>(), iota<1, 3x3xi64>()), c, 0) : tensor<3x3xf64>
+# CHECK-NEXT: e = triangular_solve(d, b) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<3x2xf64>
+# CHECK-NEXT: f = triangular_solve(d, e) {left_side = true, lower = true, transpose_a = ADJOINT, unit_diagonal = false} : tensor<3x2xf64>
+show(
+    [a, b], Solve(b_ndim=2, assume_a="pos", lower=True)(a, b), name="Solve.static.pos", dims={"a": (3, 3), "b": (3, 2)}
+)
+
+# CHECK-LABEL: module @Solve.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), 1) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: d = dynamic_gather(dynamic_reshape<?x1xf64>(v, b), dynamic_reshape<?x1xi32>(c#1, b), concatenate<0>(minimum(size<0>(a), 1), 1)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x1xf64>
+# CHECK-NEXT: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
+# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: return dynamic_reshape<?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, f), size<0>(a)) : tensor<?xf64>
+show([a, v], Solve(b_ndim=1)(a, v), name="Solve.dynamic", dims={"a": ("n", "n"), "v": ("n",)})
+
+# ---- TensorInv and TensorSolve: solves between reshapes
+a = pt.dtensor3("a")
+x = pt.dtensor4("x")
+
+# CHECK-LABEL: module @TensorSolve.dynamic
+# CHECK: c:2 = @lu_float64(dynamic_reshape<?x?xf64>(x, concatenate<0>(a, a))) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
+# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: return dynamic_reshape<?x?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x))), 0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x)), add(a, 1)), 0), false), nan, f), concatenate<0>(size<2>(x), size<3>(x))) : tensor<?x?xf64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show([x, y], TensorSolve()(x, y), name="TensorSolve.dynamic", dims={"x": ("m", "n", "k", "l"), "y": ("m", "n")})
+
+# CHECK-LABEL: module @TensorInv.dynamic
+# CHECK-NEXT: constraints: a_0 == m*n, tensorinv at an unnamed TensorInv node
+# CHECK-NEXT: b = multiply(size<1>(a), size<2>(a)) : tensor<i64>
+# CHECK-NEXT: c = concatenate<0>(b, b) : tensor<2xi64>
+# CHECK-NEXT: d:2 = @lu_float64(dynamic_reshape<?x?xf64>(a, c)) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: e = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), dynamic_reshape<?x1xi32>(d#1, concatenate<0>(b, 1)), concatenate<0>(minimum(b, 1), b)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
+# CHECK-NEXT: f = triangular_solve(d#0, e) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT: g = triangular_solve(d#0, f) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK-NEXT: return dynamic_reshape<?x?x?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(d#0, multiply(multiply(multiply(size<1>(a), size<1>(a)), size<2>(a)), size<2>(a))), 0, multiply(multiply(multiply(size<1>(a), size<1>(a)), size<2>(a)), size<2>(a)), add(b, 1)), 0), false), nan, g), concatenate<0>(size<1>(a), size<2>(a), b)) : tensor<?x?x?xf64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show([a], TensorInv(1)(a), name="TensorInv.dynamic", dims={"a": (None, "m", "n")})
+
+# ---- LU: the factors taken apart, and the permutation in three forms
+a = pt.dmatrix("a")
+
+# CHECK-LABEL: module @LU.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: d = dynamic_iota<0, ?x?xi64>(b) : tensor<?x?xi64>
+# CHECK-NEXT: e = dynamic_iota<1, ?x?xi64>(b) : tensor<?x?xi64>
+# CHECK-NEXT: return convert<f64>(convert<i8>(EQ(d, dynamic_broadcast_in_dim<[1], ?x?xi64>(convert<i64>(c#1), b)))), add(select(GE(add(d, -1), e), c#0, 0), convert<f64>(convert<i8>(EQ(d, e)))), select(LE(d, e), c#0, 0) : tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show([a], LU()(a), name="LU.dynamic", dims={"a": ("n", "n")})
+
+# ---- LUFactor and PivotToPermutations: a private function for the factors, a loop of exchanges for the permutation
+pivots = pt.ivector("pivots")
+
+# CHECK-LABEL: module @LUFactor.dynamic
+# CHECK-NEXT: b:2 = @lu_factor_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(b#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, b#0), b#1 : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: @lu_factor_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu_factor":
+show([a], LUFactor()(a), name="LUFactor.dynamic", dims={"a": ("n", "n")})
+
+# The other direction sorts the places by the permutation.
+# CHECK-LABEL: module @PivotToPermutations.dynamic
+# CHECK-NEXT: a = dynamic_iota<0, ?xi64>(size<0>(pivots)) : tensor<?xi64>
+# CHECK-NEXT: d:2 = while<(p0, p1) -> LT(p0, size<0>(pivots))>(0, a) : tensor<i64>, tensor<?xi64>
+# CHECK-NEXT:   (p0, p1) ->
+# CHECK-NEXT:     b = EQ(a, p0) : tensor<?xi1>
+# CHECK-NEXT:     c = EQ(a, reduce<[0], add>(select(b, convert<i64>(pivots), 0), 0)) : tensor<?xi1>
+# CHECK-NEXT:     return (add(p0, 1), select(b, reduce<[0], add>(select(c, p1, 0), 0), select(c, reduce<[0], add>(select(b, p1, 0), 0), p1)))
+# CHECK-NEXT: e:2 = sort(d#1, a) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> LT(p0, p1)} : tensor<?xi64>, tensor<?xi64>
+# CHECK-NEXT: return e#1 : tensor<?xi64>
+show([pivots], PivotToPermutations(inverse=False)(pivots), name="PivotToPermutations.dynamic", dims={"pivots": ("n",)})
+
+# ---- QR: private functions for the packed factors and for the product of their reflections
+
+# CHECK-LABEL: module @QR.dynamic
+# CHECK-NEXT: b = concatenate<0>(size<0>(a), size<1>(a)) : tensor<2xi64>
+# CHECK-NEXT: c:2 = @householder_qr_float64(a) : tensor<?x?xf64>, tensor<?xf64>
+# CHECK-NEXT: d = dynamic_pad(real_dynamic_slice(c#0, 0, concatenate<0>(size<0>(a), minimum(size<0>(a), size<1>(a))), 1), 0, 0, concatenate<0>(0, maximum(add(size<0>(a), multiply(size<1>(a), -1)), 0)), 0) : tensor<?x?xf64>
+# CHECK-NEXT: return @householder_product_float64(d, c#1), select(LE(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)), c#0, 0) : tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: @householder_qr_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>) implements "householder_qr":
+# CHECK: @householder_product_float64(tensor<?x?xf64>, tensor<?xf64>) -> tensor<?x?xf64> implements "householder_product":
+show([a], QR()(a), name="QR.dynamic", dims={"a": ("m", "n")})
+
+# ---- Lstsq: from singular values; the number of residuals is data
+c = pt.dscalar("c")
+
+# CHECK-LABEL: module @Lstsq.dynamic
+# CHECK: e:3 = @svd_float64(select(d, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
+# CHECK: h = dot_general(select(d, e#0, nan), b) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
+# CHECK-NEXT: i = dot_general(select(d, e#2, nan), multiply(h, dynamic_broadcast_in_dim<[0], ?x?xf64>(select(g, divide(1, select(g, f, 1)), 0), concatenate<0>(minimum(size<0>(a), size<1>(a)), size<1>(b))))) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
+# CHECK: k = dot_general(a, i) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
+# CHECK: return i, real_dynamic_slice(reduce<[0], add>(multiply(l, l), 0), 0, m, 1), convert<i32>(j), f : tensor<?x?xf64>, tensor<?xf64>, tensor<i32>, tensor<?xf64>
+# CHECK: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
+show([a, b, c], Lstsq()(a, b, c), name="Lstsq.dynamic", dims={"a": ("m", "n"), "b": ("m", "k")})
+
+# ---- Eig and Schur: private functions whose body is a call that only a library can stand for
+
+# CHECK-LABEL: module @Eig.dynamic
+# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
+# CHECK-NEXT: c:2 = @eig_float64(select(b, a, 0)) : tensor<?xcomplex<f64>>, tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: return select(b, c#0, (0x7FF8000000000000,0.000000e+00)), select(b, c#1, (0x7FF8000000000000,0.000000e+00)) : tensor<?xcomplex<f64>>, tensor<?x?xcomplex<f64>>
+# CHECK: @eig_float64(tensor<?x?xf64>) -> (tensor<?xcomplex<f64>>, tensor<?x?xcomplex<f64>>) implements "eig":
+show([a], Eig()(a), name="Eig.dynamic", dims={"a": ("n", "n")})
+
+# CHECK-LABEL: module @Schur.dynamic
+# CHECK-NEXT: b:2 = @schur_float64(select(reduce<[0, 1], and>(is_finite(a), true), a, 0)) : tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK-NEXT: return select(reduce<[0, 1], and>(is_finite(a), true), b#0, nan), select(reduce<[0, 1], and>(is_finite(a), true), b#1, nan) : tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: @schur_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?x?xf64>) implements "schur":
+show([a], Schur()(a), name="Schur.dynamic", dims={"a": ("n", "n")})
+
+# ---- Eigh and Eigvalsh: a private function for eigenvectors and values; what is not finite does not get there
+a, b = pt.dmatrices("a", "b")
+
+# CHECK-LABEL: module @Eigh.dynamic
+# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
+# CHECK-NEXT: c:2 = @eigh_float64(select(b, a, 0)) : tensor<?x?xf64>, tensor<?xf64>
+# CHECK-NEXT: return select(b, c#1, nan), select(b, c#0, nan) : tensor<?xf64>, tensor<?x?xf64>
+# CHECK: @eigh_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>) implements "eigh":
+show([a], Eigh()(a), name="Eigh.dynamic", dims={"a": ("n", "n")})
+
+# CHECK-LABEL: module @Eigvalsh.dynamic
+# CHECK-NEXT: b = transpose<[1, 0]>(a) : tensor<?x?xf64>
+# CHECK-NEXT: c = reduce<[0, 1], and>(is_finite(b), true) : tensor<i1>
+# CHECK-NEXT: return select(c, @eigh_float64(select(c, b, 0))#1, nan) : tensor<?xf64>
+# CHECK: @eigh_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>) implements "eigh":
+show([a], Eigvalsh(lower=False)(a), name="Eigvalsh.dynamic", dims={"a": ("n", "n")})
+
+# ---- SVD and MatrixPinv: private functions for singular values, with their vectors, or with a complete set of them
+
+# CHECK-LABEL: module @SVD.dynamic
+# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
+# CHECK-NEXT: c:3 = @svd_complete_float64(select(b, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
+# CHECK-NEXT: return select(b, c#0, nan), select(b, c#1, nan), select(b, c#2, nan) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
+# CHECK: @svd_complete_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd_complete":
+show([a], SVD()(a), name="SVD.dynamic", dims={"a": ("m", "n")})
+
+# CHECK-LABEL: module @SVD.dynamic.values
+# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
+# CHECK-NEXT: return select(b, @singular_values_float64(select(b, a, 0)), nan) : tensor<?xf64>
+# CHECK: @singular_values_float64(tensor<?x?xf64>) -> tensor<?xf64> implements "singular_values":
+show([a], SVD(compute_uv=False)(a), name="SVD.dynamic.values", dims={"a": ("m", "n")})
+
+# CHECK-LABEL: module @MatrixPinv.dynamic
+# CHECK-NEXT: b = reduce<[0, 1], and>(is_finite(a), true) : tensor<i1>
+# CHECK-NEXT: c:3 = @svd_float64(select(b, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
+# CHECK-NEXT: d = select(b, c#1, nan) : tensor<?xf64>
+# CHECK-NEXT: e = abs(d) : tensor<?xf64>
+# CHECK-NEXT: f = LE(e, multiply(reduce<[0], maximum>(e, -inf), 1e-15)) : tensor<?xi1>
+# CHECK-NEXT: g = dot_general(multiply(transpose<[1, 0]>(select(b, c#2, nan)), dynamic_broadcast_in_dim<[1], ?x?xf64>(select(f, 0, divide(1, select(f, 1, d))), concatenate<0>(size<1>(a), minimum(size<0>(a), size<1>(a))))), select(b, c#0, nan)) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
+# CHECK-NEXT: return g : tensor<?x?xf64>
+# CHECK: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
+show([a], MatrixPinv(hermitian=False)(a), name="MatrixPinv.dynamic", dims={"a": ("m", "n")})
+
+# ---- Expm: a branch for each degree of the approximant, then squarings
+
+# CHECK-LABEL: module @Expm.dynamic
+# CHECK: b2:2 = case(add(add(add(add(0, convert<i32>(GT(d, 0.0149559))), convert<i32>(GT(d, 0.25394))), convert<i32>(GT(d, 0.950418))), convert<i32>(GT(d, 2.09785)))) : tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: c2:2 = @lu_float64(subtract(b2#1, b2#0)) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: h2:2 = while<(p0, p1) -> LT(convert<f64>(p0), e)>(0, f2) : tensor<i32>, tensor<?x?xf64>
+# CHECK: return h2#1 : tensor<?x?xf64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show([a], Expm()(a), name="Expm.dynamic", dims={"a": ("n", "n")})
+
+# ---- SolveDiscreteARE: doubling until the closed loop is gone
+a, b, q, r = pt.dmatrices("a", "b", "q", "r")
+
+# CHECK-LABEL: module @SolveDiscreteARE.dynamic
+# CHECK: e:2 = @lu_float64(r) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: g = triangular_solve(e#0, f) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT: h = triangular_solve(e#0, g) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK: i1:4 = while<(p0, p1, p2, p3) -> and(not(LE(reduce<[0, 1], maximum>(abs(p1), -inf), 2.22045e-16)), LT(p0, 60))>(0, a, i, q) : tensor<i64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK:     k:2 = @lu_float64_1(add(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), j)) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK:     n = triangular_solve(k#0, m) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT:     o = triangular_solve(k#0, n) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK:     b1 = triangular_solve(k#0, a1) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT:     c1 = triangular_solve(k#0, b1) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK: return select(and(LT(reduce<[0, 1], add>(abs(i), 0), inf), LE(reduce<[0, 1], maximum>(abs(i1#1), -inf), 2.22045e-16)), multiply(add(i1#3, transpose<[1, 0]>(i1#3)), 0.5), nan) : tensor<?x?xf64>
+# CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+# CHECK: @lu_float64_1(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
+show(
+    [a, b, q, r],
+    solve_discrete_are(a, b, q, r),
+    name="SolveDiscreteARE.dynamic",
+    dims={"a": ("n", "n"), "b": ("n", "k"), "q": ("n", "n"), "r": ("k", "k")},
+)
+
+# ---- LUFactorTridiagonal and SolveLUFactorTridiagonal: loops over the rows
+low, main, high, higher, b = pt.dvectors("low", "main", "high", "higher", "b")
+factors = [low, main, high, higher, pivots]
+
+# CHECK-LABEL: module @LUFactorTridiagonal.dynamic
+# CHECK: b1:6 = while<(p0, p1, p2, p3, p4, p5) -> LT(p0, add(size<0>(main), -1))>(0, a, main, b, 0, add(convert<i32>(c), 1)) : tensor<i64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xi32>
+# CHECK: return real_dynamic_slice(b1#1, 0, size<0>(low), 1), b1#2, real_dynamic_slice(b1#3, 0, size<0>(low), 1), real_dynamic_slice(b1#4, 0, add(size<0>(low), -1), 1), b1#5 : tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xf64>, tensor<?xi32>
+show([low, main, high], LUFactorTridiagonal()(low, main, high), name="LUFactorTridiagonal.dynamic", dims=None)
+
+# CHECK-LABEL: module @SolveLUFactorTridiagonal.dynamic
+# CHECK: a1:2 = while<(p0, p1) -> LT(p0, c)>(0, dynamic_reshape<?x1xf64>(b, a)) : tensor<i64>, tensor<?x1xf64>
+# CHECK: e1:2 = while<(p0, p1) -> LT(p0, size<0>(main))>(0, a1#1) : tensor<i64>, tensor<?x1xf64>
+# CHECK: return dynamic_reshape<?xf64>(e1#1, size<0>(b)) : tensor<?xf64>
+show([*factors, b], SolveLUFactorTridiagonal(1, False)(*factors, b), name="SolveLUFactorTridiagonal.dynamic", dims=None)
+
+# ---- TRSYL: blocks on the diagonal made triangular, then a triangular solve for each column
+a, b, c = pt.dmatrices("a", "b", "c")
+
+# CHECK-LABEL: module @TRSYL.dynamic
+# CHECK: k1 = dot_general(j1, g) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: l1 = dot_general(k1, i1) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK: b3 = dot_general(a3, m1) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: c3 = dot_general(b3, o2) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: d3 = dot_general(j1, convert<complex<f64>>(c)) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: e3 = dot_general(d3, o2) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: j3:2 = while<(p0, p1) -> LT(p0, size<0>(b))>(0, (0.000000e+00,0.000000e+00)) : tensor<i64>, tensor<?x?xcomplex<f64>>
+# CHECK:     h3 = dot_general(p1, dynamic_reshape<?x1xcomplex<f64>>(f3, concatenate<0>(size<0>(b), 1))) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x1xcomplex<f64>>
+# CHECK-NEXT:     i3 = triangular_solve(add(select(LE(h, i), l1, (0.000000e+00,0.000000e+00)), multiply(convert<complex<f64>>(convert<i8>(l)), reduce<[0], add>(select(EQ(dynamic_iota<0, ?xi64>(size<0>(b)), p0), f3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)))), subtract(dynamic_reshape<?x1xcomplex<f64>>(reduce<[1], add>(select(g3, e3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)), concatenate<0>(size<0>(a), 1)), h3)) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xcomplex<f64>>
+# CHECK: k3 = dot_general(i1, j3#1) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: l3 = dot_general(k3, a3) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
+# CHECK-NEXT: return real(l3) : tensor<?x?xf64>
+show([a, b, c], TRSYL()(a, b, c), name="TRSYL.dynamic", dims={"a": ("m", "m"), "b": ("n", "n"), "c": ("m", "n")})
+
+# ---- BlockDiagonal: padded blocks, one under the other
+a, b = pt.dmatrices("a", "b")
+
+# CHECK-LABEL: module @BlockDiagonal.dynamic
+# CHECK-NEXT: c = dynamic_pad(a, 0, 0, concatenate<0>(0, size<1>(b)), 0) : tensor<?x?xf64>
+# CHECK-NEXT: d = dynamic_pad(b, 0, concatenate<0>(0, size<1>(a)), 0, 0) : tensor<?x?xf64>
+# CHECK-NEXT: return concatenate<0>(c, d) : tensor<?x?xf64>
+show([a, b], BlockDiagonal(2)(a, b), name="BlockDiagonal.dynamic", dims={"a": ("m", "n"), "b": ("k", "l")})
