@@ -21,15 +21,19 @@ reductions of a block get a leading axis, which may make XLA add in another orde
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ...ir.batching import captured
 from ...ir.bindings import ir, run_pipeline
+from ...ir.clone import clone_block
+from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
 from ..report import Report
-from .bodies import roll_bodies
 from .cost import choose, loops
 from .emit import Emitter, outside
 from .find import find_runs
 from .loop import roll_up
-from .plan import make_plan
+from .plan import Planner
 from .snapshot import EFFECTS, take_snapshot
 
 # A module of fewer ops cannot hold a run that pays.
@@ -81,7 +85,7 @@ def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again
     for found in runs:
         read = outside(sequence, found.start, found.period, found.count)
         used = {(repetition, code // sequence.stride) for code, times in read.items() for repetition in times}
-        plans.append(make_plan(found, used, exact))
+        plans.append(Planner(found, used, exact).plan())
     chosen = []
     for made, reason in zip(plans, choose(plans, again), strict=True):
         first = taken.ops[int(sequence.ops[made.run.start])]
@@ -98,3 +102,53 @@ def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again
     rolled = roll_up(Emitter(sequence, chosen), function)
     function.erase()
     return rolled
+
+
+# ---- the bodies of loops, as functions for a while ------------------------------------------------------------------
+
+Roll = Callable[[ir.Operation], "ir.Operation | None"]
+
+
+def roll_bodies(function: ir.Operation, roll: Roll, smallest: int) -> bool:
+    """Rolls up the bodies of the loops of a function, and the loops in these.
+
+    Args:
+        function: is changed in place.
+        roll: rolls up a function: gives the new one in its place, or None where it stays as it is.
+        smallest: bodies of fewer ops are left alone.
+
+    Returns:
+        Whether there was anything to roll up.
+    """
+    changed = False
+    for operation in list(function.regions[0].blocks[0].operations):
+        loop = operation.operation
+        if loop.name == "stablehlo.while" and len(list(loop.regions[1].blocks[0].operations)) >= smallest:
+            changed |= _roll_body(function, loop, roll, smallest)
+    return changed
+
+
+def _roll_body(function: ir.Operation, loop: ir.Operation, roll: Roll, smallest: int) -> bool:
+    body = loop.regions[1].blocks[0]
+    old = [operation.operation for operation in body.operations]
+    values = [*body.arguments, *captured(loop)]
+
+    def copied(*arguments: ir.Value) -> list[ir.Value]:
+        return clone_block(body, dict(zip(values, arguments, strict=True)))[0]
+
+    with function.context, function.location:
+        with ir.InsertionPoint(function):
+            taken = add_function("body", [value.type for value in values], copied)
+        rolled = roll(taken)
+        inner = roll_bodies(rolled or taken, roll, smallest)
+        changed = rolled is not None or inner
+        if changed:
+            made = (rolled or taken).regions[0].blocks[0]
+            with ir.InsertionPoint(old[0]):
+                returned, _ = clone_block(made, dict(zip(made.arguments, values, strict=True)))
+            for place, value in enumerate(returned):
+                old[-1].operands[place] = value
+            for op in reversed(old[:-1]):
+                op.erase()
+        (rolled or taken).erase()
+    return changed

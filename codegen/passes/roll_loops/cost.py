@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as List
-from typing import Any
 
 import numpy as np
 
+from ...ir.attributes import Array
 from ...ir.bindings import ir
 from ...ir.types import bytes_of
-from . import vectorize
-from .plan import Plan
-from .sequence import distinct
-
-Array = np.ndarray[Any, Any]
+from .plan import ELEMENTWISE, Plan
+from .snapshot import distinct
 
 KERNEL, LOOP, REDUCE, SINGLE = 16, 400, 60, 4
 # A loop in the body of another one must save so much more.
@@ -35,7 +32,7 @@ LEFT, PLENTY = 0.25, 1500
 LONG, MANY = 1 << 18, 4096
 
 _FUSED = {
-    *vectorize.ELEMENTWISE,
+    *ELEMENTWISE,
     "stablehlo.broadcast_in_dim",
     "stablehlo.reshape",
     "stablehlo.slice",

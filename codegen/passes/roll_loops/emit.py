@@ -9,20 +9,17 @@ only for a reader that is in no run.
 from __future__ import annotations
 
 from collections.abc import Sequence as List
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...ir import ops
-from ...ir.bindings import ir
+from ...ir.attributes import Array, constant_value
+from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone, replace_operands
 from ...ir.values import sizes_of
-from . import columns, tiles
-from .columns import Column
-from .plan import Plan
-from .sequence import Sequence, distinct
-
-Array = np.ndarray[Any, Any]
+from .plan import Plan, tiled
+from .snapshot import Sequence, distinct
 
 # A concatenation of fewer values is copied as it is.
 _JOINED = 8
@@ -94,7 +91,7 @@ class Emitter:
             if repetition == run.count - 1 and node in self.finals[number]:
                 made = self.finals[number][node]
             else:
-                made = tiles.rows(self.arrays[number][node], repetition, 1, 1)
+                made = rows(self.arrays[number][node], repetition, 1, 1)
                 made = ops.reshape(made, sizes_of(made)[1:])
         self.values[code] = made
         return made
@@ -109,7 +106,7 @@ class Emitter:
         owner = int(self.snapshot.owners[-1 - code]) if code < 0 else -1
         return self.snapshot.ops[owner] if owner >= 0 and self.snapshot.names[owner] == "stablehlo.constant" else None
 
-    def pieces(self, codes: Array) -> list[columns.Piece]:
+    def pieces(self, codes: Array) -> list[Piece]:
         """Values as rows of what runs have made, and single ones."""
         return split(self.sequence, self.plans, self.starts, self.ends, codes)
 
@@ -124,26 +121,26 @@ class Emitter:
         if (codes < 0).all():
             constants = [self.constant(code) for code in codes.tolist()]
             known = [op for op in constants if op is not None]
-            table = columns.table(known) if len(known) == len(constants) else None
-            if table is not None:
-                return columns.from_table(table)
+            array = table(known) if len(known) == len(constants) else None
+            if array is not None:
+                return from_table(array)
         parts = self.pieces(codes)
         if len(parts) == 1:
             piece = parts[0]
-            array = self.rows_of(piece)
-            if array is not None:
-                return Column(array, piece.first, piece.step, piece.count)
+            rows_of = self.rows_of(piece)
+            if rows_of is not None:
+                return Column(rows_of, piece.first, piece.step, piece.count)
         return Column(ops.concatenate([self.piece(piece) for piece in parts], 0), 0, 1, len(codes))
 
-    def rows_of(self, piece: columns.Piece) -> ir.Value | None:
+    def rows_of(self, piece: Piece) -> ir.Value | None:
         """The array that a piece consists of rows of."""
         return self.arrays[piece.run].get(piece.code) if piece.run >= 0 else None
 
-    def piece(self, piece: columns.Piece) -> ir.Value:
+    def piece(self, piece: Piece) -> ir.Value:
         """The values of a piece, (count, ...)."""
         array = self.rows_of(piece)
         if array is not None:
-            return tiles.rows(array, piece.first, piece.count, piece.step)
+            return rows(array, piece.first, piece.count, piece.step)
         code = piece.code
         if piece.run >= 0:
             run = self.plans[piece.run].run
@@ -163,7 +160,7 @@ class Emitter:
         return ops.concatenate(parts, axis)
 
 
-def split(sequence: Sequence, plans: List[Plan], starts: Array, ends: Array, codes: Array) -> list[columns.Piece]:
+def split(sequence: Sequence, plans: List[Plan], starts: Array, ends: Array, codes: Array) -> list[Piece]:
     """Values as rows of what runs have made, and single ones."""
     stride = sequence.stride
     positions = codes // stride
@@ -178,7 +175,7 @@ def split(sequence: Sequence, plans: List[Plan], starts: Array, ends: Array, cod
         relative = codes[chosen] - run.start * stride
         nodes[chosen] = relative % (run.period * stride)
         repetitions[chosen] = relative // (run.period * stride)
-    return columns.pieces(codes, runs, nodes, repetitions)
+    return pieces(codes, runs, nodes, repetitions)
 
 
 def outside(sequence: Sequence, start: int, period: int, count: int) -> dict[int, set[int]]:
@@ -198,3 +195,182 @@ def outside(sequence: Sequence, start: int, period: int, count: int) -> dict[int
     for node in distinct(nodes[repetitions == count - 1]).tolist():
         found.setdefault(node, set()).add(count - 1)
     return found
+
+
+# ---- values that differ from repetition to repetition, as one array -------------------------------------------------
+#
+# Values that an earlier run made at regular distances are rows of its stack already; constants become a table; what is
+# left is joined.
+
+
+@dataclass
+class Column:
+    """A value for each repetition: row `first + step * repetition` of an array.
+
+    Attributes:
+        array: (rows, ...).
+        first: the row of the first repetition.
+        step: how many rows further the next one is; may be negative, or zero for a single repetition.
+        count: repetitions.
+        affine: for constants that are integers without axes at equal distances: the first, and the distance.
+    """
+
+    array: ir.Value
+    first: int
+    step: int
+    count: int
+    affine: tuple[int, int] | None = None
+
+    def all(self) -> ir.Value:
+        """The rows of all repetitions, in order."""
+        return rows(self.array, self.first, self.count, self.step)
+
+    def row(self, number: ir.Value) -> ir.Value:
+        """The row of a repetition in a loop."""
+        if self.affine is not None:
+            return ops.convert(affine(number, *self.affine), self.array)
+        return ops.row(self.array, affine(number, self.first, self.step))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Values that follow one another: rows of a run's result, or a single value.
+
+    Attributes:
+        run: the number of the run; -1 for a single value.
+        code: what identifies the result in the run's block, or the value.
+        first: the repetition of the first value.
+        step: how many repetitions further the next one is.
+        count: how many values.
+    """
+
+    run: int
+    code: int
+    first: int
+    step: int
+    count: int
+
+
+def pieces(codes: Array, runs: Array, nodes: Array, repetitions: Array) -> list[Piece]:
+    """Splits values into pieces.
+
+    Args:
+        codes: the values.
+        runs: the run of each; -1 where it is in none.
+        nodes: which result of the run's block each is.
+        repetitions: of which repetition.
+    """
+    count = len(codes)
+    found: list[Piece] = []
+    start = 0
+    same = (runs[1:] == runs[:-1]) & (nodes[1:] == nodes[:-1]) & (runs[1:] >= 0)
+    steps = np.where(same, np.diff(repetitions), 0)
+    # A piece goes on as long as the step stays; a step of zero never does.
+    goes_on = np.flatnonzero((np.diff(steps) != 0) | (steps[1:] == 0)) + 2
+    ends = np.append(goes_on, count)
+    while start < count:
+        if runs[start] < 0 or start + 1 == count or steps[start] == 0:
+            run = int(runs[start])
+            found.append(Piece(run, int(codes[start]) if run < 0 else int(nodes[start]), int(repetitions[start]), 1, 1))
+            start += 1
+            continue
+        end = int(ends[np.searchsorted(ends, start + 2)])
+        found.append(
+            Piece(int(runs[start]), int(nodes[start]), int(repetitions[start]), int(steps[start]), end - start)
+        )
+        start = end
+    return found
+
+
+def table(attributes: List[ir.Operation]) -> Array | None:
+    """Constants as one array, (count, ...); None where one of them cannot be read."""
+    rows = []
+    for op in attributes:
+        value = constant_value(op)
+        if value is None:
+            return None
+        rows.append(np.broadcast_to(value, tuple(ir.RankedTensorType(op.results[0].type).shape)))
+    return np.stack(rows)
+
+
+def from_table(array: Array) -> Column:
+    """The column of constants."""
+    affine = None
+    if array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1:
+        wide = array.astype(object)
+        steps = wide[1:] - wide[:-1]
+        if (steps == steps[0]).all() and max(abs(int(wide[0])), abs(int(wide[-1]))) < 1 << 30:
+            affine = (int(wide[0]), int(steps[0]))
+    return Column(ops.constant(array), 0, 1, len(array), affine)
+
+
+# ---- slices of an array that follow one another: `tiles` and `put_together` are inverse -----------------------------
+
+
+def rows(value: ir.Value, first: int, count: int, step: int) -> ir.Value:
+    """Elements `first`, `first + step`, ... along the leading axis; the step may be negative, not zero."""
+    inner = sizes_of(value)[1:]
+    if count == 1:
+        step = 1
+    low = first if step > 0 else first + (count - 1) * step
+    high = low + (count - 1) * abs(step) + 1
+    found = ops.slice(value, [low] + [0] * len(inner), [high, *inner], [abs(step)] + [1] * len(inner))
+    return found if step > 0 else ops.reverse(found, 0)
+
+
+def affine(number: ir.Value, first: int, step: int) -> ir.Value:
+    """`first + step * number`."""
+    if step != 1:
+        number = stablehlo.multiply(number, ops.index(step))
+    if first:
+        number = stablehlo.add(number, ops.index(first))
+    return number
+
+
+def tiles(array: ir.Value, places: Array, sizes: List[int]) -> ir.Value:
+    """Slices of an array at places that follow one another, (count, ...)."""
+    axis, step = tiled(places, list(sizes)) or (0, 1)
+    count, width, distance = len(places), sizes[axis], abs(step)
+    low = [int(start) for start in places.min(axis=0)]
+    high = [start + size for start, size in zip(low, sizes, strict=True)]
+    high[axis] = int(places[:, axis].max()) + width
+    strides = [1] * len(low)
+    if width == 1:
+        strides[axis] = distance
+    taken = ops.slice(array, low, high, strides)
+    if width > 1 and distance > width:
+        filling = ops.scalar(0, array)
+        more = [0] * len(low)
+        more[axis] = distance - width
+        taken = ops.pad(taken, filling, [0] * len(low), more)
+    each = 1 if width == 1 else distance
+    found = ops.reshape(taken, [*sizes[:axis], count, each, *sizes[axis + 1 :]])
+    found = ops.transpose(found, [axis, *[other for other in range(len(low) + 1) if other != axis]])
+    found = rows(found, 0, count, 1) if step > 0 else rows(found, count - 1, count, -1)
+    return ops.slice(found, [0] * (len(low) + 1), [count, *sizes], [1] * (len(low) + 1))
+
+
+def put_together(array: ir.Value, places: Array, whole: List[int]) -> ir.Value:
+    """The sum of pads at places that do not overlap: the inverse of `tiles`, zero where there are none."""
+    sizes = sizes_of(array)[1:]
+    axis, step = tiled(places, sizes) or (0, 1)
+    count, distance, rank = len(places), abs(step), len(sizes)
+    filling = ops.scalar(0, array)
+    if step < 0:
+        array = rows(array, count - 1, count, -1)
+    more = [0] * (rank + 1)
+    more[axis + 1] = distance - sizes[axis]
+    array = ops.pad(array, filling, [0] * (rank + 1), more)
+    array = ops.transpose(array, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
+    array = ops.reshape(array, [*sizes[:axis], count * distance, *sizes[axis + 1 :]])
+    low = [int(start) for start in places.min(axis=0)]
+    taken = sizes_of(array)
+    return ops.pad(array, filling, low, [full - one - size for full, one, size in zip(whole, low, taken, strict=True)])
+
+
+def chain_total(entry: ir.Value, parts: List[ir.Value]) -> ir.Value:
+    """What a sum started from, and all that was added to it."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = stablehlo.add(total, part)
+    return stablehlo.add(entry, total)

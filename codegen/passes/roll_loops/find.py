@@ -1,18 +1,24 @@
 """The runs of a block: stretches that repeat, tried until nothing more is found that pays.
 
-In: a `Snapshot`. Out: a `Sequence` and the runs in it. The cost rule: a block is rolled up when it is repeated at least
-`REPEATS` times and that takes at least `SAVED` ops away; cost.py then looks closer.
+In: a `Snapshot`. Out: a `Sequence` and the runs in it. A run says where a block starts, how often it repeats, and for
+each operand of the block one of: another op of the block (`lag` 0), an op of an earlier repetition (`lag` 1 and more),
+the same value in all repetitions, or a value of its own in each that is there before the run starts. Repetitions at the
+ends that do not fit are left out. A block is rolled up when it is repeated at least `REPEATS` times and that takes at
+least `SAVED` ops away; cost.py then looks closer. Decision to know: the time is linear, as distances between ops with
+equal surroundings are counted, and the few most frequent ones are tried as periods; a block starts where in the period
+the fewest values pass from one repetition to the next.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
+from ...ir.attributes import Array
 from ..report import Report
-from .classify import Run, classify
-from .periods import stretches, surroundings
-from .sequence import Sequence, depth_first, in_order
-from .snapshot import Snapshot
+from .snapshot import Sequence, Snapshot, depth_first, in_order
 
 # A block that is repeated less often stays as it is; so do runs whose rolling takes away fewer ops than this.
 REPEATS, SAVED = 8, 16
@@ -106,3 +112,216 @@ def _refusals(sequence: Sequence, runs: list[Run], report: Report) -> None:
                 f"{block} is repeated {count} times from here by name and type, but the ops do not read the same "
                 "things: a value of the block, of the block before, the same in all, or made before the first",
             )
+
+
+# ---- whether a stretch is a repeated block, and where each operand comes from ---------------------------------------
+
+# A value is passed on over this many repetitions at most.
+LONGEST_LAG = 7
+_ROUNDS = 24
+
+
+@dataclass
+class Run:
+    """A block that repeats.
+
+    Attributes:
+        sequence: where it lies.
+        start: its first op's position.
+        period: ops of the block.
+        count: repetitions.
+        codes: where operands come from, (count, operands of the block).
+        first: where the operands of each op of the block start; one more than there are ops.
+        lags: for each operand how many repetitions ago it was made; -1 for what was made before the run.
+        sources: for each operand made in the run, its code from the start of the repetition that makes it.
+        fixed: whether an operand made before the run is the same in all repetitions.
+    """
+
+    sequence: Sequence
+    start: int
+    period: int
+    count: int
+    codes: Array
+    first: list[int]
+    lags: Array
+    sources: Array
+    fixed: Array
+
+    @property
+    def end(self) -> int:
+        """The position behind its last op."""
+        return self.start + self.period * self.count
+
+    def template(self, node: int) -> int:
+        """An op that stands for one of the block's."""
+        return int(self.sequence.ops[self.start + (self.count // 2) * self.period + node])
+
+    def slots(self, node: int) -> range:
+        """The operands of one of the block's ops."""
+        return range(self.first[node], self.first[node + 1])
+
+    def instances(self, node: int) -> Array:
+        """The op of each repetition."""
+        return self.sequence.ops[self.start + node + self.period * np.arange(self.count)]
+
+
+def classify(sequence: Sequence, stretch: Stretch, repeats: int) -> Run | None:
+    """The run in a stretch; None where operands do not repeat as the ops do."""
+    period = stretch.period
+    start = stretch.start + _phase(sequence, stretch, repeats)
+    count = (stretch.end - start) // period
+    if count < max(repeats, 2):
+        return None
+    stride = sequence.stride
+    low, high = int(sequence.first[start]), int(sequence.first[start + period])
+    width = high - low
+    codes = sequence.codes[low : low + width * count].reshape(count, width)
+    bases = (start + period * np.arange(count)) * stride
+    relative = codes - bases[:, None]
+    middle = min(count // 2, count - 2)
+    lags = -(relative[middle] // (period * stride))
+    recurrent = (
+        (relative[middle] == relative[middle + 1]) & (codes[middle] >= 0) & (lags <= min(LONGEST_LAG, repeats - 1))
+    )
+    lags = np.where(recurrent, lags, 0)
+    rows = np.arange(count)[:, None]
+    broken = recurrent & (relative != relative[middle])
+    begin, end = 0, count
+    for _ in range(_ROUNDS):
+        early = rows < begin + lags
+        late = codes >= bases[begin]
+        wrong = np.where(recurrent, np.where(early, late & broken, broken), late)[begin:end]
+        if not wrong.any():
+            break
+        row, column = np.nonzero(wrong)
+        row += begin
+        # What starting later would mend, and what ending earlier would.
+        mended = np.where(
+            recurrent[column] & broken[row, column],
+            np.maximum(row - lags[column] + 1, begin + 1),
+            (codes[row, column] // stride - start) // period + 1,
+        )
+        from_start = mended <= middle
+        if from_start.any():
+            begin = int(mended[from_start].max())
+        if not from_start.all():
+            end = int(row[~from_start].min())
+        if end - begin < max(repeats, 2) or not begin <= middle < end - 1:
+            return None
+    else:
+        return None
+    kept = codes[begin:end]
+    return Run(
+        sequence,
+        start + begin * period,
+        period,
+        end - begin,
+        kept,
+        (sequence.first[start : start + period + 1] - low).tolist(),
+        np.where(recurrent, lags, -1),
+        np.where(recurrent, relative[middle] + lags * period * stride, -1),
+        ~recurrent & (kept == kept[0]).all(axis=0),
+    )
+
+
+def _phase(sequence: Sequence, stretch: Stretch, repeats: int) -> int:
+    """Where in the period the block starts: where the fewest values are alive that it made and still reads."""
+    start, period, stride = stretch.start, stretch.period, sequence.stride
+    slack = (stretch.end - start) - max(repeats, 2) * period
+    middle = start + max((stretch.end - start) // period // 2 - 1, 0) * period
+    low, high = int(sequence.first[middle]), int(sequence.first[middle + period])
+    codes, later = sequence.codes[low:high], sequence.codes[low + (high - low) : high + (high - low)]
+    if len(later) < len(codes):
+        return 0
+    users = np.repeat(np.arange(middle, middle + period), np.diff(sequence.first[middle : middle + period + 1]))
+    passed = (later - codes == period * stride) & (codes >= 0)
+    distance = users - codes // stride
+    passed &= distance <= LONGEST_LAG * period
+    longest: dict[int, int] = {}
+    for code, length in zip((codes[passed] % (period * stride)).tolist(), distance[passed].tolist(), strict=True):
+        if longest.get(code, 0) < length:
+            longest[code] = length
+    alive = np.zeros(period + 1, np.int64)
+    for code, length in longest.items():
+        # Alive at the starts of positions made + 1 to made + length, seen from the stretch's start.
+        begin = (code // stride + 1 - start) % period
+        alive += length // period
+        rest = length % period
+        end = begin + rest
+        alive[begin : min(end, period)] += 1
+        alive[: max(end - period, 0)] += 1
+    return int(np.argmin(alive[: min(period, slack + 1)]))
+
+
+# ---- stretches in which ops repeat by kind; what they read is not yet compared --------------------------------------
+
+# How many distances are tried, and how many of the stretches of each.
+_DISTANCES, _STRETCHES = 24, 8
+
+
+class Stretch(NamedTuple):
+    """Ops `start` to `end` (exclusive) repeat with this period."""
+
+    start: int
+    end: int
+    period: int
+
+
+def _mix(values: Array) -> Array:
+    """Spreads the bits of 64-bit numbers (splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def surroundings(sequence: Sequence) -> Array:
+    """A hash of each op, of what it reads, and of what that reads."""
+    kinds = _mix(sequence.kinds.astype(np.uint64))
+    counts = np.diff(sequence.first)
+    slot = np.arange(len(sequence.codes)) - np.repeat(sequence.first[:-1], counts)
+    weights = _mix(slot.astype(np.uint64) + np.uint64(77)) | np.uint64(1)
+    made = sequence.codes >= 0
+    owners = np.where(made, sequence.codes // sequence.stride, 0)
+    hashes = kinds
+    for _ in range(2):
+        read = np.where(made, hashes[owners], np.uint64(12345)) * weights
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(read, dtype=np.uint64)])
+        hashes = _mix(kinds + sums[sequence.first[1:]] - sums[sequence.first[:-1]])
+    return hashes
+
+
+def stretches(sequence: Sequence, hashes: Array, free: Array, repeats: int) -> list[Stretch]:
+    """Candidates among the ops that are free, those that cover most first.
+
+    Args:
+        sequence: the ops.
+        hashes: their `surroundings`.
+        free: which ops may be used.
+        repeats: how often a block must be repeated at least.
+    """
+    places = np.flatnonzero(free)
+    if len(places) < repeats:
+        return []
+    order = places[np.argsort(hashes[places], kind="stable")]
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    distances = (order[1:] - order[:-1])[same]
+    distances = distances[distances <= len(sequence.ops) // repeats]
+    if not len(distances):
+        return []
+    counts = np.bincount(distances)
+    common = np.argsort(-counts, kind="stable")[:_DISTANCES]
+    found: list[Stretch] = []
+    for period in common.tolist():
+        if counts[period] < repeats - 1:
+            continue
+        equal = (sequence.kinds[:-period] == sequence.kinds[period:]) & free[:-period] & free[period:]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
+        starts, ends = edges[::2], edges[1::2]
+        long = ends - starts >= (repeats - 1) * period
+        best = np.flatnonzero(long)[np.argsort(-(ends - starts)[long], kind="stable")][:_STRETCHES]
+        # A stretch may hold a used op between an op and its next repetition.
+        for start, end in zip(starts[best].tolist(), ends[best].tolist(), strict=True):
+            if free[start : end + period].all():
+                found.append(Stretch(start, end + period, period))
+    found.sort(key=lambda stretch: (stretch.start - stretch.end, stretch.period))
+    return found

@@ -4,32 +4,24 @@ In: a plan. Out: ops at the current place, and the run's results in the emitter'
 
     %a = stablehlo.slice %t [0:1000]                                        stage 0: all repetitions at once
     %b = stablehlo.subtract %a, ... : tensor<1000xf32>
-    %r:3 = stablehlo.while(%i = %0, %x = %init, %stack = %zeros, %b_ = %b)  stage 1: a loop
-    do   { %p = dynamic_slice %b_[%i]; %y = multiply %x, %p; %s = dynamic_update_slice %stack, %y, %i; ... }
+    %r:3 = stablehlo.while(%i = %0, %x = %init, %stack = %zeros)  stage 1: a loop
+    do   { %p = dynamic_slice %b[%i]; %y = multiply %x, %p; %s = dynamic_update_slice %stack, %y, %i; ... }
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from ...ir import ops, while_ops
-from ...ir.attributes import attributes_of
+from ...ir.attributes import attributes_of, integers
+from ...ir.batching import Batcher, Row
 from ...ir.bindings import ir
-from ...ir.clone import clone
 from ...ir.kinds import identity
 from ...ir.values import dtype_of, sizes_of
-from . import tiles, vectorize
-from .columns import Column
-from .emit import Emitter
-
-Array = np.ndarray[Any, Any]
-
-# Elements of a constant up to which it is repeated where it is read.
-SMALL_CONSTANT = 64
+from .emit import Column, Emitter, affine, chain_total, put_together, rows, tiles
 
 
 def roll_up(emitter: Emitter, old: ir.Operation) -> ir.Operation:
@@ -80,25 +72,31 @@ class RunEmitter:
         for chain in self.plan.chains:
             parts = []
             for node in chain.pads:
-                value, moves = self.operand(self.run.first[node])
-                value = value if moves else vectorize.repeat(value, self.run.count)
                 whole = sizes_of(self.template(node).results[0])
-                parts.append(tiles.put_together(value, self.plan.places[node], whole))
+                parts.append(put_together(self.repeated(self.run.first[node]), self.plan.places[node], whole))
             entry = self.emitter.resolve(int(self.run.codes[0, chain.entry]))
-            self.finals[chain.adds[-1] * self.stride] = tiles.chain_total(entry, parts)
+            self.finals[chain.adds[-1] * self.stride] = chain_total(entry, parts)
 
     def template(self, node: int) -> ir.Operation:
         """An op that stands for one of the block's."""
         return self.emitter.snapshot.ops[self.run.template(node)]
 
-    def operand(self, slot: int) -> tuple[ir.Value, bool]:
-        """An operand for all repetitions, and whether it has a leading axis (it is the same for all if not)."""
+    def source(self, slot: int) -> ir.Value | Column:
+        """An operand that is made before: the same in all repetitions, or a row of an array for each."""
         run = self.run
-        if run.lags[slot] < 0:
-            if run.fixed[slot]:
-                return self.emitter.resolve(int(run.codes[0, slot])), False
-            return self.emitter.column(run.codes[:, slot]).all(), True
-        return self.earlier(slot), True
+        if run.lags[slot] >= 0:
+            return Column(self.earlier(slot), 0, 1, run.count)
+        if run.fixed[slot]:
+            return self.emitter.resolve(int(run.codes[0, slot]))
+        return self.emitter.column(run.codes[:, slot])
+
+    def repeated(self, slot: int) -> ir.Value:
+        """Such an operand for all repetitions."""
+        source, count = self.source(slot), self.run.count
+        if isinstance(source, Column):
+            return source.all()
+        inner = sizes_of(source)
+        return ops.broadcast_in_dim(source, [count, *inner], range(1, len(inner) + 1))
 
     def earlier(self, slot: int) -> ir.Value:
         """A result of an earlier stage for all repetitions, as an operand sees it: some repetitions late."""
@@ -110,10 +108,10 @@ class RunEmitter:
         begin = run.codes[:lag, slot]
         key = (source, lag, begin.tobytes())
         if key not in self.shifted:
-            rows = [self.emitter.resolve(code) for code in begin.tolist()[: run.count]]
-            parts = [ops.reshape(value, [1, *sizes_of(value)]) for value in rows]
+            first = [self.emitter.resolve(code) for code in begin.tolist()[: run.count]]
+            parts = [ops.reshape(value, [1, *sizes_of(value)]) for value in first]
             if run.count > lag:
-                parts.append(tiles.rows(array, 0, run.count - lag, 1))
+                parts.append(rows(array, 0, run.count - lag, 1))
             self.shifted[key] = ops.concatenate(parts, 0)
         return self.shifted[key]
 
@@ -124,22 +122,19 @@ class RunEmitter:
             if node in self.plan.reduces:
                 self.finals[node * self.stride] = self.reduce(node, op)
                 return
-            operands, moving = [], []
-            for slot in run.slots(node):
-                value, moves = self.operand(slot)
-                operands.append(value)
-                moving.append(moves)
+            found = [self.source(slot) for slot in run.slots(node)]
+            operands = [Row(x.all(), True) if isinstance(x, Column) else Row(x, False) for x in found]
             if node in self.plan.places:
-                made = tiles.tiles(operands[0], self.plan.places[node], sizes_of(op.results[0]))
+                made = tiles(operands[0].value, self.plan.places[node], sizes_of(op.results[0]))
             else:
-                made = vectorize.vectorize(op, operands, moving, run.count)
+                batcher = Batcher(None, run.count)
+                made = batcher.full(*batcher.apply(op, operands))
         self.arrays[node * self.stride] = made
 
     def reduce(self, node: int, op: ir.Operation) -> ir.Value:
         """What all repetitions combine, one after the other, with a value of their own."""
         carried, other = self.plan.reduces[node]
-        value, moves = self.operand(other)
-        value = value if moves else vectorize.repeat(value, self.run.count)
+        value = self.repeated(other)
         entry = self.emitter.resolve(int(self.run.codes[0, carried]))
         # XLA may use the initial value more than once, so it must be one that changes nothing.
         start = ops.constant(identity(op.name, dtype_of(value)))
@@ -162,25 +157,25 @@ class _Chain:
 
 
 class _Loop:
-    """One odd stage."""
+    """One odd stage. What it reads from outside is made before it."""
 
     def __init__(self, emitter: RunEmitter, stage: int, nodes: list[int]):
         self.outer, self.stage, self.nodes = emitter, stage, nodes
         self.run, self.stride = emitter.run, emitter.stride
         self.inits: list[ir.Value] = []
-        self.places: dict[ir.Value, int] = {}
         self.chains: list[_Chain] = []
         self.stacks: dict[int, int] = {}
         self.lasts: dict[int, int] = {}
-        self.tables: dict[tuple[int, int], ir.Value] = {}
 
     def emit(self) -> None:
         """The loop, and its results in the run's tables."""
         self._results()
         for node in self.nodes:
             for slot in self.run.slots(node):
-                self._prepare(slot)
-            self._prepare_places(node)
+                if not self._same_loop(slot):
+                    self.outer.source(slot)
+                elif self.run.lags[slot] > 0:
+                    self._carry_on(slot)
         for code in self.lasts:
             # The last value of what is carried on is there already.
             carried = [chain.places[0] for chain in self.chains if chain.source == code]
@@ -197,14 +192,9 @@ class _Loop:
         self.inits.append(value)
         return len(self.inits) - 1
 
-    def _fixed(self, value: ir.Value) -> int:
-        """A carry that stays what it is."""
-        if value not in self.places:
-            self.places[value] = self._carry(value)
-        return self.places[value]
-
     def _same_loop(self, slot: int) -> bool:
-        return self.outer.plan.stages[int(self.run.sources[slot]) // self.stride] == self.stage
+        run, stages = self.run, self.outer.plan.stages
+        return bool(run.lags[slot] >= 0 and stages[int(run.sources[slot]) // self.stride] == self.stage)
 
     def _results(self) -> None:
         """Which results of the block are kept, of all repetitions or of the last."""
@@ -225,25 +215,14 @@ class _Loop:
                 if repetitions and repetitions != {0}:
                     self.lasts[code] = -1
 
-    def _prepare(self, slot: int) -> None:
-        run, emitter = self.run, self.outer.emitter
-        if run.lags[slot] < 0:
-            code = int(run.codes[0, slot])
-            if not run.fixed[slot]:
-                column = emitter.column(run.codes[:, slot])
-                if column.affine is None:
-                    self._fixed(column.array)
-            elif not self._repeated(code):
-                self._fixed(emitter.resolve(code))
-        elif not self._same_loop(slot):
-            self._fixed(self.outer.earlier(slot))
-        elif run.lags[slot] > 0:
-            chain = self._chain(slot)
-            if chain is None:
-                self.chains.append(chain := _Chain(int(run.sources[slot])))
-            for code in self._before(slot)[len(chain.codes) :]:
-                chain.codes.append(code)
-                chain.places.append(self._carry(emitter.resolve(code)))
+    def _carry_on(self, slot: int) -> None:
+        """Carries of an operand that an earlier repetition has made."""
+        chain = self._chain(slot)
+        if chain is None:
+            self.chains.append(chain := _Chain(int(self.run.sources[slot])))
+        for code in self._before(slot)[len(chain.codes) :]:
+            chain.codes.append(code)
+            chain.places.append(self._carry(self.outer.emitter.resolve(code)))
 
     def _before(self, slot: int) -> list[int]:
         """What the first repetitions read in place of earlier ones, the latest first."""
@@ -258,94 +237,52 @@ class _Loop:
                 return chain
         return None
 
-    def _repeated(self, code: int) -> bool:
-        """Whether a value is a constant that is repeated in the body."""
-        op = self.outer.emitter.constant(code)
-        return op is not None and int(np.prod(sizes_of(op.results[0]))) <= SMALL_CONSTANT
-
-    def _prepare_places(self, node: int) -> None:
-        """Tables of places that are at no equal distances."""
-        for axis, column in enumerate(self.outer.plan.places.get(node, np.zeros((0, 0), np.int64)).T):
-            if len(set(np.diff(column).tolist())) > 1:
-                table = ops.constant(column.astype(np.int32))
-                self.tables[node, axis] = table
-                self._fixed(table)
-
-    # ---- the body -----------------------------------------------------------------------------------------------
-
     def _body(self, number: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
-        self.arguments = arguments
-        self.made: dict[int, ir.Value] = {}
-        self.read: dict[Any, ir.Value] = {}
+        run, made = self.run, dict[int, ir.Value]()
+
+        def operand(slot: int) -> ir.Value:
+            if self._same_loop(slot):
+                if run.lags[slot] == 0:
+                    return made[int(run.sources[slot])]
+                chain = self._chain(slot)
+                assert chain is not None
+                return arguments[chain.places[run.lags[slot] - 1]]
+            source = self.outer.source(slot)
+            return source.row(number) if isinstance(source, Column) else source
+
         for node in self.nodes:
             template = self.outer.template(node)
             with template.location:
-                operands = [self._operand(slot, number) for slot in self.run.slots(node)]
+                operands = [operand(slot) for slot in run.slots(node)]
                 if node in self.outer.plan.places:
-                    self.made[node * self.stride] = self._placed(node, template, operands, number)
+                    made[node * self.stride] = self._placed(node, template, operands, number)
                     continue
-                copy = self.outer.emitter.clone(self.run.template(node), operands)
-            for place, result in enumerate(copy.results):
-                self.made[node * self.stride + place] = result
+                copy = self.outer.emitter.clone(run.template(node), operands)
+            made.update((node * self.stride + place, result) for place, result in enumerate(copy.results))
         following = list(arguments)
         for chain in self.chains:
-            following[chain.places[0]] = self.made[chain.source]
+            following[chain.places[0]] = made[chain.source]
             for newer, older in pairwise(chain.places):
                 following[older] = arguments[newer]
         for code, place in self.stacks.items():
-            following[place] = ops.with_row(arguments[place], self.made[code], number)
+            following[place] = ops.with_row(arguments[place], made[code], number)
         for code, place in self.lasts.items():
-            following[place] = self.made[code]
+            following[place] = made[code]
         return following
-
-    def _operand(self, slot: int, number: ir.Value) -> ir.Value:
-        run, emitter = self.run, self.outer.emitter
-        source, lag = int(run.sources[slot]), int(run.lags[slot])
-        if lag >= 0 and self._same_loop(slot):
-            if lag == 0:
-                return self.made[source]
-            chain = self._chain(slot)
-            assert chain is not None
-            return self.arguments[chain.places[lag - 1]]
-        if lag < 0 and run.fixed[slot]:
-            code = int(run.codes[0, slot])
-            if not self._repeated(code):
-                return self.arguments[self.places[emitter.resolve(code)]]
-            if code not in self.read:
-                constant = emitter.constant(code)
-                assert constant is not None
-                self.read[code] = clone(constant).results[0]
-            return self.read[code]
-        if lag < 0:
-            column = emitter.column(run.codes[:, slot])
-        else:
-            column = Column(self.outer.earlier(slot), 0, 1, run.count)
-        key = (column.affine or column.array, column.first, column.step)
-        if key not in self.read:
-            if column.affine is None:
-                array = self.arguments[self.places[column.array]]
-                self.read[key] = ops.row(array, tiles.affine(number, column.first, column.step))
-            else:
-                self.read[key] = column.row(number)
-        return self.read[key]
 
     def _placed(self, node: int, op: ir.Operation, operands: list[ir.Value], number: ir.Value) -> ir.Value:
         """A slice, or a pad, at a place that depends on the repetition."""
         starts = []
-        for axis, column in enumerate(self.outer.plan.places[node].T.tolist()):
-            if (node, axis) in self.tables:
-                row = ops.dynamic_slice(self.arguments[self.places[self.tables[node, axis]]], [number], [1])
-                starts.append(ops.reshape(row, []))
+        for column in self.outer.plan.places[node].T:
+            first, step = int(column[0]), int(column[1] - column[0])
+            if (np.diff(column) == step).all():
+                starts.append(affine(number, first, step) if step else ops.index(first))
             else:
-                step = column[1] - column[0]
-                starts.append(tiles.affine(number, column[0], step) if step else ops.index(column[0]))
+                starts.append(ops.row(ops.constant(column.astype(np.int32)), number))
         if op.name == "stablehlo.pad":
             whole = ops.broadcast_in_dim(operands[1], sizes_of(op.results[0]), [])
             return ops.dynamic_update_slice(whole, operands[0], starts)
-        strides = list(ir.DenseI64ArrayAttr(op.attributes["strides"]))
-        limits = list(ir.DenseI64ArrayAttr(op.attributes["limit_indices"]))
-        sizes = [
-            high - low for high, low in zip(limits, ir.DenseI64ArrayAttr(op.attributes["start_indices"]), strict=True)
-        ]
+        low, high, strides = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+        sizes = [last - first for first, last in zip(low, high, strict=True)]
         taken = ops.dynamic_slice(operands[0], starts, sizes)
         return ops.slice(taken, [0] * len(sizes), sizes, strides)

@@ -8,20 +8,19 @@ out of the loop: they are put together from all repetitions at the end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from ...ir.attributes import Array
+from ...ir.batching import captured
 from ...ir.bindings import ir
-from ...ir.kinds import having
+from ...ir.kinds import STABLEHLO, having
 from ...ir.types import bytes_of
 from ...ir.values import constant, dtype_of, sizes_of
-from . import vectorize
-from .classify import Run
-from .sequence import distinct
-
-Array = np.ndarray[Any, Any]
+from .find import Run
+from .snapshot import distinct
 
 # Bytes of a value of all repetitions above which it is not made at once.
 LARGEST_STACK = 1 << 26
@@ -65,22 +64,19 @@ class Plan:
     reduces: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def make_plan(run: Run, used: set[tuple[int, int]], exact: bool) -> Plan:
-    """Stages for a run.
+_MONOIDS = having("again")
+_ROUNDED = {"stablehlo.add", "stablehlo.multiply"}
+
+
+class Planner:
+    """Finds the stages of a run.
 
     Args:
         run: the run.
         used: (repetition, op of the block) whose results are read outside of the run.
         exact: whether all bits must stay.
     """
-    return _Planner(run, used, exact).plan()
 
-
-_MONOIDS = having("again")
-_ROUNDED = {"stablehlo.add", "stablehlo.multiply"}
-
-
-class _Planner:
     def __init__(self, run: Run, used: set[tuple[int, int]], exact: bool):
         self.run, self.used, self.exact = run, used, exact
         stride = run.sequence.stride
@@ -98,6 +94,7 @@ class _Planner:
                     self.readers[link[0]].append(node)
 
     def plan(self) -> Plan:
+        """The plan."""
         run = self.run
         places = self._places()
         groups = self._groups()
@@ -138,48 +135,15 @@ class _Planner:
         return found
 
     def _groups(self) -> list[list[int]]:
-        """Ops that depend on one another over repetitions, in an order that respects what they read (Tarjan)."""
-        number: dict[int, int] = {}
-        low: dict[int, int] = {}
-        stack: list[int] = []
-        on_stack: set[int] = set()
-        groups: list[list[int]] = []
+        """Ops that depend on one another over repetitions, in an order that respects what they read (Kosaraju)."""
         sources = [
             [link[0] for slot in self.run.slots(node) if (link := self.made[slot]) is not None]
             for node in range(self.run.period)
         ]
-        for root in range(self.run.period):
-            if root in number:
-                continue
-            work = [(root, iter(sources[root]))]
-            number[root] = low[root] = len(number)
-            stack.append(root)
-            on_stack.add(root)
-            while work:
-                node, following = work[-1]
-                for other in following:
-                    if other not in number:
-                        number[other] = low[other] = len(number)
-                        stack.append(other)
-                        on_stack.add(other)
-                        work.append((other, iter(sources[other])))
-                        break
-                    if other in on_stack:
-                        low[node] = min(low[node], number[other])
-                else:
-                    work.pop()
-                    if work:
-                        low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                    if low[node] == number[node]:
-                        group: list[int] = []
-                        while True:
-                            member = stack.pop()
-                            on_stack.discard(member)
-                            group.append(member)
-                            if member == node:
-                                break
-                        groups.append(sorted(group))
-        return groups
+        seen: set[int] = set()
+        left = [node for root in range(self.run.period) for node in _reached(root, self.readers, seen)]
+        seen = set()
+        return [sorted(group) for root in reversed(left) if (group := _reached(root, sources, seen))]
 
     def _vectorizable(self, node: int, places: dict[int, Array]) -> bool:
         op, run = self.templates[node], self.run
@@ -191,7 +155,7 @@ class _Planner:
             return False
         moving = [not run.fixed[slot] for slot in run.slots(node)]
         if node not in places:
-            return vectorize.can(op, moving, self.exact)
+            return can(op, moving, self.exact)
         # A slice at other places of the same array: one slice, if they follow one another.
         if op.name != "stablehlo.slice" or moving[0]:
             return False
@@ -273,6 +237,20 @@ class _Planner:
         return Chain(group, pads, entry) if _disjoint(covered) else None
 
 
+def _reached(root: int, following: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
+    """What can be reached and was not seen before, each behind what follows it."""
+    found, stack = [], [(root, False)]
+    while stack:
+        node, is_left = stack.pop()
+        if is_left:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(other, False) for other in following[node]]
+    return found
+
+
 def tiled(places: Array, sizes: list[int]) -> tuple[int, int] | None:
     """The one axis along which places follow one another, and by how much; None where they do not, or overlap."""
     steps = places[1] - places[0]
@@ -301,3 +279,31 @@ def _disjoint(covered: list[tuple[Array, list[int]]]) -> bool:
             if not apart:
                 return False
     return True
+
+
+# ---- one op in place of one per repetition, by the rules of `codegen/ir/batching/` ----------------------------------
+
+# A leading axis could be taken for the one that a bitcast makes or joins.
+ELEMENTWISE = STABLEHLO - {"stablehlo.bitcast_convert"}
+_MOVING = frozenset(
+    f"stablehlo.{name}" for name in ("broadcast_in_dim", "reshape", "transpose", "concatenate", "reverse", "slice")
+)
+
+
+def can(op: ir.Operation, moving: Sequence[bool], exact: bool) -> bool:
+    """Whether an op may have the axis, with these of its operands different in each repetition."""
+    if op.name.startswith("chlo."):
+        same = {tuple(sizes_of(value)) for value in [*op.operands, *op.results]}
+        return not op.regions and len(same) == 1 and not op.name.startswith("chlo.constant")
+    if op.name == "stablehlo.pad":
+        return not moving[1]
+    if op.name == "stablehlo.reduce":
+        return not moving[1] and not captured(op) and not (exact and _rounds(op))
+    return op.name in ELEMENTWISE | _MOVING or (op.name == "stablehlo.dot_general" and not exact)
+
+
+def _rounds(op: ir.Operation) -> bool:
+    """Whether a reduction gives other bits in another order."""
+    whole = dtype_of(op.results[0]).kind in "biu"
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    return not whole and not (len(names) == 2 and names[0] in having("ordered"))
