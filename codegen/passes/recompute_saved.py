@@ -1,0 +1,579 @@
+"""recompute_saved: what a loop saves for a later loop is computed again there, where that is cheaper.
+
+    %f:4 = while(%i, %h, %ys, %ss, %cs)                     %f:3 = while(%i, %h, %ss, %cs)
+      do: %s = sine %h, %c = cosine %h                        do: ...
+          %y = add (multiply %s, %w), %c                          saves only %s and %c
+          saves %y, %s and %c at row %i                ->
+    while(%j, %g)                                           while(%j, %g)
+      do: %y1, %s1, %c1 = row 511 - %j of %f#2, #3, #4        do: %s1, %c1 = row 511 - %j of %f#2, #3
+                                                                  %y1 = add (multiply %s1, %w), %c1
+
+In a gradient these are the intermediate values of the forward loop that the backward loop needs. Which of the body's
+values are saved is a minimum cut (`analysis/cut.py`) between what the later loop has anyway (invariants, arrays that
+the body reads step by step, the step's number) and what it needs, with the prices of `analysis/cost.py`: a value is
+kept in a stack, the old or a new one, or computed again from others. So stacks of the same value become one, a stack
+whose rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential
+is done again where that saves a stack, a sine is not.
+
+A carry that is saved as it comes into the step and also as it leaves it (`%h` and `%h1`) is saved once: the stack gets
+a row more, for its initial value, and each step reads two rows of it.
+
+Preconditions: both loops have a known number of steps; a stack that goes is read by that one loop only, row by row,
+every row being one that the first loop has written; the memory falls. What has no cheap work (dots, loops, calls) is
+kept.
+
+Rounding: none by itself, as each value comes from the same operations on the same operands; XLA may fuse these in
+another way (multiply and add in one instruction), as it may at every change of a program. It is therefore also done
+under `reassociate=false`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..analysis.cost import cost, load, store
+from ..analysis.cut import FOREVER, Choice, Value, cheapest
+from ..analysis.loops import Affine, Loop, Stack, slices_of
+from ..ir import ops
+from ..ir.attributes import integers
+from ..ir.bindings import ir, run_pipeline, stablehlo
+from ..ir.clone import clone
+from ..ir.kinds import STABLEHLO
+from ..ir.refused import Refused, needed, require
+from ..ir.types import numpy_dtype, static_bytes
+from ..ir.values import owner, shape_of, static_shape, users
+from ..ir.walk import loops_by_depth, terminator
+from ..ir.while_ops import add_carries, drop_dead_carries
+from .report import Report
+
+_MOST = 20_000  # values of a body that are looked at
+_DEEPEST = 64  # ops between what is needed and what it is computed from
+
+# Without a loop there is nothing to do.
+TRIGGERS = frozenset({"stablehlo.while"})
+
+
+def run(
+    module: ir.Module,
+    report: Report,
+    *,
+    reassociate: bool = True,
+    after: Literal["nothing", "sink_reductions"] = "nothing",
+) -> None:
+    """Computes again in later loops what is not worth saving.
+
+    Args:
+        module: is changed, in place; calls in loops should have been inlined, and common subexpressions be one.
+        report: takes note of each loop that saves values for another.
+        reassociate: whether reductions of stacks may move into loops; no rounding changes here.
+        after: what must have changed the module before (`driver.py` sees to it). Where reductions are still to move, a
+            stack that is only reduced otherwise is not taken to be there anyway, but to go if the later loop does
+            without it; when they have moved, what is there anyway is known.
+    """
+    pending = loops_by_depth(module)
+    while pending:
+        op = pending.pop(0)
+        try:
+            pair = find_pair(op, reassociate and after == "nothing")
+            if pair is None:
+                continue
+            plan = _plan(pair)
+        except Refused as refusal:
+            report.refused(op, str(refusal))
+            continue
+        report.applied(op, result=plan.result)
+        forward, reader = emit(pair, plan)
+        place = next((number for number, other in enumerate(pending) if other == reader), None)
+        new = drop_dead_carries(reader)
+        if place is not None:
+            pending[place] = new
+        drop_dead_carries(forward)
+    if report.rewritten:
+        run_pipeline(module, "canonicalize,cse")
+
+
+def _plan(pair: Pair) -> Plan:
+    """Decides what is kept.
+
+    Raises:
+        Refused: all that is saved is needed.
+    """
+    stacks = pair.stacks_by_value()
+    earlier = _earlier(pair, stacks)
+    values = _values(pair, stacks, earlier)
+    choice = cheapest(values, list(dict.fromkeys(unit_root(saved.value) for saved in pair.saved)))
+    require(choice.price < FOREVER, "what it saves cannot be computed again")
+    chosen = [value for value in values if value in choice.kept]
+    shifted = _shifted(pair, choice, stacks)
+    chosen = [value for value in chosen if all(value not in (shift.before, shift.after) for shift in shifted)]
+    kept = {value: stacks[value] for value in chosen if value in stacks}
+    fresh = [value for value in chosen if value not in stacks]
+    before = {saved.stack.carry for saved in pair.saved} - pair.shared
+    require(before, "all that it saves is also used in another way than row by row in one later loop")
+    stay = {stored.carry for stored in kept.values()}
+    gone = sum(static_bytes(pair.forward.op.results[carry].type) or 0 for carry in before - stay)
+    steps = pair.forward.most
+    come = sum(steps * (static_bytes(value.type) or 0) for value in fresh)
+    come += sum((steps + 1) * (static_bytes(shift.after.type) or 0) for shift in shifted)
+    require(
+        come < gone,
+        f"all of the {len(before)} stacks that it saves are needed: none is cheap work on the others",
+    )
+    left = len(stay | pair.shared) + len(fresh) + len(shifted)
+    line = f"saves {len(before | pair.shared)} -> {left} stacks, "
+    work = sum(values[value].again > 0 for value in choice.again)
+    line += f"{gone - come} bytes less; a later loop does {work} ops again"
+    used = {value: item for value, item in earlier.items() if value in choice.again}
+    return Plan(choice.again, kept, fresh, shifted, used, line)
+
+
+def _values(
+    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, Stored]
+) -> dict[ir.Value, Value[ir.Value]]:
+    """The values of the body that the needed ones are computed from, with prices."""
+    found: dict[ir.Value, Value[ir.Value]] = {}
+    pending = deque((unit_root(saved.value), 0) for saved in pair.saved)
+    while pending:
+        value, depth = pending.popleft()
+        if value in found:
+            continue
+        again, sources = _again(pair, value) if len(found) < _MOST and depth < _DEEPEST else (FOREVER, [])
+        size = static_bytes(value.type)
+        if value in earlier and size is not None:
+            again = _stack(pair, size, load) * 5 // 4
+        if size is None:
+            keep = FOREVER
+        elif value in stacks:
+            keep = _stack(pair, size, load if stacks[value].carry in pair.shared else store)
+        else:
+            keep = _stack(pair, size, store) * 102 // 100  # where it does not matter, there is no new stack
+        found[value] = Value(sources, again, keep)
+        pending.extend((source, depth + 1) for source in sources)
+    return found
+
+
+def _again(pair: Pair, value: ir.Value) -> tuple[int, list[ir.Value]]:
+    """What it costs the later loop to compute a value again, and from which values of the body."""
+    if _free(pair, value):
+        return 0, []
+    op = owner(value)
+    if op is None or op.block != pair.forward.body:
+        return FOREVER, []
+    price = _read(pair, op) if op.name == "stablehlo.dynamic_slice" else cost(op)
+    if price is None:
+        return FOREVER, []
+    roots = [unit_root(operand) for operand in op.operands if not _free(pair, operand)]
+    return price, [root for root in roots if not _free(pair, root)]
+
+
+def _free(pair: Pair, value: ir.Value) -> bool:
+    """Whether the later loop has a value anyway: from outside, an invariant, or a place."""
+    forward = pair.forward
+    op = owner(value)
+    if op is None:
+        carry = forward.carry_of(value)
+        return carry is None or carry in forward.invariants or forward.affine(value) is not None
+    if op.block != forward.body:
+        return not forward.inside(value)
+    return op.name == "stablehlo.constant" or forward.affine(value) is not None
+
+
+def _read(pair: Pair, op: ir.Operation) -> int | None:
+    """What it costs to take a slice again: more where the array would have to be kept for it."""
+    size = static_bytes(op.results[0].type)
+    array = op.operands[0]
+    carry = pair.forward.carry_of(array)
+    if carry is not None and carry in pair.forward.invariants:
+        array = pair.forward.initial(carry)
+    if size is None:
+        return None
+    source = owner(array)
+    changed = any(user.name == "stablehlo.dynamic_update_slice" for user in users(array))  # perhaps in place
+    stays = (source is None and not changed) or (source is not None and source.name == "stablehlo.constant")
+    stays = stays or any(user == pair.reader.op or user.block == pair.reader.body for user in users(array))
+    return _stack(pair, size, load if stays else store)
+
+
+def _stack(pair: Pair, size: int, price: Callable[[int], int]) -> int:
+    """A step's part of the price of an array with a row of this size for each step."""
+    return price(size * pair.forward.most) // pair.forward.most
+
+
+def _earlier(pair: Pair, stacks: Mapping[ir.Value, Stored]) -> dict[ir.Value, Stored]:
+    """Carries whose next values have a stack that stays in any case: the row before is what came into the step."""
+    forward = pair.forward
+    found: dict[ir.Value, Stored] = {}
+    for carry, following in enumerate(forward.returned):
+        stored = stacks.get(unit_root(following))
+        if stored is not None and stored.carry in pair.shared and carry not in forward.invariants:
+            found[forward.body.arguments[carry]] = stored
+    return found
+
+
+def _shifted(pair: Pair, choice: Choice[ir.Value], stacks: Mapping[ir.Value, Stored]) -> list[Shifted]:
+    """Carries that are kept both as they come into a step and as they leave it."""
+    forward = pair.forward
+    whole = {value for value, stored in stacks.items() if stored.carry in pair.shared}
+    left = set(choice.kept) - whole
+    found: list[Shifted] = []
+    for carry, following in enumerate(forward.returned):
+        before, after = forward.body.arguments[carry], unit_root(following)
+        if before in left and after in left and before != after:
+            left -= {before, after}
+            found.append(Shifted(carry, before, after))
+    return found
+
+
+# ---- a loop that saves values, and the later loop that reads them ---------------------------------------------------
+#
+# The two loops' steps are put into relation by places alone: step `i` of the first loop wrote the row that step `j` of
+# the second reads, `i = slope * j + start`. Only slices with the relation that most have are taken.
+
+_FARTHEST = 64  # ops between a stack and its reductions
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A slice, in the later loop, of what the first loop has stacked.
+
+    Attributes:
+        op: the slice.
+        stack: the stack.
+        value: what the first loop's body wrote there; of the slice's type.
+    """
+
+    op: ir.Operation
+    stack: Stack
+    value: ir.Value
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a value of the first loop's body is stacked.
+
+    Attributes:
+        carry: the stack's carry.
+        written: what is written to it: the value, but for axes of size 1.
+    """
+
+    carry: int
+    written: ir.Value
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two loops.
+
+    Attributes:
+        forward: the loop that saves.
+        reader: the loop that reads.
+        steps: the step of `forward` as a function of the step of `reader`.
+        saved: the slices.
+        stacks: of `forward`, by carry.
+        shared: carries of stacks that stay in any case.
+        reduced: carries of stacks of which otherwise only reductions are needed: they go if the later loop does not
+            read them.
+    """
+
+    forward: Loop
+    reader: Loop
+    steps: Affine
+    saved: list[Saved]
+    stacks: dict[int, Stack]
+    shared: set[int]
+    reduced: set[int]
+
+    def stacks_by_value(self) -> dict[ir.Value, Stored]:
+        """Where values of the body are stacked, by their `unit_root`.
+
+        Of several stacks of one value it is one that stays, if there is one.
+        """
+        found: dict[ir.Value, Stored] = {}
+        read = {saved.stack.carry for saved in self.saved} | self.shared
+        for carry, stack in sorted(self.stacks.items(), key=lambda item: item[0] in self.reduced):
+            for write in stack.writes:
+                root = unit_root(write.value)
+                if carry in read and (root not in found or carry in self.shared):
+                    found[root] = Stored(carry, write.value)
+        return found
+
+    def row(self, stored: Stored) -> Affine:
+        """Where a value's slice of a stack starts, as a function of the step of `forward`."""
+        stack = self.stacks[stored.carry]
+        offset = next(write.offset for write in stack.writes if write.value == stored.written)
+        return Affine(stack.width * stack.place.slope, stack.width * stack.place.start + offset)
+
+
+def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
+    """The loop that reads most of what a loop saves; None where it saves nothing for another loop.
+
+    Args:
+        op: a `stablehlo.while`.
+        reductions_sink: whether reductions of its stacks are going to move into it.
+
+    Raises:
+        Refused: it does, but not in a way that is understood.
+    """
+    if not any(slices_of(result)[0] for result in op.results):
+        return None
+    forward = Loop.of(op)
+    require(forward.most > 0, "it does not run")
+    stacks, readers = dict[int, Stack](), dict[ir.Operation, Loop]()
+    shared, reduced = set[int](), set[int]()
+    found: list[tuple[ir.Operation, Affine, Saved]] = []
+    for carry, result in enumerate(op.results):
+        if carry in forward.invariants or not users(result):
+            continue
+        try:
+            stack = stacks[carry] = forward.stack(carry)
+        except Refused:
+            continue
+        if stack.read:
+            shared.add(carry)
+        slices, others = slices_of(result)
+        for other in others:
+            sinks = reductions_sink and _only_reduced(other, stack.axis, op.block)
+            (reduced if sinks else shared).add(carry)
+        for loop, read in slices:
+            try:
+                if loop not in readers:
+                    readers[loop] = Loop.of(loop)
+                steps, value = _match(forward, stack, readers[loop], read)
+            except Refused:
+                shared.add(carry)
+            else:
+                found.append((loop, steps, Saved(read, stack, value)))
+    require(found, "no later loop reads row by row what it saves")
+    ((most, relation), _), *_ = Counter((loop, steps) for loop, steps, _ in found).most_common(1)
+    require(not len(op.attributes) and not len(most.attributes), "the loops have attributes, which fit their carries")
+    chosen = [saved for loop, steps, saved in found if loop == most and steps == relation]
+    shared.update(saved.stack.carry for _, _, saved in found if saved not in chosen)
+    return Pair(forward, readers[most], relation, chosen, stacks, shared, reduced - shared)
+
+
+def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
+    """Whether an op on a stack is elementwise work that ends in reductions over the steps' axis, or is such a one."""
+    pending, seen = [op], set[ir.Value]()
+    while pending:
+        op = pending.pop()
+        if op.block != block or len(op.results) != 1 or len(seen) > _FARTHEST:
+            return False
+        if op.name == "stablehlo.reduce" and axis in integers(op, "dimensions"):
+            continue
+        if op.name not in STABLEHLO:
+            return False
+        if op.results[0] not in seen:
+            seen.add(op.results[0])
+            pending += users(op.results[0])
+    return True
+
+
+def _match(forward: Loop, stack: Stack, reader: Loop, op: ir.Operation) -> tuple[Affine, ir.Value]:
+    """Which step of the first loop wrote what a slice reads, by the step of the later loop; and what it wrote.
+
+    Raises:
+        Refused: no step did, or not all of it.
+    """
+    read = needed(reader.read(op), "its place is not an affine function of the step")
+    rate = stack.width * stack.place.slope
+    require(read.axis == stack.axis and read.start.slope % stack.width == 0, "it reads across steps")
+    for write in stack.writes:
+        distance = read.start.start - write.offset - stack.width * stack.place.start
+        if (stack.width == 1 or distance % stack.width == 0) and shape_of(write.value)[stack.axis] == read.size:
+            steps = Affine(read.start.slope // rate, distance * rate if abs(rate) == 1 else distance // rate)
+            low, high = steps.bounds(reader.trip_count)
+            inside = forward.sizes.at_most(0, low) and forward.sizes.at_most(high, forward.trip_count - 1)
+            require(inside, "not all of it is written by the steps")
+            return steps, write.value
+    raise Refused("it reads a part of what a step wrote")
+
+
+def unit_root(value: ir.Value) -> ir.Value:
+    """What a value is, up to axes of size 1 added or taken away."""
+    op = owner(value)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        inner, outer = shape_of(op.operands[0]), shape_of(op.results[0])
+        if None in inner or [size for size in inner if size != 1] != [size for size in outer if size != 1]:
+            break
+        if op.name == "stablehlo.broadcast_in_dim" and list(_axes(op)) != sorted(_axes(op)):
+            break
+        value = op.operands[0]
+        op = owner(value)
+    return value
+
+
+def _axes(op: ir.Operation) -> tuple[int, ...]:
+    return tuple(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
+
+
+# ---- the rewritten pair: fewer stacks in the first loop, the work again in the second -------------------------------
+#
+# In the second loop's body come, before all else, the rows of the kept values and the work, in place of the slices.
+# Carries that are not needed any more are left for the caller to drop.
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A carry that is kept as it comes into a step and as it leaves it, in a stack of its own.
+
+    The initial value is in row 0, and step `i` writes row `i + 1`.
+
+    Attributes:
+        carry: its number.
+        before: the value that comes in.
+        after: the one that leaves.
+    """
+
+    carry: int
+    before: ir.Value
+    after: ir.Value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done.
+
+    Attributes:
+        again: values to compute again.
+        kept: values that have a stack.
+        added: values that get one.
+        shifted: pairs of values that share one.
+        earlier: carries that are read, as they come into a step, from a stack of their next values.
+        result: a line for the report.
+    """
+
+    again: Set[ir.Value]
+    kept: Mapping[ir.Value, Stored]
+    added: Sequence[ir.Value]
+    shifted: Sequence[Shifted]
+    earlier: Mapping[ir.Value, Stored]
+    result: str
+
+
+def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
+    """Rewrites two loops; the loops that now stand there, the first and the second."""
+    old, type_ = pair.forward.op, _index_type(pair.forward)
+    forward = _with_stacks(pair.forward, plan.added, plan.shifted) if plan.added or plan.shifted else old
+    new = list(forward.results)[len(old.results) :]
+
+    def number(place: Affine, type_: ir.Type = type_) -> ir.Value:
+        """`place` at the step of the first loop that the second loop's step corresponds to."""
+        slope, start = pair.steps.slope, pair.steps.start
+        here = Affine(place.slope * slope, start * place.slope + place.start)
+        return _number(pair.reader, here, type_)
+
+    def existing(stored: Stored, row: Affine, type_: ir.Type) -> ir.Value:
+        """The part of a stack where a value of the first loop's body was written."""
+        axis, sizes, start = pair.stacks[stored.carry].axis, static_shape(stored.written), number(row)
+        starts = [start if place == axis else ops.scalar(0, start) for place in range(len(sizes))]
+        return ops.as_type(ops.dynamic_slice(forward.results[stored.carry], starts, sizes), type_)
+
+    with ir.InsertionPoint.at_block_begin(pair.reader.body), pair.reader.op.location:
+        known: dict[ir.Value, ir.Value] = {}
+        for value, stored in plan.kept.items():
+            known[value] = existing(stored, pair.row(stored), value.type)
+        for value, stack in zip(plan.added, new, strict=False):
+            known[value] = ops.row(stack, number(Affine(1, 0)))
+        for shift, stack in zip(plan.shifted, new[len(plan.added) :], strict=True):
+            known[shift.before] = ops.row(stack, number(Affine(1, 0)))
+            known[shift.after] = ops.as_type(ops.row(stack, number(Affine(1, 1))), shift.after.type)
+        for value, stored in plan.earlier.items():
+            row, initial = pair.row(stored), pair.forward.initial(ir.BlockArgument(value).arg_number)
+            last, step = existing(stored, Affine(row.slope, row.start - row.slope), value.type), number(Affine(1, 0))
+            known[value] = stablehlo.select(ops.compare("EQ", step, ops.scalar(0, step)), initial, last)
+        replacements = _compute(pair, plan.again, known, number)
+    for saved, value in zip(pair.saved, replacements, strict=True):
+        saved.op.results[0].replace_all_uses_with(value)
+        saved.op.erase()
+    if forward != old:
+        old.erase()
+    return forward, pair.reader.op
+
+
+def _compute(
+    pair: Pair, again: Set[ir.Value], known: dict[ir.Value, ir.Value], number: Callable[..., ir.Value]
+) -> list[ir.Value]:
+    """Copies the work to the current place; returns what takes the place of the slices."""
+    forward = pair.forward
+
+    def here(value: ir.Value) -> ir.Value:
+        """What stands for a value of the first loop's body in the second."""
+        if value in known:
+            return known[value]
+        carry, source = forward.carry_of(value), owner(value)
+        if carry in forward.invariants:
+            return forward.initial(carry)
+        if not forward.inside(value):
+            return value
+        place, root = forward.affine(value), unit_root(value)
+        if source is not None and source.name == "stablehlo.constant":
+            known[value] = clone(source).results[0]
+        elif place is not None:
+            known[value] = number(place, value.type)
+        else:
+            assert root != value, "a value that is neither kept nor computed again"
+            known[value] = ops.as_type(here(root), value.type)
+        return known[value]
+
+    for operation in forward.body.operations:
+        op = operation.operation
+        if len(op.results) != 1 or op.results[0] not in again or forward.affine(op.results[0]) is not None:
+            continue
+        known[op.results[0]] = clone(op, [here(value) for value in op.operands]).results[0]
+    return [here(saved.value) for saved in pair.saved]
+
+
+def _index_type(loop: Loop) -> ir.Type:
+    """A type for places in stacks: the counter's, unless it is too narrow for them."""
+    type_ = loop.initial(loop.counter).type
+    if numpy_dtype(ir.RankedTensorType(type_).element_type).itemsize >= 4 and not ir.RankedTensorType(type_).shape:
+        return type_
+    return ops.tensor_type(np.int64, [])
+
+
+def _number(loop: Loop, place: Affine, type_: ir.Type) -> ir.Value:
+    """A number as a function of a loop's step, from its counter, at the current place in its body."""
+    emit = loop.sizes.emit
+    if place.slope == 0:
+        return emit(place.start, type_)
+    value: ir.Value = loop.body.arguments[loop.counter]
+    grows = loop.affine(value)
+    assert grows is not None, "a counter is affine"
+    slope, start = place.slope, place.start
+    if abs(grows.slope) == 1:
+        slope *= grows.slope
+        start = start - grows.start * slope
+    else:
+        value = stablehlo.subtract(value, emit(grows.start, value.type))
+        value = stablehlo.divide(value, emit(grows.slope, value.type))
+    value = ops.as_type(value, type_)
+    if slope == -1:
+        return stablehlo.subtract(emit(start, type_), value)
+    if slope != 1:
+        value = stablehlo.multiply(value, emit(slope, type_))
+    return value if start == 0 else stablehlo.add(value, emit(start, type_))
+
+
+def _with_stacks(loop: Loop, added: Sequence[ir.Value], shifted: Sequence[Shifted]) -> ir.Operation:
+    """The loop with more stacks, before the old one; all of their rows are written in it."""
+    with ir.InsertionPoint(loop.op), loop.op.location:
+        initial = [ops.filled(value, 0, [loop.most, *static_shape(value)]) for value in added]
+        for shift in shifted:
+            first = loop.initial(shift.carry)
+            rows = ops.filled(first, 0, [loop.most + 1, *static_shape(first)])
+            initial.append(ops.with_row(rows, first, ops.integer(0, loop.initial(loop.counter).type)))
+
+        def step(stacks: list[ir.Value]) -> Sequence[ir.Value]:
+            last = terminator(loop.body)
+            written = [(value, 0) for value in added] + [(last.operands[shift.carry], 1) for shift in shifted]
+            return [
+                ops.with_row(stack, value, _number(loop, Affine(1, behind), _index_type(loop)))
+                for stack, (value, behind) in zip(stacks, written, strict=True)
+            ]
+
+        return add_carries(loop.op, initial, step)
