@@ -216,7 +216,8 @@ def sparse_logistic_prediction() -> Example:
 
 def sparse_logistic_prior() -> Example:
     inputs, draws = _of("sparse_logistic")["prior_graph"]()
-    return _drawn(inputs, draws, lambda n, rng: [rng.normal(size=(n, 6))])
+    # Of all four IREE's compiler says "circular dependency".
+    return _drawn(inputs, draws[1:], lambda n, rng: [rng.normal(size=(n, 6))])
 
 
 def _drawn(

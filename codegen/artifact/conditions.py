@@ -75,14 +75,9 @@ def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
 
 
 def report(module: ir.Module, original: Signature, demanded: list[Constraint]) -> None:
-    """Makes a static module say which conditions hold, in place.
-
-    Args:
-        module: it.
-        original: the signature of the program before sizes were put in.
-        demanded: the conditions; nothing is done where there are none.
-    """
+    """Makes a static module say which of the demanded conditions hold, in place: they are all that it demands then."""
     static = signatures.read(module)
+    checks = static.checks
     if demanded:
         items: list[Argument | Result] = [*static.arguments, *static.results]
         sources: dict[str, size_checks.Source] = {}
@@ -90,5 +85,5 @@ def report(module: ir.Module, original: Signature, demanded: list[Constraint]) -
         sources |= {root.name: (root.argument, None, root.element) for root in original.value_roots}
         size_checks.report(module, demanded, sources, lambda x: CheckSpec(_ERROR, f"{x} must hold: {x.where}"))
         checks = signatures.read(module).checks
-        kept = replace(static, constraints=(), checks=checks, counts=(), local_counts=())
-        signatures.write(main_function(module), kept)
+    kept = replace(static, constraints=(), checks=checks, counts=(), local_counts=())
+    signatures.write(main_function(module), kept)

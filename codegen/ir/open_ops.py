@@ -181,13 +181,6 @@ def part(value: ir.Value, starts: Sequence[Size], limits: Sequence[Size]) -> ir.
     return stablehlo.real_dynamic_slice(_type(value, lengths), value, vector(starts), vector(limits), ones)
 
 
-def typed_part(value: ir.Value, extents: Sequence[Size]) -> ir.Value:
-    """The first elements of each axis, of the value's type."""
-    ones = ops.constant(np.ones(len(extents), np.int64))
-    zeros = ops.constant(np.zeros(len(extents), np.int64))
-    return stablehlo.real_dynamic_slice(value.type, value, zeros, vector(extents), ones)
-
-
 def part_along(value: ir.Value, axis: int, start: Size, limit: Size) -> ir.Value:
     """The elements from `start` to `limit` of one axis."""
     starts: list[Size] = [0] * len(shape_of(value))

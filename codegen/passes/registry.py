@@ -105,7 +105,7 @@ _TABLE = (
     _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
     _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
     _ours("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
-    _other("for_iree", "forms that IREE compiles for all sizes at once, and runs right"),
+    _other("for_iree", "forms that IREE compiles, and runs right"),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
     _for_xla("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
