@@ -27,7 +27,6 @@ _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
     *(
-        "advanced_index",
         "aesara",
         "control",
         "data_dependent",

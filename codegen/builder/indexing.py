@@ -105,17 +105,7 @@ def scatter(
 
 def take(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     """`x[..., indices, ...]` along `axis` for an integer tensor of any shape; indices are in range."""
-    rank = indices.ndim
-    index_axes = range(axis, axis + rank)
-    return gather(
-        x,
-        indices,
-        offset_dims=[i for i in range(x.ndim - 1 + rank) if i not in index_axes],
-        collapsed_slice_dims=[axis],
-        start_index_map=[axis],
-        index_vector_dim=rank,
-        slice_sizes=element_sizes(x, [axis], indices),
-    )
+    return take_elements(x, [indices], [axis], axis)
 
 
 def take_elements(x: Tensor, indices: Sequence[Tensor], axes: Sequence[int], place: int) -> Tensor:
@@ -150,7 +140,9 @@ def put_elements(
 
 
 def _vectors(indices: Sequence[Tensor]) -> Tensor:
-    """One index vector per place, as the last axis."""
+    """One index vector per place, as the last axis, which one index alone does not need."""
+    if len(indices) == 1:
+        return indices[0]
     return concatenate([reshape(x, (*x.dims, 1)) for x in indices], indices[0].ndim)
 
 
@@ -172,18 +164,7 @@ def _element(size: Dim, count: Dim) -> Dim:
 
 def put(x: Tensor, indices: Tensor, updates: Tensor, axis: int, combiner: Combiner) -> Tensor:
     """`x` with `x[..., indices, ...] (combiner)= updates` along `axis`; the counterpart of `take`."""
-    rank = indices.ndim
-    index_axes = range(axis, axis + rank)
-    return scatter(
-        x,
-        indices,
-        updates,
-        combiner,
-        update_window_dims=[i for i in range(updates.ndim) if i not in index_axes],
-        inserted_window_dims=[axis],
-        scatter_dims_to_operand_dims=[axis],
-        index_vector_dim=rank,
-    )
+    return put_elements(x, [indices], updates, [axis], axis, combiner)
 
 
 def dynamic_slice(x: Tensor, starts: Sequence[Tensor], sizes: Dims) -> Tensor:

@@ -18,8 +18,8 @@ from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import axis_of
-from .index import in_range
 from .sort import comparable
+from .windows import in_range
 
 
 def truth(x: Tensor) -> Tensor:

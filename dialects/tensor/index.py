@@ -1,7 +1,7 @@
-"""Basic indexing: slices and integer indices; reading, writing and accumulating.
+"""Indexing: reading, writing and accumulating at slices, integers, index tensors and masks.
 
-The ends of slices may be computed: then the size of the result is one from data. Integer indices may be computed; they
-are checked: out of range raises `IndexError`, as NumPy does (a constraint where the index is known, a flag where not).
+An index is taken apart: basic indices are windows (see `windows`), which are read first; what is left, index tensors
+for some axes, is one gather or scatter.
 """
 
 from __future__ import annotations
@@ -13,250 +13,25 @@ from typing import Any
 import numpy as np
 
 from ...codegen import builder as hlo
-from ...codegen import dims as dimension
-from ...codegen.builder import INT64, Tensor
+from ...codegen.builder import INT64, Dims, Tensor
 from ...codegen.builder.types import Sizes
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import unflatten
-from .shape import broadcast_to, range_length
+from .data_dependent import mask_places
+from .shape import broadcast_to, common_dims
+from .windows import Window, in_range, read_windows, window, write_windows
 
-_HUGE = 2**62
 
-
-@dataclass
-class Window:
-    """A basic index of one axis: `length` elements from `start` on, every `step`-th.
-
-    A runtime `index` (an integer scalar, in range) stands for one element; `dropped` says that the axis goes away.
-    `first` is the start where that is computed from data; the step is a handle then.
-    """
-
-    start: Dim
-    length: Dim
-    step: int | Tensor = 1
-    index: Tensor | None = None
-    dropped: bool = False
-    first: Tensor | None = None
-
-    def is_full(self, size: Dim) -> bool:
-        """Selects the whole axis in order."""
-        return self.index is None and self.step == 1 and self.start == 0 and self.length == size and not self.dropped
-
-    def covers(self, size: Dim) -> bool:
-        """Selects all there is, whether the axis goes away or not."""
-        return self.is_full(size) or (self.dropped and size == 1)
+@lowers("MakeSlice")
+def make_slice(ctx: Context, node: Any, start: Any, stop: Any, step: Any) -> list[slice]:
+    """A slice as a value, an operand of advanced indexing before PyTensor 3."""
+    return [slice(start, stop, step)]
 
 
 # ---- basic indices --------------------------------------------------------------------------------------------------
-
-
-def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
-    """The window that a basic index (a slice of scalars, or an integer scalar) selects of an axis."""
-    if isinstance(entry, slice):
-        return slice_window(ctx, entry, size, axis)
-    return _integer_window(ctx, entry, size, axis)
-
-
-def _bound(ctx: Context, entry: Any, size: Dim, axis: int, what: str) -> Dim | None:
-    """A slice's end as NumPy reads it: negative counts from the end; not yet clamped. None where left out."""
-    if not isinstance(entry, Tensor):
-        return None
-    dim = ctx.dim(entry, f"the {what} of a slice of axis {axis}")
-    if isinstance(dim, int):
-        if dim >= _HUGE:  # past the end, as the size itself is; arithmetic on the number could overflow
-            return size
-        return dim + size if dim < 0 else dim
-    low, _ = dimension.bounds(dim)
-    if low is not None and low >= 0:
-        return dim
-    return dim + size * minimum(maximum(-dim, 0), 1)
-
-
-def slice_window(ctx: Context, entry: slice, size: Dim, axis: int) -> Window:
-    step = 1 if not isinstance(entry.step, Tensor) else ctx.dim(entry.step, f"the step of a slice of axis {axis}")
-    ends = [end for end in (entry.start, entry.stop) if isinstance(end, Tensor)]
-    if isinstance(step, int) and step and any(end.sizes is None for end in ends):
-        return _computed_window(ctx, entry, step, size, axis)
-    start = _bound(ctx, entry.start, size, axis, "start")
-    stop = _bound(ctx, entry.stop, size, axis, "stop")
-    if isinstance(step, int):
-        if step == 0:
-            raise UnsupportedGraphError(f"a slice of axis {axis} has step 0 ({ctx.builder.where}); use another step")
-        return Window(*_clamped(start, stop, step, size), step)
-    # A runtime step: both signs are worked out and the right one is chosen by arithmetic on 0 and 1.
-    width = maximum(step, -step)
-    ctx.at_least(width, 1, f"the absolute step of a slice of axis {axis}")
-    width = maximum(width, 1)
-    forward = minimum(maximum(step, 0), 1)
-    first_up, first_down = _first(start, 1, size), _first(start, -1, size)
-    last_up, last_down = _last(stop, 1, size), _last(stop, -1, size)
-    up = maximum((last_up - first_up + width - 1) // width, 0)
-    down = maximum((first_down - last_down + width - 1) // width, 0)
-    first = first_down + (first_up - first_down) * forward
-    return Window(first, down + (up - down) * forward, ctx.builder.size(step))
-
-
-def _first(start: Dim | None, step: int, size: Dim) -> Dim:
-    if start is None:
-        return 0 if step > 0 else size - 1
-    return minimum(maximum(start, 0), size) if step > 0 else minimum(maximum(start, -1), size - 1)
-
-
-def _last(stop: Dim | None, step: int, size: Dim) -> Dim:
-    if stop is None:
-        return size if step > 0 else -1
-    return minimum(maximum(stop, 0), size) if step > 0 else minimum(maximum(stop, -1), size - 1)
-
-
-def _clamped(start: Dim | None, stop: Dim | None, step: int, size: Dim) -> tuple[Dim, Dim]:
-    """Start and length of `range(*slice(start, stop, step).indices(size))`."""
-    first, last = _first(start, step, size), _last(stop, step, size)
-    return first, range_length(first, last, step)
-
-
-def _computed_window(ctx: Context, entry: slice, step: int, size: Dim, axis: int) -> Window:
-    """A slice of which an end is computed from data, and so the length is; as long as the axis at most."""
-    builder = ctx.builder
-    low, high = (0, size) if step > 0 else (-1, size - 1)
-
-    def end(given: Any, default: Dim) -> Tensor:
-        if not isinstance(given, Tensor):
-            return builder.size(default)
-        value = hlo.convert(given, INT64)
-        value = hlo.select(hlo.compare("LT", value, hlo.full_like(value, 0)), hlo.add(value, builder.size(size)), value)
-        return hlo.minimum_(hlo.maximum_(value, builder.size(low)), builder.size(high))
-
-    first, last = end(entry.start, low if step > 0 else high), end(entry.stop, high if step > 0 else low)
-    span = hlo.subtract(last, first) if step > 0 else hlo.subtract(first, last)
-    width = abs(step)
-    length = hlo.maximum_(span, 0)
-    if width != 1:
-        length = hlo.divide(hlo.add(length, width - 1), width)
-    dim = hlo.data_size(length, "slice", (size + width - 1) // width)
-    known = entry.start is None or (isinstance(entry.start, Tensor) and entry.start.sizes is not None)
-    if step > 0 and known:
-        start = _first(_bound(ctx, entry.start, size, axis, "start"), step, size)
-        return Window(start, dim, step)
-    return Window(0, dim, ctx.constant(step, INT64), first=first)
-
-
-def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
-    known = entry.sizes
-    if known is not None and not isinstance(known, tuple) and not _depends_on_values(ctx, known):
-        low, _ = dimension.bounds(known)
-        if isinstance(known, int) and known < 0:
-            ctx.at_least(size, -known, f"index {known} of axis {axis}", "index")
-            return Window(size + known, 1, dropped=True)
-        if low is not None and low >= 0:
-            ctx.at_least(size, known + 1, f"index {known} of axis {axis}", "index")
-            return Window(known, 1, dropped=True)
-    return Window(0, 1, index=in_range(ctx, entry, size, axis), dropped=True)
-
-
-def _depends_on_values(ctx: Context, dim: Dim) -> bool:
-    """Whether a dimension depends on an argument's value; as an index that is data, not a size."""
-    return any(ctx.builder.roots[name].axis is None for name in dimension.roots(dim))
-
-
-def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[Dim] | None = None) -> Tensor:
-    """Integer indices with negative ones counted from the end, checked to be in range.
-
-    Args:
-        ctx: the context.
-        index: the indices.
-        size: of the axis.
-        axis: which it is, for messages.
-        among: the shape of all indices of a place together, if there are others: where it is empty, any index will do.
-    """
-    limit = ctx.builder.below.get(index.uid)
-    if limit is not None and ctx.builder.constraints.known_equal(limit, size):
-        return index
-    message = f"index is out of bounds for axis {axis} at {ctx.builder.where}{_named(ctx, index)}, of length {size}"
-    if index.literal is not None:
-        return _literal_in_range(ctx, index, size, axis, minimum(hlo.product(among or ()), 1))
-    count = hlo.product(index.dims if among is None else among)
-    ctx.at_least(size, minimum(count, 1), f"index of axis {axis}", "index")
-    if index.sizes is not None:  # as data: the arithmetic below would be longer on what is known of it as a size
-        value = index.value
-        index = Tensor(ctx.builder, value, index.dims, index.dtype, uid=index.uid)
-    unsigned = index.dtype.kind == "u"
-    if unsigned or index.dtype.itemsize < 4:
-        index = hlo.convert(index, INT64)
-    end = ctx.builder.size(size, index.dtype)
-    shifted = index
-    if not unsigned:  # an unsigned one that is negative now was past every end
-        below = hlo.compare("LT", index, hlo.full_like(index, 0))
-        shifted = hlo.select(below, hlo.add(index, end), index)
-    inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, end))
-    fine = hlo.reduce_monoid(inside, range(inside.ndim), "and")
-    low, _ = dimension.bounds(count)
-    if not low and not ctx.builder.constraints.known_equal(count, hlo.product(index.dims)):
-        fine = hlo.or_(fine, hlo.compare("EQ", ctx.builder.size(count), 0))
-    ctx.check(fine, "IndexError", message)
-    return shifted
-
-
-def _named(ctx: Context, index: Tensor) -> str:
-    """What indexes what, for a message."""
-    x, *others = ctx.node.inputs or [None]
-    handles = [(v, ctx.value(v)) for v in others if getattr(v, "name", None)]
-    which = next((repr(v.name) for v, h in handles if isinstance(h, Tensor) and h.uid == index.uid), "the index")
-    name = getattr(x, "name", None)
-    return f": {which} into {repr(name) if name else 'an array'}"
-
-
-def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int, needed: Dim) -> Tensor:
-    values = index.literal
-    assert values is not None
-    if values.size == 0:
-        return hlo.convert(index, INT64)
-    low, high = int(values.min()), int(values.max())
-    least = needed * max(high + 1, -low)
-    ctx.at_least(size, least, f"index {high if high + 1 >= -low else low} of axis {axis}", "index")
-    if low >= 0:
-        return index if index.dtype.itemsize >= 4 and index.dtype.kind == "i" else ctx.constant(values.astype(np.int64))
-    values = values.astype(np.int64)
-    if isinstance(size, int):
-        return ctx.constant(np.where(values < 0, values + size, values))
-    literal = ctx.constant(values)
-    negative = ctx.constant(values < 0)
-    return hlo.select(negative, hlo.add(literal, ctx.builder.size(size)), literal)
-
-
-def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
-    """The elements that windows select, all axes kept."""
-    plain = {
-        axis: (w.start, w.length, w.step)
-        for axis, w in enumerate(windows)
-        if w.index is None and isinstance(w.step, int) and w.step > 0
-    }
-    x = hlo.slice_axes(x, plain)
-    indices = [w.index for w in windows]
-    if any(index is not None for index in indices):
-        starts = [ctx.builder.size(0) if index is None else hlo.convert(index, INT64) for index in indices]
-        sizes = (size if index is None else 1 for index, size in zip(indices, x.dims, strict=True))
-        x = hlo.dynamic_slice(x, starts, tuple(sizes))
-    for axis, w in enumerate(windows):
-        if isinstance(w.step, Tensor):
-            x = hlo.take(x, _places(ctx, w), axis)
-        elif w.step < 0:
-            x = hlo.slice_axis(x, axis, w.start, w.length, w.step)
-    return x
-
-
-def _places(ctx: Context, w: Window) -> Tensor:
-    """The indices that a window selects, for a step that is known only at run time."""
-    assert isinstance(w.step, Tensor)
-    steps = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
-    return hlo.add(steps, ctx.builder.size(w.start) if w.first is None else w.first)
-
-
-def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
-    given = [window(ctx, entry, x.dims[axis], axis) for axis, entry in enumerate(entries)]
-    return given + [Window(0, size) for size in x.dims[len(given) :]]
 
 
 @lowers("Subtensor")
@@ -270,6 +45,27 @@ def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     kept = read_windows(ctx, x, windows)
     result = hlo.reshape(kept, tuple(dim for dim, w in zip(kept.dims, windows, strict=True) if not w.dropped))
     return result if known is None else ctx.builder.knowing(result, known)
+
+
+@lowers("IncSubtensor")
+def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
+    """`x` with `x[...] = y` or `x[...] += y`."""
+    entries = unflatten(node.op.idx_list, indices)
+    increment = not node.op.set_instead_of_inc
+    known = _known_write(ctx, x, y, entries, increment=increment)
+    if isinstance(known, Tensor):
+        return known
+    windows = _windows(ctx, x, entries)
+    y = broadcast_to(
+        ctx, hlo.convert(y, x.dtype), tuple(w.length for w in windows if not w.dropped), "the written value"
+    )
+    result = write_windows(ctx, x, hlo.reshape(y, tuple(w.length for w in windows)), windows, increment=increment)
+    return result if known is None else ctx.builder.knowing(result, known)
+
+
+def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
+    given = [window(ctx, entry, x.dims[axis], axis) for axis, entry in enumerate(entries)]
+    return given + [Window(0, size) for size in x.dims[len(given) :]]
 
 
 def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | Sizes:
@@ -308,23 +104,6 @@ def _fixed(entry: Any) -> int | slice | None:
     return slice(*numbers) if isinstance(entry, slice) else numbers[0]
 
 
-@lowers("IncSubtensor")
-def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
-    """`x` with `x[...] = y` or `x[...] += y`."""
-    entries = unflatten(node.op.idx_list, indices)
-    increment = not node.op.set_instead_of_inc
-    known = _known_write(ctx, x, y, entries, increment=increment)
-    if isinstance(known, Tensor):
-        return known
-    windows = _windows(ctx, x, entries)
-    y = hlo.convert(y, x.dtype)
-    kept = tuple(w.length for w in windows if not w.dropped)
-    y = broadcast_to(ctx, y, kept, "the written value")
-    y = hlo.reshape(y, tuple(w.length for w in windows))
-    result = write_windows(ctx, x, y, windows, increment=increment)
-    return result if known is None else ctx.builder.knowing(result, known)
-
-
 def _known_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, increment: bool) -> Tensor | Sizes:
     """A vector of known sizes with one of them written, as in `set_subtensor(x.shape[-1], n)`.
 
@@ -343,66 +122,196 @@ def _known_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, 
     return ctx.builder.size_vector(known, x.dtype) if ctx.builder.exact(known, x.dtype) else known
 
 
-def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
-    """`x` with `y` (all axes kept) written to, or added at, what the windows select."""
-    for axis, w in enumerate(windows):
-        if isinstance(w.step, Tensor):
-            rest = [Window(0, x.dims[axis]) if other == axis else w for other, w in enumerate(windows)]
-            region = hlo.put(read_windows(ctx, x, rest), _places(ctx, w), y, axis, "add" if increment else "set")
-            return write_windows(ctx, x, region, rest, increment=False)
-    backward = [axis for axis, w in enumerate(windows) if isinstance(w.step, int) and w.step < 0]
-    if backward:
-        y = hlo.reverse(y, backward)
-        windows = [
-            Window((w.start + (w.length - 1) * w.step) * minimum(w.length, 1), w.length, -w.step)
-            if isinstance(w.step, int) and w.step < 0
-            else w
-            for w in windows
+# ---- index tensors and masks ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Selection:
+    """An advanced index taken apart: basic windows first, then index tensors for some axes."""
+
+    windows: list[Window]
+    axes: list[int]
+    indices: list[Tensor]
+
+    @property
+    def place(self) -> int:
+        """Of the index tensors' axes in the result: in front where others stand between them."""
+        return 0 if self.axes[-1] - self.axes[0] + 1 != len(self.axes) else self.axes[0]
+
+
+def _select(ctx: Context, x: Tensor, entries: Sequence[Any]) -> tuple[Tensor, _Selection]:
+    """Inserts new axes, and sorts the entries into windows and index tensors."""
+    expanded: list[Any] = []
+    new_axes: list[int] = []
+    alone = sum(isinstance(entry, Tensor) for entry in entries) == 1
+    for entry in entries:
+        if isinstance(entry, Tensor) and entry.dtype.kind == "b":
+            axis = len(expanded) - len(new_axes)
+            mask = _fitted(ctx, x.dims[axis:], entry)
+            if alone and mask.literal is None:  # one index for all the axes that it stands for
+                merged = hlo.product(x.dims[axis : axis + mask.ndim])
+                x = hlo.reshape(x, (*x.dims[:axis], merged, *x.dims[axis + mask.ndim :]))
+                expanded.append(hlo.true_places(mask))
+            else:
+                expanded.extend(mask_places(mask))
+        elif isinstance(entry, Tensor | slice):
+            expanded.append(entry)
+        elif "None" in type(entry).__name__:
+            new_axes.append(len(expanded))
+            expanded.append(slice(None))
+        else:
+            raise UnsupportedGraphError(f"index {entry!r} ({type(entry).__name__})")
+    x = hlo.expand_dims(x, new_axes)
+    expanded += [slice(None)] * (x.ndim - len(expanded))
+    tensors = [entry for entry in expanded if isinstance(entry, Tensor)]
+    among = _common_dims(ctx, tensors) if len(tensors) > 1 else None
+    axes = [axis for axis, entry in enumerate(expanded) if isinstance(entry, Tensor)]
+    windows, indices = [], []
+    for axis, entry in enumerate(expanded):
+        if axis in axes:
+            indices.append(in_range(ctx, entry, x.dims[axis], axis, among))
+            windows.append(Window(0, x.dims[axis]))
+        else:
+            windows.append(window(ctx, entry, x.dims[axis], axis))
+    if len(indices) > 1:
+        dims = _common_dims(ctx, indices)
+        dtype = indices[0].dtype if len({i.dtype for i in indices}) == 1 else INT64
+        indices = [
+            broadcast_to(ctx, _stretched(ctx, hlo.convert(i, dtype), dims), dims, "index tensors") for i in indices
         ]
-    if all(w.covers(size) for w, size in zip(windows, x.dims, strict=True)):
-        return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
-    if all(w.step == 1 for w in windows):
-        if increment:
-            y = hlo.add(read_windows(ctx, x, windows), y)
-        builder = ctx.builder
-        starts = [builder.size(w.start) if w.index is None else hlo.convert(w.index, INT64) for w in windows]
-        return hlo.dynamic_update_slice(x, y, starts)
-    return _write_strided(ctx, x, y, windows, increment=increment)
+    return x, _Selection(windows, axes, indices)
 
 
-def _write_strided(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
-    """Through padding: `y` spread to the places that the windows select, and a mask of these places."""
-    indexed = any(w.index is not None for w in windows)
-    zero = ctx.constant(0, x.dtype)
-    low: list[Dim] = []
-    high: list[Dim] = []
-    gaps: list[int] = []
-    masks: list[Tensor] = []
-    for axis, (w, size) in enumerate(zip(windows, x.dims, strict=True)):
-        step = w.step
-        assert isinstance(step, int)
-        span = w.length if step == 1 else maximum((w.length - 1) * step + 1, 0)
-        if w.index is not None:
-            low.append(0)
-            high.append(0)
-            gaps.append(0)
-            hit = hlo.compare("EQ", hlo.iota(ctx.builder, (size,), 0, INT64), hlo.convert(w.index, INT64))
-            masks.append(hlo.broadcast_in_dim(hit, x.dims, (axis,)))
-            continue
-        low.append(w.start)
-        high.append(size - w.start - span)
-        gaps.append(step - 1)
-        if not w.covers(size):
-            offset = hlo.iota(ctx.builder, (size,), 0, INT64)
-            inside = []
-            if w.start != 0:
-                offset = hlo.subtract(offset, ctx.builder.size(w.start))
-                inside.append(hlo.compare("GE", offset, hlo.full_like(offset, 0)))
-            if w.start + span != size:
-                inside.append(hlo.compare("LT", offset, ctx.builder.size(span)))
-            if step != 1:
-                inside.append(hlo.compare("EQ", hlo.remainder(offset, hlo.full_like(offset, step)), 0))
-            masks.append(hlo.broadcast_in_dim(hlo.all_true(inside), x.dims, (axis,)))
-    spread = hlo.pad(y, zero, low, high, gaps)
-    spread = hlo.broadcast_in_dim(spread, x.dims, range(x.ndim)) if indexed else hlo.with_dims(spread, x.dims)
-    return hlo.select(hlo.all_true(masks), hlo.add(x, spread) if increment else spread, x)
+def _fitted(ctx: Context, dims: Sequence[Dim], mask: Tensor) -> Tensor:
+    """A mask with the size of each axis that it stands for, as a number where that is one."""
+    for axis, size in enumerate(mask.dims):
+        ctx.equate(dims[axis], size, f"indexing with a boolean mask, its axis {axis}", "index")
+    known = map(ctx.builder.constraints.canonical, mask.dims)
+    fixed = tuple(now if isinstance(now, int) else size for now, size in zip(known, mask.dims, strict=True))
+    return mask if fixed == mask.dims else hlo.reshape(mask, fixed)
+
+
+def _common_dims(ctx: Context, indices: Sequence[Tensor]) -> Dims:
+    """The shape that index tensors have together; with `stretched_indices` what is 1 in a call stretches, too."""
+    shapes = [x.dims for x in indices]
+    if not ctx.builder.stretched_indices:
+        return common_dims(ctx, shapes, "index tensors", "stretch")
+    rank = max(map(len, shapes))
+    dims: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, start=rank - len(shape)):
+            dims[axis], known = _unless_one(ctx, dims[axis], size), dims[axis]
+            if known != 1:
+                fitting = _unless_one(ctx, size, dims[axis])
+                ctx.equate(dims[axis], fitting, f"index tensors that broadcast together, axis {axis}", "index")
+    return tuple(dims)
+
+
+def _unless_one(ctx: Context, size: Dim, other: Dim) -> Dim:
+    """`size`, and `other` where that is 1."""
+    if size == 1 or other == 1 or ctx.builder.constraints.known_equal(size, other):
+        return other if size == 1 else size
+    is_other = minimum(maximum(size - 1, 1 - size), 1)
+    return is_other * size + (1 - is_other) * other
+
+
+def _stretched(ctx: Context, x: Tensor, dims: Dims) -> Tensor:
+    """`x` with the sizes of its axes that may be 1 in a call as those of `dims`."""
+    for axis, size in enumerate(dims[len(dims) - x.ndim :]):
+        if ctx.builder.stretched_indices and x.dims[axis] not in (1, size):
+            places = hlo.iota(ctx.builder, (size,), 0, INT64)
+            last = hlo.subtract(ctx.builder.size(x.dims[axis], INT64), 1)
+            x = hlo.take(x, hlo.minimum_(places, last), axis)
+    return x
+
+
+@lowers("AdvancedSubtensor", "AdvancedSubtensor1")
+def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Tensor:
+    """`x[...]` with index tensors among the indices."""
+    x, chosen = _select(ctx, x, _entries(node.op, indices))
+    x = read_windows(ctx, x, chosen.windows)
+    return x if not chosen.axes else hlo.take_elements(x, chosen.indices, chosen.axes, chosen.place)
+
+
+def _entries(op: Any, indices: Sequence[Any]) -> list[Any]:
+    """Index entries; before PyTensor 3 they are the operands themselves, slices included."""
+    idx_list = getattr(op, "idx_list", None)
+    return unflatten(idx_list, indices) if idx_list is not None else list(indices)
+
+
+@lowers("AdvancedIncSubtensor", "AdvancedIncSubtensor1")
+def advanced_inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Any) -> Tensor:
+    """`x` with `x[...] = y`, or `y` accumulated, with index tensors among the indices."""
+    op = node.op
+    entries = _entries(op, indices)
+    y = hlo.convert(y, x.dtype)
+    masked = _masked_write(ctx, x, y, entries, set_=op.set_instead_of_inc)
+    if masked is not None:
+        return masked
+    dims = x.dims
+    x, chosen = _select(ctx, x, entries)
+    region = read_windows(ctx, x, chosen.windows)
+    others = [dim for axis, dim in enumerate(region.dims) if axis not in chosen.axes]
+    target = [*others[: chosen.place], *chosen.indices[0].dims, *others[chosen.place :]]
+    y = broadcast_to(ctx, y, target, "the written value")
+    combiner: Any = "set" if op.set_instead_of_inc else "add"
+    if getattr(op, "ignore_duplicates", False) and combiner == "add":
+        y, combiner = hlo.add(hlo.take_elements(region, chosen.indices, chosen.axes, chosen.place), y), "set"
+    updated = hlo.put_elements(region, chosen.indices, y, chosen.axes, chosen.place, combiner)
+    return hlo.reshape(write_windows(ctx, x, updated, chosen.windows, increment=False), dims)
+
+
+def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, set_: bool) -> Tensor | None:
+    """`x[..., mask, ...] = y` with whole axes around the mask needs no size from data: a select.
+
+    None for other indices.
+    """
+    masks = [place for place, e in enumerate(entries) if isinstance(e, Tensor) and e.dtype.kind == "b"]
+    if len(masks) != 1 or not all(place in masks or _is_whole(entry) for place, entry in enumerate(entries)):
+        return None
+    place = masks[0]
+    mask = entries[place]
+    if mask.literal is not None or y.ndim > x.ndim - mask.ndim + 1:
+        return None
+    mask = _fitted(ctx, x.dims[place:], mask)
+    if all(dim == 1 for dim in y.dims):
+        y = hlo.reshape(y, ())
+    else:
+        y = _spread(ctx, x, y, mask, place)
+    mask = hlo.broadcast_in_dim(mask, x.dims, range(place, place + mask.ndim))
+    return hlo.select(mask, y if set_ else hlo.add(x, y), x)
+
+
+def _is_whole(entry: Any) -> bool:
+    """Whether an index entry is `:`."""
+    return isinstance(entry, slice) and not any(isinstance(p, Tensor) for p in (entry.start, entry.stop, entry.step))
+
+
+def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Tensor:
+    """The values to write where a mask is true, in the shape of `x`; anything elsewhere.
+
+    The axis of `y` that stands for the mask's true elements stretches if its size is statically 1. Else it has one
+    slice for each of them, which a check sees to, and place i takes the slice that the running count says.
+    """
+    before, behind = x.dims[:place], x.dims[place + mask.ndim :]
+    axis = place - (len(before) + 1 + len(behind) - y.ndim)
+    if axis < 0 or (isinstance(y.dims[axis], int) and y.dims[axis] == 1):
+        if axis >= 0:
+            y = hlo.reshape(y, (*y.dims[:axis], *[1] * mask.ndim, *y.dims[axis + 1 :]))
+        return broadcast_to(ctx, y, x.dims, "the written value")
+    given = y.dims[axis]
+    y = broadcast_to(ctx, y, (*before, given, *behind), "the written value")
+    count = hlo.count_true(mask)
+    known = hlo.known_size(count)
+    if known is not None:
+        ctx.equate(known, given, "the written value, one slice for each true element of the mask")
+    else:
+        fits = hlo.compare("EQ", count, ctx.builder.size(given))
+        message = f"the written value has not as many slices as the mask has true elements at {ctx.builder.where}"
+        ctx.check(fits, "ValueError", message)
+    size = hlo.product(mask.dims)
+    # So that there is a slice to take for every place.
+    rest = [size - given if other == place else 0 for other in range(y.ndim)]
+    y = hlo.with_dims(hlo.pad(y, ctx.constant(0, y.dtype), [0] * y.ndim, rest), (*before, size, *behind))
+    number = hlo.subtract(hlo.running_count(hlo.reshape(mask, (size,))), 1)
+    return hlo.reshape(hlo.take(y, number, place), x.dims)

@@ -10,8 +10,8 @@ from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ..registry import lowers
-from .index import in_range
 from .shape import broadcast_to, common_dims, static_int
+from .windows import in_range
 
 
 def _elements(vector: Tensor, count: int) -> list[Tensor]:
