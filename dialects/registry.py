@@ -26,19 +26,8 @@ _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *(
-        "aesara",
-        "control",
-        "data_dependent",
-        "diagonal",
-        "elemwise",
-        "factorizations",
-        "fourier",
-        "host",
-        "index",
-    ),
-    *("jax_ops", "linalg", "matrix_equations", "places", "random", "reduce", "scan", "shape"),
-    *("signal", "sort", "spline"),
+    *("aesara", "control", "data_dependent", "elemwise", "factorizations", "host", "index", "jax_ops", "linalg"),
+    *("matrix_equations", "places", "random", "reduce", "scan", "shape", "signal"),
 )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, random
 
-from .sampling import Array, Sampler, Shape, over_batch, samples
+from .sampling import Array, Sampler, Shape, samples
 
 # More items than the first number take a round, more than the second take another one, ...
 _ROUNDS = tuple((2.0**32 - 1) ** (k / 3) for k in range(4))
@@ -43,7 +44,9 @@ def _each(function: Sampler, key: Array, shape: Shape, arrays: Sequence[Array]) 
     rank = len(shape)
     arrays = [jnp.broadcast_to(x, (*shape, *x.shape[rank:])) for x in arrays]
     keys = random.split(key, shape)
-    return over_batch(function, [(True,) * rank] * (1 + len(arrays)), keys, *arrays)
+    for _ in shape:
+        function = jax.vmap(function)
+    return function(keys, *arrays)
 
 
 def _take(x: Array, places: Array) -> Array:

@@ -8,7 +8,7 @@ it draws by its own Python.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -190,15 +190,3 @@ class FoldIn:
         """The keys' data."""
         whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
         return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
-
-
-def over_batch(function: Sampler, mapped: Sequence[Sequence[bool]], *arrays: Array) -> Array:
-    """`jax.vmap` over leading axes; an array with 1 in place of an axis is the same for all elements."""
-    if not mapped[0]:
-        return function(*arrays)
-    flags, rest = [m[0] for m in mapped], [m[1:] for m in mapped]
-    arrays = tuple(x if flag else jnp.squeeze(x, 0) for x, flag in zip(arrays, flags, strict=True))
-    inner = lambda *elements: over_batch(function, rest, *elements)  # noqa: E731
-    if not any(flags):
-        return inner(*arrays)[None]
-    return jax.vmap(inner, in_axes=tuple(0 if flag else None for flag in flags))(*arrays)

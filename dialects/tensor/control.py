@@ -12,9 +12,9 @@ from ...codegen.builder import INT64, Carries, Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
-from ..library import library
+from ..library import Library, library
 from ..registry import find, lowers
-from .one_element import of_one_element
+from ..releases import axis_property
 
 
 @lowers("IfElse", branches=lambda op: [range(1, 1 + op.n_outs), range(1 + op.n_outs, 1 + 2 * op.n_outs)])
@@ -113,7 +113,7 @@ def _same_for_all(node: Any, counts: Sequence[int]) -> dict[int, Any]:
         place: core
         for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
         if count > 1 or (count and not x.type.broadcastable[0])
-        for core in [of_one_element(graphs, x, count)]
+        for core in [_of_one_element(graphs, x, count)]
         if core is not None
     }
 
@@ -236,3 +236,50 @@ class _CoreNode:
         self.inputs = node.inputs
         self.outputs = node.outputs
         self.batch_ndim = batch_ndim
+
+
+def _of_one_element(library: Library, variable: Any, rank: int) -> Any | None:
+    """A variable for one element of a batch, without the `rank` axes in front, if it is plainly the same for all.
+
+    PyTensor's gradient of a `Blockwise` gives shapes a batch axis (`broadcast_to(x.shape, ...)`), and all that is
+    computed from them: sizes that the core op's rule must know.
+    """
+    found = _by_owner(library, variable, rank)
+    if found is None and all(variable.type.broadcastable[:rank]):
+        return variable.dimshuffle(*range(rank, variable.type.ndim))
+    return found
+
+
+def _by_owner(library: Library, variable: Any, rank: int) -> Any | None:
+    """The same by what made the variable."""
+    owner = variable.owner
+    if owner is None:
+        return None
+    op, name = owner.op, type(owner.op).__name__
+    if name == "Alloc":
+        value, *shape = owner.inputs
+        if value.type.ndim <= variable.type.ndim - rank:
+            return library.module("tensor").alloc(value, *shape[rank:])
+        return None
+    if name == "Subtensor" and op.idx_list[:rank] == (slice(None),) * rank:
+        core = _of_one_element(library, owner.inputs[0], rank)
+        return None if core is None else type(op)(op.idx_list[rank:])(core, *owner.inputs[1:])
+    if name in ("DimShuffle", "ExpandDims"):
+        given = [axis for axis in op.new_order[:rank] if axis != "x"]  # others are stretched
+        if given != list(range(len(given))):
+            return None
+        [inner] = owner.inputs
+        core = _of_one_element(library, inner, len(given)) if given else inner
+        order = [axis if axis == "x" else axis - len(given) for axis in op.new_order[rank:]]
+        return None if core is None else core.dimshuffle(*order)
+    if hasattr(op, "scalar_op") and name == "Elemwise":
+        cores = [_of_one_element(library, x, rank) for x in owner.inputs]
+        return None if any(core is None for core in cores) else op(*cores)
+    axis = axis_property(op) if name == "Join" else None
+    if axis is not None and axis >= rank:
+        cores = [_of_one_element(library, x, rank) for x in owner.inputs]
+        return None if any(core is None for core in cores) else library.module("tensor").join(axis - rank, *cores)
+    if hasattr(op, "scalar_op") and op.axis is not None and min(op.axis) >= rank:
+        core = _of_one_element(library, owner.inputs[0], rank)
+        return None if core is None else op.clone(axis=tuple(axis - rank for axis in op.axis))(core)
+    return None

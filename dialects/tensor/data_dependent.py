@@ -1,4 +1,4 @@
-"""Ops whose results have sizes that come from data: Nonzero, Unique, Repeat; and Searchsorted, a cousin of theirs.
+"""Ops whose results have sizes that come from data: Nonzero, Unique, Repeat; and what sorts.
 
 Each computes its size as a scalar first and makes it a dimension (`hlo.data_size`); from then on it is a size as any
 other. What can be decided before the run still is: constant masks and repetitions, and repetitions that are integer
@@ -7,6 +7,7 @@ arguments.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ from ...codegen.dims import Dim, bounds
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
-from ..releases import axis_of
-from .sort import comparable
+from ..releases import axis_of, axis_property
 from .windows import in_range
 
 
@@ -225,3 +225,39 @@ def searchsorted(ctx: Context, node: Any, x: Tensor, v: Tensor, *sorter: Tensor)
     zero = ctx.constant(0, INT64)
     carries = [limit, low, high]
     return hlo.while_loop(carries, lambda rest, low, high: hlo.compare("GT", rest, zero), halve)[1]
+
+
+# ---- sorting, in NumPy's order: NaN last; equal elements keep their order --------------------------------------------
+
+
+def _axis(node: Any, ndim: int, operands: Sequence[Tensor]) -> int:
+    axis = axis_property(node.op)
+    if axis is None:
+        [operand] = operands
+        if not isinstance(operand.sizes, int):
+            raise UnsupportedGraphError("sorting along an axis that is known only at run time")
+        axis = operand.sizes
+    return axis % ndim
+
+
+def comparable(x: Tensor) -> Tensor:
+    """Booleans have no order in StableHLO; as integers they have NumPy's."""
+    return hlo.convert(x, "int8") if x.dtype.kind == "b" else x
+
+
+@lowers("SortOp")
+def sort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
+    """`numpy.sort`."""
+    (result,) = hlo.sort([comparable(x)], _axis(node, x.ndim, axis), hlo.less_nan_last, key="sort")
+    return hlo.convert(result, x.dtype)
+
+
+@lowers("ArgSortOp")
+def argsort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
+    """`numpy.argsort`, the stable one."""
+    along = _axis(node, x.ndim, axis)
+    places = hlo.iota(ctx.builder, x.dims, along, INT64)
+    _, order = hlo.sort(
+        [comparable(x), places], along, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
+    )
+    return hlo.convert(order, ctx.out_dtype())
