@@ -14,6 +14,7 @@ import aesara.tensor as at
 import numpy as np
 import pytest
 from aesara.compile.mode import Mode
+from aesara.ifelse import ifelse
 from aesara.tensor import basic, blas, extra_ops, fft, math, nlinalg, slinalg, special
 from aesara.tensor.shape import Shape_i, Unbroadcast
 
@@ -77,41 +78,16 @@ BY_NAME = {
     if hasattr(at, name) or hasattr(math, name)
 }
 
+REDUCING = """
+    sum prod max min mean var std argmax argmin cumsum cumprod all any ptp diff median logsumexp flip sort argsort
+    expand_dims
+"""
 AXES: dict[str, Graph] = {
-    **{
-        name: (lambda T, axis, f=name: getattr(at, f)(T, axis=axis))
-        for name in (
-            "sum",
-            "prod",
-            "max",
-            "min",
-            "mean",
-            "var",
-            "std",
-            "argmax",
-            "argmin",
-            "cumsum",
-            "cumprod",
-            "all",
-            "any",
-            "ptp",
-            "diff",
-            "median",
-            "logsumexp",
-            "flip",
-            "sort",
-            "argsort",
-            "expand_dims",
-        )
-        if hasattr(at, name)
-    },
+    **{name: (lambda T, axis, f=name: getattr(at, f)(T, axis=axis)) for name in REDUCING.split() if hasattr(at, name)},
     "max_and_argmax": lambda T, axis: math.max_and_argmax(T, axis=axis),
     "softmax": lambda T, axis: special.softmax(T, axis=axis),
     "log_softmax": lambda T, axis: special.log_softmax(T, axis=axis),
     "repeat": lambda T, axis: extra_ops.repeat(T, 2, axis=axis),
-    "repeat of a row each": lambda T, axis: extra_ops.repeat(
-        T, np.arange(T.type.ndim + 1)[:0] if False else 3, axis=axis
-    ),
     "Repeat": lambda T, axis: extra_ops.Repeat(axis=axis)(T, at.as_tensor(2)),
     "Unique": lambda T, axis: extra_ops.Unique(True, True, True, axis=axis)(at.round(T)),
     "CumOp": lambda T, axis: extra_ops.CumOp(axis=axis, mode="mul")(T),
@@ -215,6 +191,7 @@ OTHERS: dict[str, tuple[str, Graph]] = {
     "linspace": ("", lambda: (at.linspace(0, 1, 5), at.logspace(0, 2, 4), at.geomspace(1.0, 8.0, 4))),
     "cast": ("x", lambda x: (at.cast(x, "float32"), at.cast(x * 3, "int16"), at.cast(x, "complex64"))),
     "subtensor": ("Tk", lambda T, k: (T[-1], T[:, ::-1], T[..., -2:], T[k - 3, 1:], T[:, k, None])),
+    "runtime slices": ("xk", lambda x, k: (x[:k], x[k:], x[k], x[::k])),
     "inc_subtensor": ("Tb", lambda T, b: (at.inc_subtensor(T[-1, :, 1:], b[1:]), at.set_subtensor(T[..., ::2], 0.0))),
     "advanced": ("Mj", lambda M, j: (M[j], M[:, j], M[j, j], M[j][:, -1], M[M > 0])),
     "inc_advanced": ("Mj", lambda M, j: (at.inc_subtensor(M[j], 1.0), at.set_subtensor(M[M > 0], 0.0))),
@@ -246,6 +223,7 @@ OTHERS: dict[str, tuple[str, Graph]] = {
     "gradient of eigvalsh": ("S", lambda S: aesara.grad((slinalg.eigvalsh(S, at.eye(4)) ** 2).sum(), S)),
     "lyapunov": ("AS", lambda A, S: (slinalg.solve_continuous_lyapunov(A, S), slinalg.solve_discrete_lyapunov(A, S))),
     "poch": ("yp", lambda y, p: (special.poch(y, p), special.factorial(p))),
+    "ifelse": ("xk", lambda x, k: ifelse(at.gt(k, 2), x * 2, x - 1)),
     "composites": ("x", lambda x: (at.logaddexp(x, 2 * x), at.logsumexp(x))),
 }
 

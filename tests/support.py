@@ -21,8 +21,10 @@ from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
 
 import hlograph
-from hlograph.codegen.errors import DerivativeError, PaddingError, UnsupportedGraphError
 from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.dialects.library import library
+from hlograph.dialects.random import keys
+from hlograph.errors import DerivativeError, PaddingError, UnsupportedGraphError
 from hlograph.runtime.executables import padding as padded_calls
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
@@ -36,6 +38,19 @@ NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 
 # PyTensor's default mode compiles (Numba: 10 to 60 s a graph), which is for the night; the same rewrites in Python.
 PYTENSORS_MODE = None if NIGHTLY else Mode("py", "fast_run")
+
+REWRITES = library("pytensor").rewrites
+
+
+def rewritten(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """A graph after the selection of rewrites, before it is lowered."""
+    return REWRITES.apply(inputs, outputs, True)
+
+
+def with_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
+    """A graph's key, its inputs with the key in front, its outputs with draws from the key."""
+    return keys.assign(library("pytensor"), inputs, outputs)
+
 
 # Absolute tolerance is scaled by the largest magnitude of the expected value.
 TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}

@@ -20,7 +20,7 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 import hlograph.pytensor
-from hlograph.codegen.errors import UnsupportedOpError
+from hlograph.errors import UnsupportedOpError
 
 pm = pytest.importorskip("pymc")
 if "backend" not in inspect.signature(pm.sample).parameters:

@@ -15,14 +15,12 @@ from pytensor.graph.null_type import NullType
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.ifelse import ifelse
+from support import with_key
 
 import hlograph
-from hlograph.codegen.errors import UnsupportedGraphError
-from hlograph.dialects.library import library
-from hlograph.dialects.random import keys
 from hlograph.dialects.random.pytensor_ops import Draw, SplitKey
+from hlograph.errors import UnsupportedGraphError
 
-PYTENSOR = library("pytensor")
 KEY = np.array([3, 1415], np.uint32)
 
 
@@ -64,9 +62,9 @@ def test_the_order_is_that_of_the_walk():
     """Operands from left to right, what they need first, and the first output before the second."""
     a, b, c, d = (normal(name=name) for name in "abcd")
     e = normal(a + b, pt.exp(c), name="e")
-    _, _, outputs = keys.assign(PYTENSOR, [], [e * c, d])
+    _, _, outputs = with_key([], [e * c, d])
     assert places(outputs) == ({"a": 0, "b": 1, "c": 2, "e": 3, "d": 4}, 5)
-    _, _, outputs = keys.assign(PYTENSOR, [], [d, c * e])
+    _, _, outputs = with_key([], [d, c * e])
     assert places(outputs) == ({"d": 0, "c": 1, "a": 2, "b": 3, "e": 4}, 5)
 
 
@@ -86,7 +84,7 @@ def test_outputs_share_a_draw():
 
 
 def test_equal_distributions_draw_differently():
-    key, inputs, outputs = keys.assign(PYTENSOR, [], [normal(size=(4,)), normal(size=(4,))])
+    key, inputs, outputs = with_key([], [normal(size=(4,)), normal(size=(4,))])
     assert inputs == [key]
     first, second = evaluate(inputs, outputs, KEY)
     assert not (first == second).any()
@@ -97,7 +95,7 @@ def test_one_state_of_a_generator_has_one_subkey():
     rng = generator()
     first, scaled = normal(size=(3,), rng=rng), normal(1.0, 2.0, size=(3,), rng=rng)
     later = normal(size=(3,), rng=following(first))
-    _, inputs, outputs = keys.assign(PYTENSOR, [], [first, scaled, later])
+    _, inputs, outputs = with_key([], [first, scaled, later])
     first, scaled, later = evaluate(inputs, outputs, KEY)
     np.testing.assert_allclose(scaled, 1 + 2 * first, rtol=1e-15)
     assert not (later == first).any()
@@ -111,7 +109,7 @@ def test_random_variables_in_an_inner_graph():
     before = normal(name="before")
     after_rng, inner = op(y + before, generator())
     after = normal(inner, rng=after_rng, name="after")
-    key, inputs, outputs = keys.assign(PYTENSOR, [y], [after])
+    key, inputs, outputs = with_key([y], [after])
     assert inputs == [key, y]
     assert places(outputs) == ({"before": 0, "inner": 1, "after": 2}, 3)
     assert not any(isinstance(v.owner.op, OpFromGraph) for v in ancestors(outputs) if v.owner is not None)
@@ -126,7 +124,7 @@ def test_the_gradient_of_an_inner_graph_sees_the_same_draw():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gradient = pytensor.grad(value, y)
-    _, inputs, outputs = keys.assign(PYTENSOR, [y], [value, gradient])
+    _, inputs, outputs = with_key([y], [value, gradient])
     value, gradient = evaluate(inputs, outputs, KEY, 3.0)
     np.testing.assert_allclose(gradient, 2 * value / 3.0, rtol=1e-14)
 
@@ -134,14 +132,14 @@ def test_the_gradient_of_an_inner_graph_sees_the_same_draw():
 def test_a_graph_without_random_variables_stays():
     x = pt.dvector("x")
     y = pt.exp(x)
-    assert keys.assign(PYTENSOR, [x], [y]) == (None, [x], [y])
+    assert with_key([x], [y]) == (None, [x], [y])
 
 
 def test_the_graph_that_was_given_stays():
     x = pt.dvector("x")
     draw = normal(pt.exp(x), name="draw")
     output = 2 * draw
-    keys.assign(PYTENSOR, [x], [output])
+    with_key([x], [output])
     assert output.owner.inputs[1] is draw or draw in output.owner.inputs
     assert type(draw.owner.op).__name__ == "NormalRV"
 
@@ -150,7 +148,7 @@ def test_a_given_variable_ends_the_walk():
     """A random variable among the inputs is an input."""
     a = normal(name="a")
     b = normal(a, name="b")
-    key, inputs, outputs = keys.assign(PYTENSOR, [a], [b])
+    key, inputs, outputs = with_key([a], [b])
     assert inputs == [key, a]
     assert places(outputs) == ({"b": 0}, 1)
 
@@ -216,7 +214,7 @@ def test_shapes():
 def test_a_derivative_forward_is_undefined():
     """Unless nothing that has a tangent comes in; a key never has one."""
     mean = pt.dscalar("mean")
-    _, [key, _], [draw] = keys.assign(PYTENSOR, [mean], [normal(mean)])
+    _, [key, _], [draw] = with_key([mean], [normal(mean)])
     op, inputs = draw.owner.op, draw.owner.inputs
     none = pytensor.gradient.DisconnectedType()
     tangents = [none(), none(), pt.dscalar(), none()]
@@ -234,6 +232,6 @@ def test_a_clone_draws_the_same():
     x, y = pt.dscalar("x"), pt.dscalar("y")
     draw = normal(x, size=(3,))
     other = clone_replace([draw], {x: y})[0]
-    _, inputs, outputs = keys.assign(PYTENSOR, [x, y], [draw, other])
+    _, inputs, outputs = with_key([x, y], [draw, other])
     first, second = evaluate(inputs, outputs, KEY, 0.0, 5.0)
     np.testing.assert_allclose(second, first + 5, rtol=1e-14)

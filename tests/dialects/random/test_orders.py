@@ -16,7 +16,7 @@ from pytensor.tensor.random import basic
 from support import NIGHTLY, assert_same
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError
+from hlograph.errors import ArgumentShapeError
 
 KEY = np.array([3, 1415], np.uint32)
 CHANCES = np.array([0.1, 0.2, 0.0, 0.3, 0.1, 0.2, 0.1])

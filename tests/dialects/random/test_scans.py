@@ -10,10 +10,9 @@ import pytest
 from jax import random
 from pytensor.compile.builders import OpFromGraph
 from pytensor.scan.utils import until
-from support import assert_same
+from support import assert_same, enable_x64
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import UnsupportedGraphError
 
 KEY = random.PRNGKey(3)

@@ -10,7 +10,7 @@ from pytensor.compile.mode import Mode
 from pytensor.gradient import grad
 from pytensor.graph.fg import FunctionGraph
 from pytensor.tensor.elemwise import CAReduce
-from support import PYTENSORS_MODE, assert_same, check_lowering, reference
+from support import assert_same, check_lowering, reference
 
 import hlograph
 from hlograph import errors
@@ -277,52 +277,6 @@ def test_rewriting_leaves_the_users_graph_alone() -> None:
     before = pytensor.dprint(graph, file="str")
     hlograph.function([X], graph)
     assert pytensor.dprint(graph, file="str") == before
-
-
-def common_graphs() -> dict[str, tuple[list, list]]:
-    index = pt.lvector("index")
-    t3 = pt.dtensor3("t3")
-    return {
-        "reductions": ([M], [M.mean(0), M.std(1), M.var(), M.max(0), M.argmax(1), (M > 0).all(), M.prod(1)]),
-        "softmax": ([M], [pt.special.softmax(M, axis=1), pt.special.log_softmax(M, axis=0), pt.logsumexp(M, axis=1)]),
-        "gradients": ([M, X], list(grad((pt.special.softmax(M @ X) ** 2).sum() + (M**2).mean(), [M, X]))),
-        "special": ([X], [pt.gammaln(X**2 + 1), pt.erf(X), pt.erfcx(X), pt.log1mexp(-abs(X) - 0.1), pt.softplus(X)]),
-        "indexing": ([M, index], [M[index], M[:, -1], M[::-1], M[1:, None], M[index, index], M.T[0]]),
-        "updating": ([X, index], [X[index].inc(1.0), pt.set_subtensor(X[:2], 5.0), pt.inc_subtensor(X[index[0]], 2.0)]),
-        "joining": ([X, Y], [pt.concatenate([X, Y]), pt.stack([X, Y]), pt.outer(X, Y), pt.tile(X, 2), pt.repeat(X, 2)]),
-        "shapes": ([M], [M.reshape((-1,)), M.flatten(), M.dimshuffle(1, "x", 0), pt.zeros_like(M), M.shape[0] * M]),
-        "linalg": ([M], [pt.linalg.inv(M @ M.T), pt.linalg.det(M), pt.diag(M), pt.linalg.solve(M, M), M @ M @ M]),
-        "batched": ([t3], [t3 @ t3, pt.linalg.inv(t3), pt.linalg.cholesky(t3 @ t3.mT + pt.eye(3)), t3.sum(-1)]),
-        "scans": ([M], [pt.cumsum(M, 0), pt.cumprod(M, 1), pt.diff(M, axis=0), pt.sort(M, 0)[:1].sum() * 0 + M]),
-        "choices": ([X, Y], [pt.switch(X > Y, X, Y), pt.clip(X, -0.5, 0.5), pt.where(X > 0, X, 0.1 * X), pt.sign(X)]),
-        "powers": ([X], [X**2, X**-1, X**0.5, pt.sqrt(abs(X)), X / 3, (X + 0) * 1, 0 - (-X), pt.exp(pt.log(X * X))]),
-    }
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", common_graphs())
-def test_common_graphs_equal_pytensors_default_mode(name: str) -> None:
-    """No rewrite leaves an op without a rule, and the results are those of `pytensor.function`'s own evaluation."""
-    inputs, outputs = common_graphs()[name]
-    values = {
-        "m": np.array([[1.0, 2.0, -0.5], [0.3, -1.0, 4.0], [2.0, 1.5, 1.0]]),
-        "x": THREE,
-        "y": THREE[::-1] * 1.5,
-        "index": np.array([2, 0, 2]),
-        "t3": np.random.default_rng(3).normal(size=(2, 3, 3)),
-    }
-    arrays = [values[x.name] for x in inputs]
-    wanted = pytensor.function(inputs, outputs, mode=Mode("py", "fast_run"))(*arrays)
-    function = hlograph.function(inputs, outputs)
-    for number, (found, expected) in enumerate(zip(function(*arrays), wanted, strict=True)):
-        assert_same(found, np.asarray(expected), rtol=1e-11, label=f"{name}, output {number}")
-
-
-def test_against_pytensors_compiled_mode() -> None:
-    inputs, outputs, values = graph_of_many()
-    ours, theirs = hlograph.function(inputs, outputs), pytensor.function(inputs, outputs, mode=PYTENSORS_MODE)
-    for found, expected in zip(ours(*values), theirs(*values), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_what_pytensor_compiles_for_another_backend() -> None:

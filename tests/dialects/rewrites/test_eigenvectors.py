@@ -12,10 +12,10 @@ import pytensor.tensor as pt
 import pytest
 import scipy.linalg
 from pytensor.tensor.linalg import eigh
+from support import enable_x64
 
 import hlograph
 import hlograph.pytensor
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 SIZE = 6
 Y = np.linspace(-1, 2, SIZE)

@@ -14,12 +14,10 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.raise_op import Assert
-from support import reference
+from support import REWRITES, reference
 
 import hlograph
-from hlograph.dialects.library import library
 
-REWRITES = library("pytensor").rewrites
 LOGITS = (0.0, 1e-9, -3.0, 30.0, -30.0, 36.7, -36.7, 40.0, -40.0, 90.0, 800.0, -800.0)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytensor
@@ -18,7 +20,7 @@ from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.functional import vectorize
-from support import PYTENSORS_MODE, check_lowering
+from support import PYTENSORS_MODE, Case, check_case, check_lowering, each
 
 import hlograph
 from hlograph import errors
@@ -43,15 +45,35 @@ def branches(program: hlograph.Program) -> tuple[str, list[str]]:
 # ---- IfElse ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("taken", [0, 1])
-def test_ifelse(taken: int) -> None:
-    check_lowering([C, X], ifelse(C, pt.exp(X), pt.tanh(X)), taken, THREE)
+def conditionals() -> Iterator[Case]:
+    condition, vector, number = pt.dscalar("condition"), pt.as_tensor(np.arange(3.0)), pt.as_tensor(np.float64(1.5))
+    for value in (0.0, 0.5, -2.0, np.nan):
+        yield f"a number: {value}", [condition, X], ifelse(condition, X, X * 2), [value, THREE]
+    a, common, chain = pt.dvector("a"), pt.sin(Y), X
+    inner = OpFromGraph([a], [ifelse(pt.gt(a.sum(), 0), pt.exp(a), a)])
+    nested = ifelse(pt.gt(C, 1), pt.exp(X) + common, ifelse(pt.gt(C, 2), X, pt.tanh(X) * common))
+    first, second, third = ifelse(C, [pt.exp(X), X.sum(), X > 0], [pt.tanh(X), X.prod(), X < 0])
+    for level in range(8):
+        chain = ifelse(pt.gt(C, level), pt.tanh(chain) + level, chain * 0.5)
+    graphs = {
+        "two": ifelse(C, pt.exp(X), pt.tanh(X)),
+        "inputs and constants": [ifelse(C, X, vector), ifelse(C, number, X.sum()), ifelse(C, X, X)],
+        "several outputs": [third, first, second],
+        "gradient": grad(ifelse(C, pt.exp(X), X**2).sum(), X),
+        "inner graph": ifelse(C, inner(X) + inner(-X), inner(X * 2)),
+        "chain": chain,
+    }
+    for value in (0, 1, 9):
+        for name, outputs in graphs.items():
+            yield f"{name}, {value}", [C, X], outputs, [value, THREE]
+        outputs = [ifelse(C, nested, common + 1), ifelse(C, X, nested)]
+        yield f"nested, {value}", [C, X, Y], outputs, [value, THREE, THREE + 1]
 
 
-@pytest.mark.parametrize("value", [0.0, 0.5, -2.0, np.nan])
-def test_ifelse_takes_any_number_as_condition(value: float) -> None:
-    condition = pt.dscalar("condition")
-    check_lowering([condition, X], ifelse(condition, X, X * 2), value, THREE)
+@pytest.mark.sampled(3)
+@each(conditionals())
+def test_ifelse(case: Case) -> None:
+    check_case(case)
 
 
 def test_only_the_taken_branch_holds_its_nodes() -> None:
@@ -71,26 +93,6 @@ def test_only_the_taken_branch_holds_its_nodes() -> None:
         check_lowering([C, X], [graph, used], taken, THREE)
 
 
-@pytest.mark.parametrize("taken", [0, 1])
-def test_branches_that_are_inputs_and_constants(taken: int) -> None:
-    vector, number = pt.as_tensor(np.arange(3.0)), pt.as_tensor(np.float64(1.5))
-    outputs = [ifelse(C, X, vector), ifelse(C, number, X.sum()), ifelse(C, X, X)]
-    check_lowering([C, X], outputs, taken, THREE)
-
-
-@pytest.mark.parametrize("taken", [0, 1])
-def test_several_outputs(taken: int) -> None:
-    first, second, third = ifelse(C, [pt.exp(X), X.sum(), X > 0], [pt.tanh(X), X.prod(), X < 0])
-    check_lowering([C, X], [third, first, second], taken, THREE)
-
-
-@pytest.mark.parametrize("value", [0, 1, 2])
-def test_nested(value: int) -> None:
-    common = pt.sin(Y)
-    inner = ifelse(pt.gt(C, 1), pt.exp(X) + common, ifelse(pt.gt(C, 2), X, pt.tanh(X) * common))
-    check_lowering([C, X, Y], [ifelse(C, inner, common + 1), ifelse(C, X, inner)], value, THREE, THREE + 1)
-
-
 def test_a_nested_branch_stands_inside_the_outer_one() -> None:
     graph = ifelse(C, ifelse(pt.gt(X.sum(), 0), pt.exp(X), X), pt.tanh(X))
     program = emit([C, X], [graph])
@@ -98,27 +100,6 @@ def test_a_nested_branch_stands_inside_the_outer_one() -> None:
     inner = program.text.index("stablehlo.if", outer + 1)
     # The sum is the inner condition, needed in the outer branch only.
     assert outer < program.text.index("stablehlo.reduce") < inner < program.text.index("stablehlo.exponential")
-
-
-def test_a_chain_of_conditions() -> None:
-    graph = X
-    for level in range(8):
-        graph = ifelse(pt.gt(C, level), pt.tanh(graph) + level, graph * 0.5)
-    for value in (0, 3, 9):
-        check_lowering([C, X], graph, value, THREE)
-
-
-def test_gradient_through_a_branch() -> None:
-    graph = grad(ifelse(C, pt.exp(X), X**2).sum(), X)
-    for taken in (0, 1):
-        check_lowering([C, X], graph, taken, THREE)
-
-
-def test_an_inner_graph_in_a_branch() -> None:
-    a = pt.dvector("a")
-    op = OpFromGraph([a], [ifelse(pt.gt(a.sum(), 0), pt.exp(a), a)])
-    for taken in (0, 1):
-        check_lowering([C, X], ifelse(C, op(X) + op(-X), op(X * 2)), taken, THREE)
 
 
 def test_branches_of_two_sizes_are_refused_at_the_call() -> None:
@@ -193,56 +174,85 @@ def test_a_check_outlives_the_file(tmp_path: object) -> None:
             loaded.compile()(THREE)
 
 
-def test_an_exception_class_inside_a_function_is_raised_as_its_base() -> None:
-    class Local(LookupError):
-        pass
-
-    function = emit([X], [CheckAndRaise(Local, "local")(X, (X > 0).all())]).compile()
-    with pytest.raises(LookupError, match="local"):
-        function(THREE)
-
-
-def test_an_exception_class_inside_a_class_is_at_least_its_base() -> None:
-    function = emit([X], [CheckAndRaise(Outer.Inner, "inner")(X, (X > 0).all())]).compile()
-    with pytest.raises(KeyError, match="inner"):
-        function(THREE)
-
-
 def test_a_class_that_hides_a_builtin_one() -> None:
-    hidden = type("ValueError", (OutOfRange,), {"__module__": __name__})
     from hlograph.dialects.tensor.control import exception_name
 
+    hidden = type("ValueError", (OutOfRange,), {"__module__": __name__})
     assert exception_name(hidden) == f"{__name__}.ValueError(ValueError)"
     assert exception_name(ValueError) == "ValueError"
 
 
-def test_the_first_failing_check_raises() -> None:
-    x = CheckAndRaise(ValueError, "first")(X, (X > -10).all())
-    x = CheckAndRaise(IndexError, "second")(x, (X > 0).all())
-    x = CheckAndRaise(KeyError, "third")(x, (X > 1).all())
-    function = emit([X], [x]).compile()
-    for values, expected in ((THREE, "second"), (THREE - 20, "first"), (THREE + 3, None), (THREE + 1.5, "third")):
-        if expected is None:
-            function(values)
-        else:
-            with pytest.raises(LookupError if expected != "first" else ValueError, match=expected):
-                function(values)
+def checked(graphs: dict) -> Any:
+    """Graphs with checks, each with calls of (values, the exception and its message, or None)."""
+    return pytest.mark.parametrize(("inputs", "outputs", "calls"), graphs.values(), ids=graphs)
 
 
-def test_several_conditions_in_one_check() -> None:
-    function = emit([X], [Assert("both")(X, (X > -5).all(), (X < 5).all())]).compile()
-    function(THREE)
-    for bad in (THREE - 9, THREE + 9):
-        with pytest.raises(AssertionError, match="both"):
-            function(bad)
+def positive(x: Any, message: str, exception: type[Exception] = AssertionError) -> Any:
+    return CheckAndRaise(exception, message)(x, (x > 0).all())
 
 
-def test_a_condition_on_a_shape() -> None:
-    function = emit([X], [Assert("needs more than two")(X, X.shape[0] > 2)]).compile()
-    np.testing.assert_array_equal(function(THREE), THREE)
-    with pytest.raises(AssertionError, match="needs more than two"):
-        function(THREE[:2])
-    function(THREE)
+class Local(LookupError):
+    __qualname__ = "made.<locals>.Local"
+
+
+_CHAIN = positive(X + 10, "first", ValueError) - 10
+_CHAIN = positive(positive(_CHAIN, "second", IndexError) - 1, "third", KeyError)
+_A = pt.dvector("a")
+_INNER = OpFromGraph([_A], [positive(_A, "inner") * 2])
+_BAD = (AssertionError, "both")
+CHECKS = {
+    "the first that fails": (
+        [X],
+        [_CHAIN],
+        [
+            ([THREE], (IndexError, "second")),
+            ([THREE - 20], (ValueError, "first")),
+            ([THREE + 3], None),
+            ([THREE + 1.5], (KeyError, "third")),
+        ],
+    ),
+    "a class inside a function, by its base": ([X], [positive(X, "local", Local)], [([THREE], (LookupError, "local"))]),
+    "a class inside a class": ([X], [positive(X, "inner", Outer.Inner)], [([THREE], (KeyError, "inner"))]),
+    "several conditions": (
+        [X],
+        [Assert("both")(X, (X > -5).all(), (X < 5).all())],
+        [([THREE], None), ([THREE - 9], _BAD), ([THREE + 9], _BAD)],
+    ),
+    "a condition on a shape": (
+        [X],
+        [Assert("more than two")(X, X.shape[0] > 2)],
+        [([THREE], None), ([THREE[:2]], (AssertionError, "more than two")), ([THREE], None)],
+    ),
+    "always false": (
+        [X],
+        [Assert("always")(X, pt.as_tensor(np.array(False)))],
+        [([THREE], (AssertionError, "always"))],
+    ),
+    "in both branches": (
+        [C, X],
+        [ifelse(C, positive(X, "guard") * 2, positive(X, "guard") + 1)],
+        [([np.int8(taken), THREE], (AssertionError, "guard")) for taken in (0, 1)],
+    ),
+    "in an inner graph": (
+        [X, Y],
+        [_INNER(X), _INNER(Y)],
+        [
+            ([THREE + 2, THREE + 2], None),
+            *(([THREE + i, THREE + 2 - i], (AssertionError, "inner")) for i in (0, 2)),
+        ],
+    ),
+}
+
+
+@checked(CHECKS)
+def test_checks(inputs: list, outputs: list, calls: list) -> None:
+    function = emit(inputs, outputs).compile()
+    for values, error in calls:
+        if error is None:
+            function(*values)
+            continue
+        with pytest.raises(error[0], match=error[1]):
+            function(*values)
 
 
 @pytest.mark.parametrize("rewrite", [False, True])
@@ -256,12 +266,6 @@ def test_rewrites_do_not_drop_a_check(rewrite: bool) -> None:
 def test_a_condition_that_is_always_true_costs_nothing() -> None:
     program = emit([X], [Assert("never")(X, True)])
     assert program.signature.checks == ()
-
-
-def test_a_condition_that_is_always_false_raises() -> None:
-    function = emit([X], [Assert("always")(X, pt.as_tensor(np.array(False)))]).compile()
-    with pytest.raises(AssertionError, match="always"):
-        function(THREE)
 
 
 def test_graphs_without_checks_have_no_more_results_than_outputs() -> None:
@@ -287,39 +291,51 @@ def test_a_check_in_a_branch_counts_only_when_it_is_taken(depth: int) -> None:
         call(np.int8(depth), np.abs(THREE))
 
 
-def test_a_check_that_guards_both_branches_counts_always() -> None:
-    checked = Assert("guard")(X, (X > 0).all())
-    function = emit([C, X], [ifelse(C, checked * 2, checked + 1)]).compile()
-    for taken in (0, 1):
-        with pytest.raises(AssertionError, match="guard"):
-            function(np.int8(taken), THREE)
-
-
-def test_a_check_in_an_inner_graph() -> None:
-    a = pt.dvector("a")
-    op = OpFromGraph([a], [Assert("inner")(a, (a > 0).all()) * 2])
-    function = emit([X, Y], [op(X), op(Y)]).compile()
-    function(THREE + 2, THREE + 2)
-    for values in ((THREE, THREE + 2), (THREE + 2, THREE)):
-        with pytest.raises(AssertionError, match="inner"):
-            function(*values)
-
-
-def test_an_assertion_and_its_gradient() -> None:
-    checked = Assert("positive")(X, (X > 0).all())
-    check_lowering([X], grad((checked**2).sum(), X), np.abs(THREE))
-
-
 # ---- inner graphs, copies -------------------------------------------------------------------------------------------
 
 
-def test_inner_graphs_nested_and_used_again() -> None:
+def inner_graphs() -> Iterator[Case]:
     a, b = pt.dvector("a"), pt.dvector("b")
     inner = OpFromGraph([a, b], [pt.exp(a) * b, a - b])
     product, difference = inner(a, b)
     outer = OpFromGraph([a, b], [inner(product, difference)[0], difference])
     outputs = [outer(X, Y)[0], outer(Y, X)[1], inner(X, X)[0]]
-    check_lowering([X, Y], outputs, THREE, THREE + 1)
+    yield "nested and used again", [X, Y], outputs, [THREE, THREE + 1]
+    op = OpFromGraph([a, b], [b, a, pt.as_tensor(np.arange(2.0))], on_unused_input="ignore")
+    yield "inputs and constants", [X, Y], op(X, Y), [THREE, THREE[:2]]
+    op = OpFromGraph([a], [pt.exp(a) + a**3])
+    yield "gradient", [X], grad(op(X).sum(), X), [THREE]
+    yield "gradient of what is checked", [X], grad((positive(X, "positive") ** 2).sum(), X), [np.abs(THREE)]
+    yield "copies and views", [X], [DeepCopyOp()(X), ViewOp()(X) + 1], [THREE]
+    # Ops that PyTensor defines by an inner graph.
+    outputs = [pt.linalg.kron(pt.outer(X, Y), pt.outer(Y, X)), pt.special.softmax(X), pt.diag(X, 1)]
+    yield "symbolic ops", [X, Y], outputs, [THREE, THREE[:2]]
+
+
+def batches() -> Iterator[Case]:
+    a, b = pt.dvector("a"), pt.dvector("b")
+    yield "none", [X], Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")(X), [THREE]
+    op = Blockwise(OpFromGraph([a, b], [pt.cumsum(a) + b, b.sum()]), signature="(n),(n)->(n),()")
+    x, y = pt.tensor("x", shape=(None, 1, None)), pt.tensor("y", shape=(1, 2, None))
+    values = [np.arange(12.0).reshape(3, 1, 4), np.arange(8.0).reshape(1, 2, 4)]
+    expected = [np.cumsum(values[0], -1) + values[1], np.broadcast_to(values[1].sum(-1), (3, 2))]
+    yield "axes of size 1 stretch", [x, y], op(x, y), values, {"expected": expected}
+    # Its shapes have the batch axes, some of them new ones, and are the same for the whole batch.
+    x, y = pt.tensor("x", shape=(3, 2, 2, 3, 4)), pt.tensor("y", shape=(2, 4, 5, 3))
+    core = "(a,b,c),(c,d,b)->(a,d)"
+    output = vectorize(lambda x, y: pt.tensordot(x, y, axes=[(1, 2), (2, 0)]), signature=core)(x, y)
+    values = [np.sin(np.arange(144.0)).reshape(3, 2, 2, 3, 4), np.cos(np.arange(120.0)).reshape(2, 4, 5, 3)]
+    yield "two batch axes and one", [x, y], output, values, {"expected": [np.einsum("ijabc,jcdb->ijad", *values)]}
+    x, start = pt.tensor("x", shape=(None, 4, 2)), pt.lvector("start")
+    pick = Blockwise(pt.dmatrix()[pt.lscalar()].owner.op, signature="(n,m),()->(m)")
+    values = [np.arange(24.0).reshape(3, 4, 2), np.array([2, -1, 0])]
+    expected = [values[0][[0, 1, 2], values[1]]]
+    yield "indices that are scalars", [x, start], pick(x, start), values, {"expected": expected}
+
+
+@each([*inner_graphs(), *batches()])
+def test_inner_graphs_and_batches(case: Case) -> None:
+    check_case(case)
 
 
 def test_the_same_inner_graph_on_the_same_operands_is_emitted_once() -> None:
@@ -327,28 +343,6 @@ def test_the_same_inner_graph_on_the_same_operands_is_emitted_once() -> None:
     first, second = (OpFromGraph([a], [pt.exp(a)]) for _ in range(2))
     program = emit([X], [first(X) + second(X)])
     assert program.op_counts()["stablehlo.exponential"] == 1
-
-
-def test_an_inner_graph_that_returns_inputs_and_constants() -> None:
-    a, b = pt.dvector("a"), pt.dvector("b")
-    op = OpFromGraph([a, b], [b, a, pt.as_tensor(np.arange(2.0))], on_unused_input="ignore")
-    check_lowering([X, Y], op(X, Y), THREE, THREE[:2])
-
-
-def test_gradient_of_an_inner_graph() -> None:
-    a = pt.dvector("a")
-    op = OpFromGraph([a], [pt.exp(a) + a**3])
-    check_lowering([X], grad(op(X).sum(), X), THREE)
-
-
-def test_copies_and_views() -> None:
-    check_lowering([X], [DeepCopyOp()(X), ViewOp()(X) + 1], THREE)
-
-
-def test_symbolic_ops() -> None:
-    """Ops that PyTensor defines by an inner graph."""
-    outputs = [pt.linalg.kron(pt.outer(X, Y), pt.outer(Y, X)), pt.special.softmax(X), pt.diag(X, 1)]
-    check_lowering([X, Y], outputs, THREE, THREE[:2])
 
 
 # ---- Blockwise ------------------------------------------------------------------------------------------------------
@@ -381,36 +375,6 @@ def test_an_op_inside_a_blockwise_inner_graph_is_listed() -> None:
     op = Blockwise(OpFromGraph([a], [NoRule()(a)]), signature="(n)->(n)")
     with pytest.raises(errors.UnsupportedOpError, match=r"NoRule.*inside Blockwise"):
         emit([X], [op(X)])
-
-
-def test_blockwise_of_an_op_without_batch_axes_is_the_op() -> None:
-    a = pt.dvector("a")
-    check_lowering([X], Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")(X), THREE)
-
-
-def test_blockwise_of_an_inner_graph_stretches_axes_of_size_1() -> None:
-    a, b = pt.dvector("a"), pt.dvector("b")
-    op = Blockwise(OpFromGraph([a, b], [pt.cumsum(a) + b, b.sum()]), signature="(n),(n)->(n),()")
-    x, y = pt.tensor("x", shape=(None, 1, None)), pt.tensor("y", shape=(1, 2, None))
-    values = np.arange(12.0).reshape(3, 1, 4), np.arange(8.0).reshape(1, 2, 4)
-    expected = [np.cumsum(values[0], -1) + values[1], np.broadcast_to(values[1].sum(-1), (3, 2))]
-    check_lowering([x, y], op(x, y), *values, expected=expected)
-
-
-def test_a_product_over_two_batch_axes_and_one() -> None:
-    """Its shapes have the batch axes, some of them new ones, and are the same for the whole batch."""
-    x, y = pt.tensor("x", shape=(3, 2, 2, 3, 4)), pt.tensor("y", shape=(2, 4, 5, 3))
-    core = "(a,b,c),(c,d,b)->(a,d)"
-    output = vectorize(lambda x, y: pt.tensordot(x, y, axes=[(1, 2), (2, 0)]), signature=core)(x, y)
-    values = np.sin(np.arange(144.0)).reshape(3, 2, 2, 3, 4), np.cos(np.arange(120.0)).reshape(2, 4, 5, 3)
-    check_lowering([x, y], output, *values, expected=[np.einsum("ijabc,jcdb->ijad", *values)])
-
-
-def test_blockwise_of_indices_that_are_scalars() -> None:
-    x, start = pt.tensor("x", shape=(None, 4, 2)), pt.lvector("start")
-    pick = Blockwise(pt.dmatrix()[pt.lscalar()].owner.op, signature="(n,m),()->(m)")
-    values = np.arange(24.0).reshape(3, 4, 2), np.array([2, -1, 0])
-    check_lowering([x, start], pick(x, start), *values, expected=[values[0][[0, 1, 2], values[1]]])
 
 
 def test_blockwise_over_batches_of_another_shape_each_is_refused() -> None:

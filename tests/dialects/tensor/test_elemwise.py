@@ -1,8 +1,7 @@
-"""Elementwise ops on tensors: broadcasting, composites, common subexpressions, and random graphs of them."""
+"""Elementwise ops on tensors: broadcasting, composites, common subexpressions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,11 @@ import pytensor
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.scalar.basic import Composite
 from pytensor.tensor.elemwise import Elemwise
-from support import DYNAMIC, NIGHTLY, assert_same, check_lowering, reference
+from support import DYNAMIC, assert_same, check_lowering, reference
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedOpError
@@ -177,79 +174,3 @@ def test_products_with_booleans_keep_nan_and_infinity() -> None:
     x, mask = pt.vector("x"), pt.vector("mask", dtype="bool")
     values = np.array([np.inf, np.nan, 2.0, 3.0]), np.array([False, False, True, False])
     check_lowering([x, mask], [x * mask, x * pt.cast(mask, "float64"), (x * mask).sum()], *values)
-
-
-# ---- random graphs ----------------------------------------
-
-ROWS, COLUMNS = 3, 4
-DTYPES = ("float64", "float32", "int32", "int8", "bool")
-SHAPES = ((ROWS, COLUMNS), (1, COLUMNS), (ROWS, 1), (COLUMNS,), ())
-# Names with their arguments' kinds: f floats, n numbers, a anything. All are smooth or exact near ordinary values, so
-# that a difference in the last place does not become one in the first (a comparison of equal floats would make it so).
-UNARY: dict[str, Callable[[Any], Any]] = {
-    "neg": lambda x: -(x * 1),
-    "tanh": pt.tanh,
-    "sigmoid": pt.sigmoid,
-    "square": lambda x: pt.tanh(x) ** 2,
-    "log1p": lambda x: pt.log1p(pt.abs(x)),
-    "sqrt": lambda x: pt.sqrt(pt.abs(x) + 1),
-    "arctan": pt.arctan,
-    "to float32": lambda x: pt.cast(x, "float32"),
-    "to float64": lambda x: pt.cast(x, "float64"),
-    "transposed twice": lambda x: x.T.T if x.ndim == 2 else x,
-}
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x * 1 - y * 1,
-    "mul": lambda x, y: pt.tanh(x) * y,
-    "div": lambda x, y: x / (1 + pt.abs(y)),
-    "maximum": pt.maximum,
-    "minimum": pt.minimum,
-    "arctan2": lambda x, y: pt.arctan2(x, 1 + pt.abs(y)),
-    "select": lambda x, y: pt.switch(pt.isnan(pt.log1p(pt.abs(x))), x, y),
-}
-REDUCE: dict[str, Callable[..., Any]] = {"sum": pt.sum, "max": pt.max, "min": pt.min, "mean": pt.mean}
-
-
-def leaf(number: int) -> Any:
-    dtype, shape = DTYPES[number % len(DTYPES)], SHAPES[number // len(DTYPES)]
-    return pt.tensor(f"{dtype}_{number}", dtype=dtype, shape=tuple(1 if n == 1 else None for n in shape))
-
-
-LEAVES = [leaf(number) for number in range(len(DTYPES) * len(SHAPES))]
-
-
-def value_of(number: int) -> np.ndarray:
-    rng = np.random.default_rng(number)
-    dtype, shape = DTYPES[number % len(DTYPES)], SHAPES[number // len(DTYPES)]
-    if dtype == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
-    return (rng.integers(-5, 6, shape) if dtype.startswith("int") else rng.normal(size=shape)).astype(dtype)
-
-
-@st.composite
-def expressions(draw: Any, depth: int = 6) -> Any:
-    """A graph over the leaves: elementwise ops, broadcasts of unequal ranks, and reductions in between."""
-    kind = draw(st.sampled_from(["leaf", "unary", "binary", "binary", "reduce"])) if depth else "leaf"
-    if kind == "leaf":
-        return LEAVES[draw(st.integers(0, len(LEAVES) - 1))]
-    if kind == "unary":
-        return UNARY[draw(st.sampled_from(sorted(UNARY)))](draw(expressions(depth - 1)))
-    if kind == "reduce":
-        x = draw(expressions(depth - 1))
-        if x.ndim == 0:
-            return x
-        axis = draw(st.sampled_from([None, -1, 0]))
-        # Kept, so that what is left still broadcasts against everything.
-        return REDUCE[draw(st.sampled_from(sorted(REDUCE)))](x, axis=axis, keepdims=True)
-    return BINARY[draw(st.sampled_from(sorted(BINARY)))](draw(expressions(depth - 1)), draw(expressions(depth - 1)))
-
-
-@settings(max_examples=300 if NIGHTLY else 15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(expressions(), st.booleans())
-def test_random_expressions(output: Any, static: bool) -> None:
-    values = [value_of(number) for number in range(len(LEAVES))]
-    # float32 parts make errors of that size in float64 results.
-    check_lowering(
-        LEAVES, [output], *values, rtol=2e-5 if output.dtype[0] == "f" else None, static=static, interpret=static
-    )

@@ -16,12 +16,10 @@ import scipy.linalg
 from matrices import normal, positive, weighted, well
 from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
-from support import Case, assert_same, check_case, each, reference
+from support import Case, PaddingRefusedWarning, assert_same, check_case, each, enable_x64, reference
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 pytestmark = pytest.mark.sampled(8)
 

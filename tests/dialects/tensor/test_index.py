@@ -8,10 +8,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
-from support import NIGHTLY, check_lowering, check_sizes, numbers
+from support import check_lowering, check_sizes, numbers
 
 import hlograph
 import hlograph.pytensor
@@ -557,64 +555,6 @@ def test_exact_specialization(mixed, shape):
     outputs, program = mixed
     values = [numbers(*shape), np.zeros(min(shape[0], 2), int)]
     check_sizes(program, [matrix, j], outputs, values, n=shape[0], m=shape[1], j_0=len(values[1]))
-
-
-# ---- compositions ---------------------------------------------------------------------------------------------------
-
-END = st.none() | st.integers(-5, 5)
-STEP = st.none() | st.sampled_from([1, 2, 3, -1, -2])
-
-
-def _slice(data, value, symbol):
-    parts = [slice(data.draw(END), data.draw(END), data.draw(STEP)) for _ in range(value.ndim)]
-    return value[tuple(parts)], symbol[tuple(parts)]
-
-
-def _take(data, value, symbol):
-    axis = data.draw(st.integers(0, value.ndim - 1))
-    size = value.shape[axis]
-    at = data.draw(st.lists(st.integers(-size, size - 1), max_size=4)) if size else []
-    index = (slice(None),) * axis + (np.array(at, "int64"),)
-    return value[index], symbol[index]
-
-
-def _reshape(data, value, symbol):
-    order = data.draw(st.permutations(range(value.ndim)))
-    if data.draw(st.booleans()):
-        return value.reshape(-1), symbol.reshape((-1,))
-    return value.reshape([value.shape[a] for a in order]), symbol.reshape([symbol.shape[a] for a in order])
-
-
-def _join(data, value, symbol):
-    axis = data.draw(st.integers(-value.ndim, value.ndim - 1))
-    return np.concatenate([value, value * 2], axis), pt.concatenate([symbol, symbol * 2], axis)
-
-
-def _transpose(data, value, symbol):
-    order = data.draw(st.permutations(range(value.ndim)))
-    return value.transpose(order), symbol.transpose(order)
-
-
-def _write(data, value, symbol):
-    parts = tuple(slice(data.draw(END), data.draw(END), data.draw(STEP)) for _ in range(value.ndim))
-    value = value.copy()
-    value[parts] += 0.5
-    return value, pt.inc_subtensor(symbol[parts], 0.5)
-
-
-@settings(max_examples=300 if NIGHTLY else 15)
-@given(data=st.data())
-def test_compositions(data):
-    shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
-    start = numbers(*shape)
-    variable = pt.tensor("start", shape=(None,) * len(shape), dtype="float64")
-    value, symbol = start, variable
-    steps = data.draw(
-        st.lists(st.sampled_from([_slice, _take, _reshape, _join, _transpose, _write]), min_size=1, max_size=5)
-    )
-    for step in steps:
-        value, symbol = step(data, value, symbol)
-    check_lowering([variable], [symbol], start, expected=[value], interpret=False)
 
 
 def test_indices_that_select_nothing_together():

@@ -11,10 +11,9 @@ import pytest
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.graph.replace import vectorize_graph
-from support import assert_same, check_lowering
+from support import assert_same, check_lowering, enable_x64
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import LoweringError, UnsupportedGraphError
 
 pytestmark = pytest.mark.sampled(4)

@@ -349,42 +349,6 @@ def test_the_sign_of_a_determinant(rows: list[int]) -> None:
 # ---- models ---------------------------------------------------------------------------------------------------------
 
 
-def normal_log_density(x: pt.TensorVariable, mean: pt.TensorVariable, cov: pt.TensorVariable) -> pt.TensorVariable:
-    """Log density of a multivariate normal, through the Cholesky factor."""
-    factor = ptl.cholesky(cov)
-    z = ptl.solve_triangular(factor, x - mean, lower=True)
-    n = x.shape[0].astype("float64")
-    return -0.5 * (z**2).sum() - pt.log(pt.diag(factor)).sum() - 0.5 * n * np.log(2 * np.pi)
-
-
-def test_multivariate_normal_density_and_gradient() -> None:
-    x, mean, cov = pt.dvector("x"), pt.dvector("mean"), pt.dmatrix("cov")
-    density = normal_log_density(x, mean, cov)
-    outputs = [density, *grad(density, [x, mean, cov])]
-    program = check_lowering([x, mean, cov], outputs, normal(4), normal(4), positive(4, 4), rtol=LOOSE)
-    stats = pytest.importorskip("scipy.stats")
-    function = program.compile()
-    for n in (1, 6):
-        values = [normal(n), normal(n), positive(n, n)]
-        expected = stats.multivariate_normal(values[1], values[2]).logpdf(values[0])
-        np.testing.assert_allclose(function(*values)[0], expected, rtol=1e-12)
-
-
-def test_gaussian_process_and_gradient() -> None:
-    x, y, scale, noise = pt.dvector("x"), pt.dvector("y"), pt.dscalar("scale"), pt.dscalar("noise")
-    distance = (x[:, None] - x[None, :]) / scale
-    cov = pt.exp(-0.5 * distance**2) + noise**2 * pt.eye(x.shape[0])
-    density = normal_log_density(y, pt.zeros_like(y), cov)
-    outputs = [density, *grad(density, [scale, noise, x, y])]
-    points = np.sort(RNG.uniform(0, 5, size=50))
-    values = [points, np.sin(points) + 0.1 * normal(50), 0.7, 0.3]
-    program = check_lowering([x, y, scale, noise], outputs, *values, rtol=1e-9, interpret=False)
-    small = [value[:6] if np.ndim(value) else value for value in values]
-    found = program.interpret(*[np.asarray(v) for v in small])
-    for actual, expected in zip(found, reference([x, y, scale, noise], outputs, small), strict=True):
-        assert_same(actual, expected, rtol=1e-9)
-
-
 def test_rewritten_linear_algebra_has_rules() -> None:
     """PyTensor's own rewrites make solves and factorizations of inverses and determinants."""
     x = A @ A.T + pt.eye(A.shape[0])

@@ -12,7 +12,7 @@ from pytensor.graph.replace import vectorize_graph
 from pytensor.raise_op import Assert
 from pytensor.scan import views
 from pytensor.scan.utils import until
-from support import assert_same, check_lowering
+from support import assert_same
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, DataDependentSizeError
@@ -55,17 +55,6 @@ def second_order():
         return value, value**2
 
     return traces(step, sequences=x, outputs_info=[{"initial": y, "taps": [-1, -2]}, None], non_sequences=a)
-
-
-def test_sequences_and_states():
-    check_lowering([x], running_sum(), np.arange(5.0) + 1)
-    check_lowering([x, y, a], second_order(), np.arange(4.0), np.array([0.3, -0.2]), 0.25)
-
-
-def test_gradients_by_the_library():
-    trace, squares = second_order()
-    loss = (trace**2).sum() + squares[-1]
-    check_lowering([x, y, a], pytensor.grad(loss, [x, y, a]), np.arange(4.0), np.array([0.3, -0.2]), 0.25)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
@@ -140,19 +129,6 @@ def test_nested_scans_and_their_gradient():
 def test_truncated_gradient():
     trace = traces(lambda s, p: p * s, sequences=x, outputs_info=ONE, truncate_gradient=3)
     check([x], pytensor.grad(trace[-1], x), np.arange(1, 8.0))
-
-
-def test_hessian_and_transformations_by_jax():
-    loss = (running_sum() ** 2).sum()
-    values = np.arange(1, 5.0)
-    wanted = python([x], [loss, pytensor.grad(loss, x), pytensor.gradient.hessian(loss, x)], values)
-    fn = hlograph.function([x], loss)
-    batch = np.stack([values, 2 * values, -values])
-    rows = np.array([python([x], loss, row) for row in batch])
-    np.testing.assert_allclose(jax.grad(fn)(values), wanted[1], rtol=1e-6)
-    np.testing.assert_allclose(jax.jit(jax.grad(fn))(values), wanted[1], rtol=1e-6)
-    np.testing.assert_allclose(jax.hessian(fn)(values), wanted[2], rtol=1e-6)
-    np.testing.assert_allclose(jax.vmap(fn)(batch), rows, rtol=1e-6)
 
 
 def test_a_batch_of_scans():

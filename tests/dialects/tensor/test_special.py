@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
 
 import mpmath
 import numpy as np
-import pytensor
 import pytensor.scalar as ps
-import pytensor.scalar.math as psm
 import pytensor.tensor as pt
 import pytest
 import scipy.special
 from pytensor.scalar.loop import ScalarLoop
 from pytensor.tensor.elemwise import Elemwise
-from scalar_cases import SPECIAL, check, scalar, words
+from scalar_cases import SPECIAL, check, words
 from support import NIGHTLY, assert_same, check_lowering
 
 import hlograph
@@ -100,86 +96,6 @@ def test_functions_of_scalars_and_matrices() -> None:
 
 
 # ---- gradients ----------------------------------------
-
-UNIT, MORE, LARGE = [0.1, 0.35, 0.6, 0.83], [0.3, 0.8, 1.7, 4.2], [1.1, 1.7, 3.2, 8.0]
-ANY, LESS = [-1.3, -0.4, 0.7, 2.1], [-0.1, -0.5, -1.2, -3.0]
-ORDERS = [0.0, 0.5, 2.0, 7.3]
-GRADIENTS: dict[str, tuple[list[float], ...]] = {
-    **dict.fromkeys(
-        words(
-            "exp expm1 sin cos tan arctan sinh cosh tanh arcsinh sigmoid softplus erf erfc erfcx neg reciprocal "
-            "exp2 abs sqr i0 sgn floor ceil trunc round_half_to_even round_half_away_from_zero identity"
-        ),
-        (ANY,),
-    ),
-    **dict.fromkeys(words("log log1p sqrt log2 log10 gamma gammaln psi tri_gamma"), (MORE,)),
-    **dict.fromkeys(words("arcsin arccos arctanh erfinv erfcinv"), (UNIT,)),
-    "arccosh": (LARGE,),
-    **dict.fromkeys((name for name in ("deg2rad", "rad2deg") if scalar(name)), (ANY,)),
-    **dict.fromkeys((name for name in ("ndtri_exp",) if scalar(name)), (LESS,)),
-    "log1mexp": (LESS,),
-    **dict.fromkeys(words("add sub mul true_div"), (ANY, ANY[::-1])),
-    **dict.fromkeys(words("mod maximum minimum arctan2 owens_t"), (ANY, MORE)),
-    "pow": (MORE, ANY),
-    "gammainc": (MORE, LARGE),
-    "gammaincc": (MORE, LARGE),
-    "gammaincinv": (MORE, UNIT),
-    "gammainccinv": (MORE, UNIT),
-    "betainc": (MORE, LARGE, UNIT),
-    "betaincinv": (MORE, LARGE, UNIT),
-    "hyp2f1": (MORE, LARGE, LARGE, UNIT),
-    **dict.fromkeys(words("ive kve jv"), (ORDERS, MORE)),
-    **dict.fromkeys(words("i1 j0 j1"), (ANY,)),
-    "clip": (ANY, LESS, UNIT),
-    "switch": ([0.0, 1.0, 1.0, 0.0], ANY, MORE),
-}
-# Undefined in PyTensor too: the derivative by the order of a Bessel function, or the shape of an inverse.
-UNDEFINED = {"gammaincinv": {0}, "gammainccinv": {0}, "betaincinv": {0, 1}, "switch": {0}}
-UNDEFINED |= {"ive": {0}, "kve": {0}, "jv": {0}}
-
-
-def _gradients(name: str) -> tuple[list, list]:
-    op = getattr(ps, {"sgn": "sign"}.get(name, name), None) or getattr(psm, name)
-    xs = [pt.vector(f"{name}_{i}") for i in range(len(GRADIENTS[name]))]
-    wrt = [x for i, x in enumerate(xs) if i not in UNDEFINED.get(name, ())]
-    weights = np.array([1.0, -2.0, 0.5, 3.0])
-    cost = (Elemwise(op)(*xs) * weights).sum()
-    return xs, pytensor.grad(cost, wrt, disconnected_inputs="ignore", null_gradients="return")
-
-
-LOOPS = ("gammainc", "gammaincc", "betainc", "hyp2f1")
-
-
-def test_gradients() -> None:
-    """Of all ops whose gradients are graphs of the table's ops; one graph, one compilation."""
-    inputs, outputs, values = [], [], []
-    for name in GRADIENTS:
-        if name not in LOOPS:
-            xs, gradients = _gradients(name)
-            inputs += xs
-            outputs += gradients
-            values += GRADIENTS[name]
-    check_lowering(inputs, outputs, *values, static=False, interpret=False, rtol=1e-9)
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", LOOPS)
-def test_gradients_with_scalar_loops(name: str) -> None:
-    """By a shape parameter they are series, each element summed until it has converged (`ScalarLoop`)."""
-    xs, gradients = _gradients(name)
-    # PyTensor's Python has no loop of as many operands.
-    expected = _slopes(mpmath.hyp2f1, GRADIENTS[name]) if name == "hyp2f1" else None
-    check_lowering(xs, gradients, *GRADIENTS[name], static=False, interpret=False, rtol=1e-8, expected=expected)
-
-
-def _slopes(function: Any, values: Sequence[Any]) -> list[np.ndarray]:
-    """Weighted derivatives by each argument, of four points."""
-    weights = [1.0, -2.0, 0.5, 3.0]
-    points = list(zip(*values, strict=True))
-    orders = np.eye(len(values), dtype=int)
-    with mpmath.workdps(30):
-        rows = [[w * mpmath.diff(function, p, tuple(n)) for w, p in zip(weights, points, strict=True)] for n in orders]
-        return [np.array([float(x) for x in row]) for row in rows]
 
 
 def test_scalar_loop() -> None:
