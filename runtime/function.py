@@ -131,35 +131,25 @@ class Function(Written):
 
     def _adapted_call(self, /, *args: Any, **keywords: Any) -> Any:
         """A call of a program with shared variables, typed keys or sparse matrices."""
-        if keywords:
-            args = tuple(in_order(self.__name__, self._given, args, keywords))
+        given: Sequence[Any] = in_order(self.__name__, self._given, args, keywords) if keywords else args
         if self._sparse:
-            return self._call_sparse(args)
-        args = (*args, *[container.get_value(borrow=True) for container in self._shared])
-        return self._written(*self._with_key_data(args))
-
-    def _call_sparse(self, args: Sequence[Any]) -> Any:
-        """A call with sparse matrices among the arguments or results."""
-        if len(args) != len(self._given):
-            names = ", ".join(map(str, self._given)) or "none"
-            raise ArgumentTypeError(f"expected {len(self._given)} arguments ({names}), got {len(args)}")
-        args = (*split(self._given, args), *[container.get_value(borrow=True) for container in self._shared])
-        results = self.run(self._with_key_data(args))
-        found = joined(self._returned, results, lambda x: not isinstance(x, jax.core.Tracer))
+            if len(given) != len(self._given):
+                names = ", ".join(map(str, self._given)) or "none"
+                raise ArgumentTypeError(f"expected {len(self._given)} arguments ({names}), got {len(given)}")
+            given = split(self._given, given)
+        values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
+        for i in self._key_arguments:
+            if i < len(values):
+                values[i] = key_data(self._signature.arguments[i], values[i])
+        if not self._sparse:
+            return self._written(*values)
+        found = joined(self._returned, self.run(values), lambda x: not isinstance(x, jax.core.Tracer))
         return found[0] if len(found) == 1 else tuple(found)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results, always a tuple, for the values of all arguments, those of shared variables included."""
         results = self._written(*arrays)
         return (results,) if self._single else results
-
-    def _with_key_data(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Typed PRNG keys as the integers that they consist of."""
-        found = list(args)
-        for i in self._key_arguments:
-            if i < len(args):
-                found[i] = key_data(self._signature.arguments[i], args[i])
-        return tuple(found)
 
     def _slow_call(self, args: Sequence[Any]) -> Any:
         """A call with sizes that are new, with lists for arrays, or with something wrong about its arguments."""

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -42,35 +42,14 @@ from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
 from .function import Function
-from .jitted.calls import (
-    X64,
-    Call,
-    Key,
-    Parameters,
-    Plan,
-    has_sharded_type,
-    is_named,
-    kind_of,
-    leaves_of,
-    lower,
-    lower_by_jax,
-    overflow_note,
-    preparation,
-    recognizing_call,
-    restoration,
-    sizes_of,
-    to_numpy,
-    types_of,
-)
+from .jitted import calls
+from .jitted.calls import X64, kind_of
 from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
 from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 from .ragged.arguments import is_ragged
 from .warming import Sizes, sets_of
-
-if TYPE_CHECKING:
-    from .ragged.jitted import RaggedJit
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
@@ -104,23 +83,19 @@ class Jit(Written):
         options: Mapping[str, Any],
     ) -> None:
         functools.update_wrapper(self, function)
-        self._parameters = Parameters(function, static_argnames, static_argnums, dims)
+        self._parameters = calls.Parameters(function, static_argnames, static_argnums, dims)
         self._static = self._parameters.static
         self._device = how.device
-        self._programs = Programs(
-            self._parameters.name,
-            tuple(constraints),
-            how,
-            weakref.WeakMethod(self._drop_plans),
-        )
+        dropped = weakref.WeakMethod(self._drop_plans)
+        self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
         self._demands = [read_constraint(text) for text in constraints]
         self._options = dict(options)
         self._check_options()
         self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
-        self._handed: set[Key] = set()
-        self._strays: set[Key] = set()
+        self._handed: set[calls.Key] = set()
+        self._strays: set[calls.Key] = set()
         self._lock = forks.lock()
-        self._plans: dict[Key, Plan] = {}
+        self._plans: dict[calls.Key, calls.Plan] = {}
         self._warned: set[str] = set()
         self._jax_calls = 0
         self._calls_of_programs = 0
@@ -177,7 +152,7 @@ class Jit(Written):
             self._recognize(plan, leaves, tree, args, kwargs)
         return outputs if plan.restore is None else plan.restore(outputs)
 
-    def _recognize(self, plan: Plan, leaves: Sequence[Any], tree: Any, args: Any, kwargs: Any) -> None:
+    def _recognize(self, plan: calls.Plan, leaves: Sequence[Any], tree: Any, args: Any, kwargs: Any) -> None:
         """Recognizes calls with arrays like these, which have been run, at a glance from now on."""
         if plan.recognizing is None:
             assert plan.function is not None
@@ -185,7 +160,7 @@ class Jit(Written):
                 return
             plain = not kwargs and len(leaves) == len(args) and all(x is y for x, y in zip(leaves, args, strict=True))
             avals = [x.aval for x in leaves]
-            plan.recognizing = recognizing_call(
+            plan.recognizing = calls.recognizing_call(
                 avals, None if plain else tree, plan.function.__call__, plan.prepare, plan.restore, self._call
             )
         self.__call__ = plan.recognizing
@@ -218,13 +193,13 @@ class Jit(Written):
             self._jax_calls += 1
         with nullcontext() if self._device is None else jax.default_device(self._device):
             outputs = self._jax(*args, **kwargs)
-        return tree_util.tree_map(to_numpy, outputs) if self._programs.numpy else outputs
+        return tree_util.tree_map(calls.to_numpy, outputs) if self._programs.numpy else outputs
 
     def _hand_over(self, leaves: Sequence[Any]) -> None:
         """Makes the calls those of `jax.jit`, if it runs all kinds of arguments that there were."""
         if self._parameters.dims or self._programs.numpy or self._device is not None:
             return
-        types = types_of(leaves)
+        types = calls.types_of(leaves)
         self._handed.add(types)
         self._strays.discard(types)
         if self._strays or any(plan.function for plan in self._plans.values()):
@@ -233,14 +208,14 @@ class Jit(Written):
 
     def traced_by_jax(self, arguments: Any) -> None:
         """`jax.jit` has met arguments: if they are of a kind that is not its own, the next calls have a look."""
-        types = types_of([x for x in tree_util.tree_leaves(arguments) if isinstance(x, jax.core.Tracer)])
+        types = calls.types_of([x for x in tree_util.tree_leaves(arguments) if isinstance(x, jax.core.Tracer)])
         if self.__call__ is self._jax and types not in self._handed:
             self._strays.add(types)
             self.__call__ = self._call
 
     # ---- plans ------------------------------------------------------------------------------------------------------
 
-    def _plan(self, call: Call, leaves: Sequence[Any], sizes: Mapping[str, int] | None = None) -> Plan:
+    def _plan(self, call: calls.Call, leaves: Sequence[Any], sizes: Mapping[str, int] | None = None) -> calls.Plan:
         """How to run calls with flat arguments like these, or with other sizes."""
         programs = self._programs
         try:
@@ -248,28 +223,27 @@ class Jit(Written):
         except GraphError as error:
             raise ArgumentShapeError(str(error)) from None
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
-            return Plan()
-        named = is_named(specs)
+            return calls.Plan()
+        named = calls.is_named(specs)
         if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.options.passes or programs.planned):
-            return Plan()
-        if any(
-            map(has_sharded_type, leaves)
-        ):  # the types of results follow from those of the ops, which a program lacks
-            return Plan()
-        sizes = sizes_of(call, specs, leaves) if sizes is None else sizes
+            return calls.Plan()
+        if any(map(calls.has_sharded_type, leaves)):  # types of results follow from those of ops, which a program lacks
+            return calls.Plan()
+        sizes = calls.sizes_of(call, specs, leaves) if sizes is None else sizes
         if 0 in sizes.values() or not self._taken_for_granted(sizes):
-            return Plan()
+            return calls.Plan()
         found = programs.find(call, specs, sizes)
         if isinstance(found, HlographError):
             self._refuse(found, named)
-            return Plan()
+            return calls.Plan()
         if found is None:
-            return Plan()
+            return calls.Plan()
         traced, function = found
         exceeded = [limit for limit in traced.limits if not limit.holds(sizes)]
         if exceeded:
-            return Plan(note=overflow_note(exceeded[0], sizes))
-        return Plan(function, preparation(leaves_of(call.places), leaves, leaves_of(specs)), restoration(traced))
+            return calls.Plan(note=calls.overflow_note(exceeded[0], sizes))
+        prepare = calls.preparation(calls.leaves_of(call.places), leaves, calls.leaves_of(specs))
+        return calls.Plan(function, prepare, calls.restoration(traced))
 
     def _taken_for_granted(self, sizes: Mapping[str, int]) -> bool:
         """Whether the user's constraints hold; one that names no size is refused where the function is traced."""
@@ -287,13 +261,10 @@ class Jit(Written):
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
-    def _look_up(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], Call, dict[str, Any], Found]:
+    def _look_up(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], calls.Call, dict[str, Any], Found]:
         """A call without its static arguments, described, and what there is for it."""
-        dynamic, static = self._parameters.split(args, kwargs)
-        leaves, tree = tree_util.tree_flatten(dynamic)
-        call = self._parameters.describe(tree, static)
-        specs = self._parameters.specs(call, leaves)
-        return dynamic, call, specs, self._programs.find(call, specs, sizes_of(call, specs, leaves))
+        dynamic, leaves, call, specs = self._parameters.read(args, kwargs)
+        return dynamic, call, specs, self._programs.find(call, specs, calls.sizes_of(call, specs, leaves))
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that calls with such arguments run, traced now if it is the first time.
@@ -317,14 +288,12 @@ class Jit(Written):
         dynamic, call, specs, found = self._look_up(args, kwargs)
         if found is None or isinstance(found, HlographError):
             unchanged = [parse_spec(spec)[0] for spec in self._programs.options.passes]
-            return lower_by_jax(self._jax, args, kwargs, lambda: Stages([], unchanged))
+            return calls.lower_by_jax(self._jax, args, kwargs, lambda: Stages([], unchanged))
         traced, _ = found
         if traced.program.optimized:
             traced = self._programs.trace(call, specs)
         ahead = AheadFunction(traced.program, None, self._programs.options)
-        places = [place for place, name in enumerate(self._parameters.names) if name in self._static]
-        static, signature = (places, self._static), self._parameters.signature
-        return lower(ahead, traced, leaves_of(call.places), dynamic, static, signature, restoration(traced))
+        return calls.lower(ahead, traced, self._parameters, call, dynamic)
 
     def warm(
         self, *args: Any, sizes: Sizes | None = None, up_to: Mapping[str, int] | None = None, **kwargs: Any
@@ -342,11 +311,8 @@ class Jit(Written):
             ArgumentError: a name that is none of the sizes; or so many sizes by which Python code decides.
             HlographError: as a call does.
         """
-        dynamic, static = self._parameters.split(args, kwargs)
-        leaves, tree = tree_util.tree_flatten(dynamic)
-        call = self._parameters.describe(tree, static)
-        specs = self._parameters.specs(call, leaves)
-        own = sizes_of(call, specs, leaves)
+        _, leaves, call, specs = self._parameters.read(args, kwargs)
+        own = calls.sizes_of(call, specs, leaves)
         largest = {} if up_to is None else dict(up_to)
         wanted = sets_of({} if sizes is None else sizes)
         if largest:
@@ -380,7 +346,7 @@ class Jit(Written):
         return seconds
 
     def _met(
-        self, call: Call, leaves: Sequence[Any], base: Mapping[str, int], largest: Mapping[str, int]
+        self, call: calls.Call, leaves: Sequence[Any], base: Mapping[str, int], largest: Mapping[str, int]
     ) -> list[Mapping[str, int]]:
         """Sets of sizes; where Python code decides by sizes, all up to the largest, as others have another trace."""
         unknown = largest.keys() - base.keys()
@@ -521,30 +487,17 @@ def jit(
         outputs=outputs,
     )
     given = {name: value for name, value in options.items() if value is not None}
-    if is_ragged(dims or {}):
-        return _of_rows(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
-    return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
-
-
-def _of_rows(
-    function: Any,
-    dims: Mapping[str, Any],
-    static_argnames: Any,
-    static_argnums: Any,
-    constraints: Sequence[str],
-    how: CompileOptions,
-    options: Mapping[str, Any],
-) -> RaggedJit:
-    """A function of rows of different lengths."""
-    found = vmapped(function)
-    if found is None:
+    if not is_ragged(dims or {}):
+        return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
+    rows = vmapped(function)
+    if rows is None:
         raise OptionError(
             "hlograph.jit: sizes of rows (`n[b]` in dims) are for what jax.vmap returns: hlograph.jit(jax.vmap(f, "
             "in_axes), dims=...), where f is a function of one row. Call what comes back from a function that does "
             "more, such as a loss, and take its gradient with jax.grad"
         )
-    if options:
-        raise OptionError(f"hlograph.jit: rows of different lengths do not go with {next(iter(options))}")
+    if given:
+        raise OptionError(f"hlograph.jit: rows of different lengths do not go with {next(iter(given))}")
     from .ragged.jitted import RaggedJit  # with the passes that rows go through, which take long to import
 
-    return RaggedJit(found, dims, static_argnames, static_argnums, constraints, how)
+    return RaggedJit(rows, dims or {}, static_argnames, static_argnums, constraints, how)

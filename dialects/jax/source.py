@@ -22,15 +22,11 @@ from ...codegen.dtypes import kind_of
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.inputs import fresh, unique
 from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.passes import reduce_in_blocks
 from ...codegen.program import Made, Program
 from ...codegen.signature import Argument, Result
 from ...codegen.source import axes, restricted
 
 Arrays = Sequence[Any]
-
-# With so many equations XLA compiles derivatives for longer than computing the function again takes.
-_LONG = 500
 
 
 @dataclass(frozen=True)
@@ -44,9 +40,9 @@ class TracedSource:
         weak: for each argument, whether its type gives way to others.
         guards: what was decided of the sizes.
         wide: whether JAX had 64-bit types.
-        equations: how many it was traced to.
-        largest: the number of elements of the largest array among them.
-        repeats, scales: see `Source`.
+        shares: whether it is so short, and its arrays so small, that JAX may keep them for its derivatives.
+        repeats: whether JAX's rules for derivatives compute the same results.
+        scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
     """
 
     function: Callable[[Arrays], list[Any]]
@@ -55,15 +51,9 @@ class TracedSource:
     weak: tuple[bool, ...]
     guards: tuple[Constraint, ...]
     wide: bool
-    equations: int
-    largest: int
+    shares: bool
     repeats: bool
     scales: bool
-
-    @property
-    def shares(self) -> bool:
-        """Whether the function is so short, and its arrays so small, that JAX may keep them for its derivatives."""
-        return self.equations < _LONG and self.largest < reduce_in_blocks.ELEMENTS
 
     def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
         """The program of `jax.jvp`."""

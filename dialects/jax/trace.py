@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from ...codegen.ir.portable import deserialize_portable
 from ...codegen.ir.reading import sizes_first
 from ...codegen.ir.tidy import drop_identities
 from ...codegen.ir.walk import has_operations, main_function, symbol_of, walk
-from ...codegen.passes import roll_loops
+from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Signature
 from .axes import (
@@ -62,6 +62,8 @@ from .scope import Fixed, Scope, is_size, solve
 from .sizes import Number, watch
 from .source import TracedSource
 
+# With so many equations XLA compiles derivatives for longer than computing the function again takes.
+_LONG = 500
 # Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
 _NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
 
@@ -231,10 +233,7 @@ class _Attempt:
 
     Attributes:
         arguments: what the leaves are of, by name.
-        equations: how many it was traced to.
-        repeats: whether JAX's rules for derivatives compute the same results.
-        largest: the number of elements of its largest array.
-        scales: whether its derivatives are JAX's own rules, which are linear, in floats that do not soon underflow.
+        facts: what the source knows of its derivatives (`shares`, `repeats`, `scales`).
         keys: for each of its arguments the implementation of the random keys that it holds, or None.
     """
 
@@ -245,10 +244,7 @@ class _Attempt:
     wanted: Callable[[Any], bool] | None
     leaves: Sequence[Any]
     arguments: Mapping[str, Any]
-    equations: int = 0
-    repeats: bool = True
-    largest: int = 0
-    scales: bool = True
+    facts: Mapping[str, bool] = field(default_factory=dict)
     keys: Sequence[Any] = ()
 
     def source(self, again: Callable[..., Any], guards: tuple[Constraint, ...]) -> TracedSource:
@@ -265,18 +261,7 @@ class _Attempt:
         function.__dict__["__wrapped__"] = inspect.unwrap(self.function)
         once = merging(function)
         wide = bool(jax.config.jax_enable_x64)
-        return TracedSource(
-            once,
-            jax.jit(once),
-            again,
-            weak,
-            guards,
-            wide,
-            self.equations,
-            self.largest,
-            self.repeats,
-            self.scales,
-        )
+        return TracedSource(once, jax.jit(once), again, weak, guards, wide, **self.facts)
 
     def run(
         self,
@@ -310,15 +295,26 @@ class _Attempt:
             jaxpr = first.jaxpr
             names = [equation.primitive.name for equation in equations(jaxpr)]
             own_rules = any("custom_vjp" in name for name in names)
-            self.equations, self.repeats = len(names), not own_rules and _NOT_UNIQUE.isdisjoint(names)
-            self.largest = largest(jaxpr)
-            self.scales = not own_rules and not _has_few_exponents(jaxpr)
+            self.facts = {
+                "shares": len(names) < _LONG and largest(jaxpr) < reduce_in_blocks.ELEMENTS,
+                "repeats": not own_rules and _NOT_UNIQUE.isdisjoint(names),
+                "scales": not own_rules and not _has_few_exponents(jaxpr),
+            }
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
-            refuse_own_branches(equations(jaxpr), self.platforms, self.name)
-            exported = self._export(jitted, trees)
+            _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
+
+
+            def export_for(platform: str | None) -> export.Exported:
+                platforms = None if platform is None else [platform]
+                return export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
+
+            if self.platforms:
+                exported = _exported_for(export_for, self.platforms, self.name)
+            else:
+                exported = export_for(self.platform)
         except (NotWanted, ClosesOverTracers):
             raise
         except Exception as error:
@@ -332,17 +328,8 @@ class _Attempt:
         known = [Constraint(dimension.symbol(root), ">=", 1, DEMANDED_BY_JAX) for root in roots] + list(demands)
         limits = () if scope is None else tuple(scope.limits.values())
         known += [] if scope is None else [*scope.guards.values(), *limits]
-        module = take_over(exported, symbol, described, result_tree, known, tuple(self.platforms))
+        module = _take_over(exported, symbol, described, result_tree, known, tuple(self.platforms))
         return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
-
-    def _export(self, jitted: Any, trees: Sequence[Any]) -> export.Exported:
-        def export_one(platform: str | None) -> export.Exported:
-            platforms = None if platform is None else [platform]
-            return export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
-
-        if not self.platforms:
-            return export_one(self.platform)
-        return exported_for(export_one, self.platforms, self.name)
 
 
 def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
@@ -378,27 +365,16 @@ def _reason(name: str, roots: Sequence[str], error: Exception) -> str:
 # ---- the module that JAX exports ------------------------------------------------------------------------------------
 
 
-def take_over(
+def _take_over(
     exported: export.Exported,
     name: str,
     arguments: Sequence[Argument],
     tree: Any,
     constraints: Sequence[Constraint],
-    platforms: tuple[str, ...] = (),
+    platforms: tuple[str, ...],
 ) -> ir.Module:
-    """The exported module in a context of its own: signed, calls inlined, without JAX's attributes and assertions.
-
-    Args:
-        exported: what JAX gives.
-        name: the module's name.
-        arguments: those of the program; the keys' data axes are in the function's type alone.
-        tree: the pytree that the results are the leaves of.
-        constraints: the program's.
-        platforms: those that it is for; any where there are none.
-
-    Raises:
-        UnsupportedGraphError: it spans several devices.
-    """
+    """The exported module in a context of its own: signed, calls inlined but those of functions that say what they
+    implement, without JAX's attributes and assertions. A key's data axes are in the function's type alone."""
     if exported.nr_devices != 1:
         raise UnsupportedGraphError(f"{name!r} is sharded over {exported.nr_devices} devices; a program runs on one")
     module = deserialize_portable(exported.mlir_module_serialized, new_context(), name)
@@ -430,7 +406,19 @@ def take_over(
     main = main_function(module)
     for attribute in {"arg_attrs", "res_attrs"} & attributes_of(main.attributes).keys():
         del main.attributes[attribute]  # JAX's notes
-    _sign(module, arguments, _results(tree, exported.out_avals), constraints, platforms)
+    types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
+    complete = []
+    for argument, type_ in zip(arguments, types, strict=True):
+        tensor = ir.RankedTensorType(type_)
+        behind = tuple(tensor.get_dim_size(axis) for axis in range(len(argument.dims), tensor.rank))
+        complete.append(Argument(argument.name, argument.dtype, (*argument.dims, *behind)))
+    paths = tree_util.tree_flatten_with_path(tree_util.tree_unflatten(tree, exported.out_avals))[0]
+    results = tuple(
+        Result(f"out{path_text(path)}", aval.dtype, tuple(map(dim_of, aval.shape)), weak=bool(aval.weak_type))
+        for path, aval in paths
+    )
+    signatures.write(main, Signature(tuple(complete), results, (), tuple(constraints), platforms=platforms))
+    verify(module, "the module that JAX exported")
     return module
 
 
@@ -446,78 +434,28 @@ def _widen_sizes(module: ir.Module) -> None:
                         use.owner.operands[0] = operand
 
 
-def _results(tree: Any, avals: Sequence[Any]) -> list[Result]:
-    paths = [path for path, _ in tree_util.tree_flatten_with_path(tree_util.tree_unflatten(tree, avals))[0]]
-    return [
-        Result(f"out{path_text(path)}", aval.dtype, tuple(map(dim_of, aval.shape)), weak=bool(aval.weak_type))
-        for path, aval in zip(paths, avals, strict=True)
-    ]
-
-
-def _sign(
-    module: ir.Module,
-    arguments: Sequence[Argument],
-    results: Sequence[Result],
-    constraints: Sequence[Constraint],
-    platforms: tuple[str, ...],
-) -> None:
-    """Writes the signature, with the keys' data axes behind the arguments' own."""
-    function = main_function(module)
-    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    complete = []
-    for argument, type_ in zip(arguments, types, strict=True):
-        tensor = ir.RankedTensorType(type_)
-        behind = tuple(tensor.get_dim_size(axis) for axis in range(len(argument.dims), tensor.rank))
-        complete.append(Argument(argument.name, argument.dtype, (*argument.dims, *behind)))
-    signature = Signature(tuple(complete), tuple(results), (), tuple(constraints), platforms=platforms)
-    signatures.write(function, signature)
-    verify(module, "the module that JAX exported")
-
-
 # ---- for several platforms ------------------------------------------------------------------------------------------
 
 
-_INDEX = "platform_index"  # the primitive that picks a branch of `jax.lax.platform_dependent`
+def _refuse_own_branches(equations: Iterable[Any], platforms: Sequence[str], name: str) -> None:
+    """Raises `UnsupportedGraphError` for a function that does one thing on one platform, another on another."""
 
+    def branch(named: Sequence[Sequence[str] | None], platform: str) -> int:
+        default = named.index(None) if None in named else len(named)
+        return next((number for number, each in enumerate(named) if each is not None and platform in each), default)
 
-def refuse_own_branches(equations: Iterable[Any], platforms: Sequence[str], name: str) -> None:
-    """Refuses a function that does one thing on one of the platforms and something else on another.
-
-    Raises:
-        UnsupportedGraphError: it does.
-    """
     for equation in equations:
-        if equation.primitive.name == _INDEX:
-            branches = equation.params["platforms"]
-            if len({_branch(branches, platform) for platform in platforms}) > 1:
-                raise UnsupportedGraphError(
-                    f"{name!r} has a branch of its own for each of {listed(platforms)} (jax.lax.platform_dependent), "
-                    "and a program has one for all; emit one program for each platform"
-                )
+        if equation.primitive.name != "platform_index":  # picks a branch of `jax.lax.platform_dependent`
+            continue
+        if len({branch(equation.params["platforms"], platform) for platform in platforms}) > 1:
+            raise UnsupportedGraphError(
+                f"{name!r} has a branch of its own for each of {listed(platforms)} (jax.lax.platform_dependent), "
+                "and a program has one for all; emit one program for each platform"
+            )
 
 
-def _branch(branches: Sequence[Sequence[str] | None], platform: str) -> int:
-    default = len(branches)
-    for number, named in enumerate(branches):
-        if named is None:
-            default = number
-        elif platform in named:
-            return number
-    return default
-
-
-def exported_for(export_one: Callable[[str], export.Exported], platforms: Sequence[str], name: str) -> export.Exported:
-    """What JAX exports for the first of the platforms whose calls all of them have.
-
-    Args:
-        export_one: exports for a platform.
-        platforms: by JAX's names, at least one.
-        name: the function's, for messages.
-
-    Raises:
-        UnsupportedGraphError: there is none; it names the calls that are in the way.
-        NotImplementedError, ValueError: JAX has no lowering for the only platform that it serializes.
-    """
+def _exported_for(export_one: Callable[[str], export.Exported], platforms: Sequence[str], name: str) -> export.Exported:
+    """What JAX exports for the first of the platforms whose calls all of them have."""
     reasons = []
     for platform in platforms:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,8 @@ class Parameters:
         self.function = function
         self.name = name_of(function)
         self.signature = signature_of(function)
-        self.names = _positions(self.signature)
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.names = tuple(name for name, parameter in self.signature.parameters.items() if parameter.kind in kinds)
         self.static = self._static_parameters(static_argnames, static_argnums)
         self.dims = self._check_dims(dims)
 
@@ -136,25 +137,24 @@ class Parameters:
         arguments = {name: tree_util.tree_map(leaves.__getitem__, places) for name, places in call.places.items()}
         return name_axes(arguments, {name: axes for name, axes in self.dims.items() if name in arguments})
 
-    def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
-        """The call with specs of these sizes in place of its arrays."""
+    def read(self, args: Any, kwargs: Any) -> tuple[Any, list[Any], Call, dict[str, Any]]:
+        """A call without its static arguments, the leaves of that, what it is, and its specs."""
         dynamic, static = self.split(args, kwargs)
         leaves, tree = tree_util.tree_flatten(dynamic)
         call = self.describe(tree, static)
-        for place, spec in zip(leaves_of(call.places), leaves_of(self.specs(call, leaves)), strict=True):
+        return dynamic, leaves, call, self.specs(call, leaves)
+
+    def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
+        """The call with specs of these sizes in place of its arrays."""
+        dynamic, leaves, call, specs = self.read(args, kwargs)
+        for place, spec in zip(leaves_of(call.places), leaves_of(specs), strict=True):
             if spec.shape:
                 shape = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
                 leaves[place] = jax.ShapeDtypeStruct(tuple(shape), spec.dtype)
-        positional, keywords = tree_util.tree_unflatten(tree, leaves)
-        fixed = {name: value for name, _, value in static}
+        positional, keywords = tree_util.tree_unflatten(tree_util.tree_structure(dynamic), leaves)
+        fixed = {name: value for name, _, value in call.static}
         places = [args[i] if name in fixed else positional[i] for i, name in enumerate(self.names[: len(args)])]
         return (*places, *positional[len(places) :]), {name: fixed.get(name, x) for name, x in keywords.items()}
-
-
-def _positions(signature: inspect.Signature) -> tuple[str, ...]:
-    """Names of the parameters that have a place."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple(name for name, parameter in signature.parameters.items() if parameter.kind in kinds)
 
 
 def is_named(specs: Mapping[str, Any]) -> bool:
@@ -180,13 +180,8 @@ def leaves_of(arguments: Mapping[str, Any]) -> list[Any]:
 
 def kind_of(value: Any) -> tuple[Any, ...]:
     """A key that differs where flat arguments need different programs; a Python number has its type alone."""
-    return (
-        type(value),
-        getattr(value, "shape", None),
-        getattr(value, "dtype", None),
-        getattr(value, "weak_type", None),
-        has_sharded_type(value),
-    )
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    return type(value), shape, dtype, getattr(value, "weak_type", None), has_sharded_type(value)
 
 
 def has_sharded_type(value: Any) -> bool:
@@ -311,14 +306,8 @@ def recognizing_call(
     assert questions is not None
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run}
-    names |= {
-        "prepare": prepare,
-        "restore": restore,
-        "otherwise": otherwise,
-        "MISSING": MISSING,
-        "given": given_arguments,
-    }
+    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
+    names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)
@@ -341,10 +330,6 @@ def recognizing_call(
 
 # ---- lowering -------------------------------------------------------------------------------------------------------
 
-
-Restore = Callable[[Any], Any]
-
-
 def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stages]) -> Lowered:
     """Lowers a function that `jax.jit` runs as it is."""
     lowered = jitted.lower(*args, **kwargs)
@@ -353,29 +338,22 @@ def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stage
     return Lowered.of(lowered, stages)
 
 
-def lower(
-    ahead: AheadFunction,
-    traced: Traced,
-    order: Sequence[int],
-    dynamic: tuple[Sequence[Any], Mapping[str, Any]],
-    static: tuple[Collection[int], Collection[str]],
-    signature: inspect.Signature,
-    restore: Restore | None,
-) -> Lowered:
-    """Lowers a traced function.
+def lower(ahead: AheadFunction, traced: Traced, parameters: Parameters, call: Call, dynamic: Any) -> Lowered:
+    """Lowers a call of a traced function, ahead of time: with the function's arguments and results, as `jax.jit` does.
+
+    Where sizes are padded the program's own arguments stay: arrays of the bounds' shapes with the live sizes behind.
 
     Args:
         ahead: of its program.
         traced: it.
-        order: for each argument of the program its place among the leaves of the call.
+        parameters: the function's.
+        call: for each argument of the program its place among the leaves of the call.
         dynamic: the call, with None for each static argument.
-        static: places and names of the static arguments, which are no arguments of what is compiled.
-        signature: the function's.
-        restore: from the program's results to the function's, if they are not the same.
     """
-    places, names = static
+    static, order, restore = parameters.static, leaves_of(call.places), restoration(traced)
+    places = {place for place, name in enumerate(parameters.names) if name in static}
     args = [value for place, value in enumerate(dynamic[0]) if place not in places]
-    kwargs = {name: value for name, value in dynamic[1].items() if name not in names}
+    kwargs = {name: value for name, value in dynamic[1].items() if name not in static}
     leaves, tree = tree_util.tree_flatten((args, kwargs))  # None has no leaf
     given = [leaves[place] for place in order]
     arguments = traced.program.signature.arguments
@@ -390,7 +368,8 @@ def lower(
             return outputs if restore is None else restore(outputs)
 
         function.__name__ = function.__qualname__ = traced.program.name
-        kept = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        signature = parameters.signature
+        kept = [parameter for name, parameter in signature.parameters.items() if name not in static]
         function.__dict__["__signature__"] = signature.replace(parameters=kept)
         found = list(leaves)
         for place, spec, value in zip(order, specs, given, strict=True):

@@ -110,13 +110,6 @@ def test_prints_are_pytensors(what, capsys):
             assert capsys.readouterr().out == printed
 
 
-def test_independent_prints_come_in_one_order(capsys):
-    function = hlograph.function([X], [Print("a")(X) + Print("b")(X + 1) + Print("c")(X + 2)])
-    for _ in range(5):
-        function(THREE)
-        assert [line[0] for line in capsys.readouterr().out.splitlines()] == ["a", "b", "c"]
-
-
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
@@ -182,14 +175,6 @@ def test_transformations():
     expected = [(9 * row**2).sum() for row in batch]
     np.testing.assert_allclose(jax.vmap(function)(batch), expected, rtol=1e-6)
     np.testing.assert_allclose(jax.jit(jax.vmap(function))(batch), expected, rtol=1e-6)
-
-
-def test_a_batch_is_run_one_by_one():
-    shapes = []
-    op = of(lambda a: shapes.append(a.shape) or a * 2, pt.dvector, pt.dvector)
-    found = jax.vmap(hlograph.function([X], op(X)))(np.ones((4, 3)))
-    assert shapes == [(3,)] * 4
-    np.testing.assert_array_equal(found, np.full((4, 3), 2.0))
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

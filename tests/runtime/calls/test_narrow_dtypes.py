@@ -52,14 +52,6 @@ def test_values(dtype, name, policy):
         np.testing.assert_array_equal(found.astype(np.float64), numpys(x.astype(np.float64)))
 
 
-def test_a_gradient_in_bfloat16():
-    function = hlograph.jit(lambda x, y: jnp.sum(x * x * y), dims={"x": ("n",), "y": ("n",)})
-    x, y = jnp.array([1, -2, 3], jnp.bfloat16), jnp.array([2, 2, -1], jnp.bfloat16)
-    gradient = jax.grad(function)(x, y)
-    assert gradient.dtype == jnp.bfloat16
-    np.testing.assert_array_equal(gradient.astype(np.float32), [4, -8, -6])
-
-
 # ---- every element type of StableHLO, by every way in and out --------------------------------------------------------
 
 SIGNED, UNSIGNED = ["i2", "i4", "i8", "i16", "i32", "i64"], ["ui2", "ui4", "ui8", "ui16", "ui32", "ui64"]

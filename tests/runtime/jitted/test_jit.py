@@ -388,12 +388,6 @@ def test_a_closure_over_what_a_transformation_traces() -> None:
     np.testing.assert_allclose(jax.vmap(outer)(jnp.arange(3.0)), np.arange(3) * want, rtol=1e-6)
 
 
-def test_constants_of_a_closure() -> None:
-    table = jnp.arange(1000.0)
-    ours = hlograph.jit(lambda x: x[:, None] * table, dims={"x": "n"})
-    assert_same(ours(random(3)), jnp.asarray(random(3)[:, None] * np.arange(1000, dtype=np.float32)))
-
-
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
 
@@ -432,14 +426,6 @@ def test_many_threads_trace_once() -> None:
     assert ours.stats.traces == 1
     for n in range(1, 9):
         np.testing.assert_array_equal(found[n], 2.0 * np.arange(1, n + 1))
-
-
-def test_the_program_runs_without_the_function(tmp_path) -> None:
-    ours = hlograph.jit(jax.value_and_grad(rnn_loss), dims={"xs": ("t", None)})
-    program = ours.program(PARAMS, random(5, 2))
-    path = program.save(tmp_path / "rnn.mlirbc")
-    value, *gradient = hlograph.load(path).compile()(PARAMS["b"], PARAMS["u"], PARAMS["w"], random(9, 2))
-    assert_same((value, dict(zip("buw", gradient, strict=True))), jax.value_and_grad(rnn_loss)(PARAMS, random(9, 2)))
 
 
 # ---- options of jax.jit, and its calls -------------------------------------------------------------------------------

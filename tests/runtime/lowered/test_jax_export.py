@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -69,15 +68,6 @@ def test_symbols_stand_for_equal_sizes_and_demands() -> None:
         exported.call(values[:3], values[:3])
 
 
-def test_results_of_computed_sizes() -> None:
-    x = pt.fvector("x")
-    program = hlograph.emit_stablehlo(([x], [pt.concatenate([x, x[1:]]), x[::2], pt.cumsum(x)]), dims={"x": ("n",)})
-    values = np.arange(5, dtype=np.float32)
-    expected = [np.concatenate([values, values[1:]]), values[::2], np.cumsum(values)]
-    for found, wanted in zip(program.to_jax_export().call(values), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
-
-
 @pytest.mark.parametrize("size", [None, 2])
 def test_linear_algebra_for_several_platforms(size: int | None) -> None:
     A = pt.dmatrix("A")
@@ -138,16 +128,6 @@ def test_what_jax_cannot_express_is_refused() -> None:
     shared = hlograph.emit_stablehlo(([x], x * pytensor.shared(np.float32(2), name="scale")))
     with pytest.raises(hlograph.errors.UnsupportedGraphError, match="scale"):
         shared.to_jax_export()
-
-
-def test_a_function_is_exported_with_code_around_it() -> None:
-    A = pt.fmatrix("A")
-    function = hlograph.function([A], (A @ A).sum())
-    shape: Any = export.symbolic_shape("n, n")
-    exported = export.export(jax.jit(jax.grad(function)))(jax.ShapeDtypeStruct(shape, np.float32))
-    value = np.array([[1, 2], [3, 4]], np.float32)
-    expected = jax.grad(lambda a: (a @ a).sum())(value)
-    np.testing.assert_allclose(exported.call(value), expected, rtol=1e-6)
 
 
 def test_a_function_with_one_size_open_and_another_given() -> None:
