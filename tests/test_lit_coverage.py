@@ -66,9 +66,8 @@ def lacks(name: str, folder: Path) -> str | None:
 
 
 def padding_rules() -> set[str]:
-    """Ops, targets of custom calls (LAPACK's without the type's letter) and names of functions with a padding rule."""
-    targets = {re.sub(r"^lapack_[sdcz]", "lapack_", name) for name in control.CUSTOM}
-    return RULES.keys() | targets | control.IMPLEMENTS.keys()
+    """Ops, targets of custom calls and names of functions with a padding rule."""
+    return RULES.keys() | control.CUSTOM.keys() | control.IMPLEMENTS.keys()
 
 
 def padded_ops(text: str) -> set[str]:
@@ -85,9 +84,7 @@ def padded_ops(text: str) -> set[str]:
             continue
         found |= set(re.findall(r"\b((?:stablehlo|chlo|sdy)\.\w+)", module))
         found |= {"func.call"} if re.search(r"= call @", module) else set()
-        found |= {
-            re.sub(r"^lapack_[sdcz]", "lapack_", target) for target in re.findall(r"custom_call @([\w.]+)", module)
-        }
+        found |= set(re.findall(r"custom_call @([\w.]+)", module))
         found |= set(re.findall(r'hlograph\.implements = "(\w+)"', module))
     return found
 

@@ -162,44 +162,6 @@ module @hlograph.fft {
 
 // -----
 
-// The same for functions that implement a factorization, and for LAPACK's, which keep their target.
-// CHECK-LABEL: module @hlograph.lu
-// CHECK: [[FIRST:%[^ ]+]] = stablehlo.select {{.*}}, %arg0
-// CHECK: call @lu_float64([[FIRST]]) : (tensor<8x8xf64>) -> (tensor<8x8xf64>, tensor<8xi32>)
-// CHECK: call @lu_factor_float64([[FIRST]])
-// CHECK: stablehlo.custom_call @lapack_dgetrf_ffi([[FIRST]]) {{.*}} : (tensor<8x8xf64>) -> (tensor<8x8xf64>, tensor<8xi32>, tensor<i32>)
-// CHECK: [[FACTOR:%[^ ]+]]:2 = stablehlo.custom_call @lapack_dpotrf_ffi([[FIRST]])
-// CHECK: [[SIDE:%[^ ]+]] = stablehlo.select {{.*}}, [[FACTOR]]#0, {{.*}} : tensor<8x8xi1>, tensor<8x8xf64>
-// CHECK: stablehlo.custom_call @lapack_dtrsm_ffi([[FIRST]], [[SIDE]]) {{.*}} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
-module @hlograph.lu {
-  func.func @main(%a: tensor<?x?xf64> {hlograph.dims = ["n", "n"]}) -> (tensor<?x?xf64>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) {
-    %0:2 = call @lu(%a) : (tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>)
-    %1:2 = call @lu_factor(%a) : (tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>)
-    %size = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
-    %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
-    %nn = stablehlo.concatenate %n, %n, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-    %none = stablehlo.constant dense<> : tensor<0xi32>
-    %2:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%a, %nn, %n, %none) {indices_of_shape_operands = dense<[1, 2, 3]> : tensor<3xi64>, mhlo.backend_config = {}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<> : tensor<0xindex>]} : (tensor<?x?xf64>, tensor<2xi32>, tensor<1xi32>, tensor<0xi32>) -> (tensor<?x?xf64>, tensor<?xi32>, tensor<i32>)
-    %3:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a, %nn, %none) {indices_of_shape_operands = dense<[1, 2]> : tensor<2xi64>, mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<?x?xf64>, tensor<2xi32>, tensor<0xi32>) -> (tensor<?x?xf64>, tensor<i32>)
-    %4 = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %3#0, %nn) {indices_of_shape_operands = dense<2> : tensor<1xi64>, mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<?x?xf64>, tensor<?x?xf64>, tensor<2xi32>) -> tensor<?x?xf64>
-    return %4, %0#1, %1#1, %2#1 : tensor<?x?xf64>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
-  }
-  func.func private @lu(%a: tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) attributes {hlograph.implements = "lu"} {
-    %size = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
-    %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
-    %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
-    return %a, %0 : tensor<?x?xf64>, tensor<?xi32>
-  }
-  func.func private @lu_factor(%a: tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) attributes {hlograph.implements = "lu_factor"} {
-    %size = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
-    %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
-    %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
-    return %a, %0 : tensor<?x?xf64>, tensor<?xi32>
-  }
-}
-
-// -----
-
 // The op's own padding is a size: by patches.
 // CHECK-LABEL: module @stablehlo.dynamic_conv
 // CHECK-NOT: stablehlo.convolution

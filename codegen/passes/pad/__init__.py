@@ -31,24 +31,8 @@ from ...ir.modules import refusals, replace_body
 from ...ir.walk import location_text, main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
-from . import (
-    control,
-    elementwise,
-    factorizations,
-    facts,
-    fourier,
-    host,
-    indexing,
-    linalg,
-    reduce,
-    reshape,
-    shape,
-    slices,
-    sort,
-    windows,
-)
-from .live import Live
-from .live_builder import LiveBuilder, LiveSize
+from . import control, elementwise, facts, indexing, linalg, reduce, shape, slices, windows
+from .live import Live, LiveBuilder, LiveSize
 from .padder import RULES, Action, Padder, Pending
 from .why import tell
 
@@ -100,7 +84,13 @@ def pad(
             results = _results(padder, signature, outputs)
         except Pending as pending:
             checks = ()
-            _refuse_calls_before(builder, pending)
+            # What leads up to a size without a bound runs twice: before it is known, and with it.
+            for called in host_calls(builder.module):
+                raise UnsupportedGraphError(
+                    f"the Python function {location_text(called.location)!r} would be called twice: it comes before "
+                    f"the size {pending.name}, which is computed from data and has no bound, so that the program runs "
+                    "in two parts. Pass the size as an integer input, or give the function what comes after it"
+                ) from None
             count = hlo.minimum_(hlo.convert(pending.count, INT64), LARGEST)
             outputs = [padder.live(hlo.convert(count, INT32))]
             results = [Result(pending.name, INT32, (), size=pending.name)]
@@ -110,16 +100,6 @@ def pad(
     if report is not None and padder.explaining:
         tell(report, padder.env, padder.said)
     return builder.module, padder.actions
-
-
-def _refuse_calls_before(builder: LiveBuilder, pending: Pending) -> None:
-    """What leads up to a size without a bound runs twice: before it is known, and with it."""
-    for operation in host_calls(builder.module):
-        raise UnsupportedGraphError(
-            f"the Python function {location_text(operation.location)!r} would be called twice: it comes before the "
-            f"size {pending.name}, which is computed from data and has no bound, so that the program runs in two "
-            "parts. Pass the size as an integer input, or give the function what comes after it"
-        )
 
 
 @dataclass
@@ -145,8 +125,20 @@ class Walk:
             PaddingError: an op that cannot be padded.
             Pending: a size from data has no bound.
         """
-        live = _declare(self.padder, self.signature, handles, self.sizes, poisoned)
-        return self.padder.block(main_function(self.padder.source).regions[0].blocks[0], live)
+        padder, builder = self.padder, self.padder.builder
+        for name, handle in zip(self.sizes, handles[len(self.signature.arguments) :], strict=True):
+            builder.add_root(LiveSize(name, handle, None))
+        live = []
+        for argument, handle in zip(self.signature.arguments, handles, strict=False):
+            if any(argument.values):
+                symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
+                for element, name in enumerate(argument.values):
+                    builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
+                handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
+            inside = facts.anything(argument.dtype)
+            padding = inside if poisoned else facts.constant(0, argument.dtype)
+            live.append(padder.make(handle, argument.dims, [padding] * len(argument.dims), inside))
+        return padder.block(main_function(padder.source).regions[0].blocks[0], live)
 
 
 def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str, int] | None = None) -> Walk:
@@ -161,36 +153,40 @@ def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str,
         PassError: unknown root, missing or negative bound.
     """
     signature = signatures.read(module)
-    _check_bounds(signature, bounds)
-    constraints = signatures.known_constraints(signature)
-    builder = LiveBuilder(module.context, module_name(module), constraints)
-    values = frozenset(root.name for root in signature.roots if root.kind == "value")
-    padder = Padder(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
-    for root in signature.roots:
-        signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
-        bound = bounds.get(root.name)
-        low = (None if bound is None else -bound) if signed else 0
-        builder.intervals[root.name] = (least or {}).get(root.name, low), bound
-    padder.refresh()
-    _check_complete(padder, signature)
-    _check_possible(padder, signature)
-    arguments = [_argument(padder, argument) for argument in signature.arguments]
-    # A size has to be given where it does not follow from others, and more than one value is possible.
-    given = {name: dimension.symbol(name) for name in (root.name for root in signature.roots if root.kind == "size")}
-    sizes = [name for name, symbol in given.items() if padder.dim(symbol) == symbol]
-    names = _names(sizes, arguments)
-    arguments += [Argument(fresh, INT32, (), size=name) for name, fresh in zip(sizes, names, strict=True)]
-    return Walk(padder, signature, arguments, sizes)
-
-
-def _check_bounds(signature: Signature, bounds: Mapping[str, int]) -> None:
-    roots = {root.name for root in signature.roots}
-    known = roots | {count.name for count in signature.counts}
+    known = {*(root.name for root in signature.roots), *(count.name for count in signature.counts)}
     for name, bound in bounds.items():
         if name not in known:
             raise PassError(f"pad: the program has no size {name!r} (its sizes: {', '.join(sorted(known)) or 'none'})")
         if not 0 <= bound <= LARGEST:
             raise PassError(f"pad: the bound {name} = {bound} is not between 0 and {LARGEST}")
+    builder = LiveBuilder(module.context, module_name(module), signatures.known_constraints(signature))
+    symbols = {root.name: dimension.symbol(root.name, signed=root.kind == "value") for root in signature.roots}
+    values = frozenset(root.name for root in signature.roots if root.kind == "value")
+    padder = Padder(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
+    for root in signature.roots:
+        signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
+        most = bounds.get(root.name)
+        low = (None if most is None else -most) if signed else 0
+        builder.intervals[root.name] = (least or {}).get(root.name, low), most
+    padder.refresh()
+    # Every root has a bound, or follows from others by a constraint.
+    missing = [name for name, symbol in symbols.items() if None in padder.interval(padder.dim(symbol))]
+    if missing:
+        raise PassError(f"pad: no bound is given for {', '.join(missing)}")
+    _check_possible(padder, signature)
+    arguments = []
+    for argument in signature.arguments:
+        live = padder.written(argument.dims)
+        static = padder.static_shape(live)
+        arguments.append(replace(argument, dims=static, values=(), live=live, live_values=argument.values))
+    # A size has to be given where it does not follow from others, and more than one value is possible.
+    sizes = [r.name for r in signature.roots if r.kind == "size" and padder.dim(symbols[r.name]) == symbols[r.name]]
+    for size in sizes:
+        name = size
+        while name in {argument.name for argument in arguments}:
+            name += "_size"
+        arguments.append(Argument(name, INT32, (), size=size))
+    return Walk(padder, signature, arguments, sizes)
 
 
 def _check_possible(padder: Padder, signature: Signature) -> None:
@@ -204,59 +200,6 @@ def _check_possible(padder: Padder, signature: Signature) -> None:
             impossible = above or (high is not None and high < 0)
         if impossible:
             raise PassError(f"pad: no size within the bounds fulfils {constraint} ({constraint.where})")
-
-
-def _check_complete(padder: Padder, signature: Signature) -> None:
-    """Every root has a bound, or follows from others by a constraint."""
-    missing = [
-        root.name
-        for root in signature.roots
-        if None in padder.interval(padder.dim(dimension.symbol(root.name, signed=root.kind == "value")))
-    ]
-    if missing:
-        raise PassError(f"pad: no bound is given for {', '.join(missing)}")
-
-
-def _argument(padder: Padder, argument: Argument) -> Argument:
-    live = tuple(map(padder.dim, argument.dims))
-    static = tuple(map(padder.bound, live))
-    return replace(argument, dims=static, values=(), live=live, live_values=argument.values)
-
-
-def _names(sizes: Sequence[str], arguments: Sequence[Argument]) -> list[str]:
-    """Argument names for live sizes: the size's own name, or with `_size` where an argument has it."""
-    taken = {argument.name for argument in arguments}
-    names = []
-    for size in sizes:
-        name = size
-        while name in taken:
-            name += "_size"
-        taken.add(name)
-        names.append(name)
-    return names
-
-
-def _declare(
-    padder: Padder, signature: Signature, handles: Sequence[Tensor], sizes: Sequence[str], poisoned: bool
-) -> list[Live]:
-    """Says where each root's value is, and what is known of the arguments."""
-    builder = padder.builder
-    count = len(signature.arguments)
-    for name, handle in zip(sizes, handles[count:], strict=True):
-        builder.add_root(LiveSize(name, handle, None))
-    live = []
-    for argument, handle in zip(signature.arguments, handles, strict=False):
-        dims = tuple(map(padder.dim, argument.dims))
-        if any(argument.values):
-            symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
-            for element, name in enumerate(argument.values):
-                builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
-            handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
-        inside = facts.anything(argument.dtype)
-        zero = facts.constant(0, argument.dtype)
-        padding = inside if poisoned else zero
-        live.append(padder.make(handle, dims, [padding] * len(dims), inside))
-    return live
 
 
 def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[Result]:
@@ -274,21 +217,6 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     return results
 
 
-__all__ = [
-    "RULES",
-    "control",
-    "elementwise",
-    "factorizations",
-    "fourier",
-    "host",
-    "indexing",
-    "linalg",
-    "pad",
-    "reduce",
-    "reshape",
-    "run",
-    "shape",
-    "slices",
-    "sort",
-    "windows",
-]
+RULE_FILES = (control, elementwise, indexing, linalg, reduce, shape, slices, windows)
+
+__all__ = ["RULES", "Walk", "pad", "prepare", "run"]

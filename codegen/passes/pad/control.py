@@ -1,4 +1,4 @@
-"""Padding rules: while, if, case, calls, custom calls."""
+"""Padding rules: while, if, case, calls, custom calls, calls of Python."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 
 from ... import builder as hlo
 from ...builder import Tensor
+from ...builder.types import INT32
 from ...ir.attributes import attributes_of, call_target
 from ...ir.bindings import ir
+from ...ir.host_calls import TARGET, name_of
 from . import facts
-from .live import Live
+from .live import Live, counter
 from .padder import Padder, Pending, Rule, pads
-from .ranges import counter
+from .shape import result_dims
 
 CUSTOM: dict[str, Rule] = {}
-IMPLEMENTS: dict[str, Rule] = {}
+# Of private functions that implement something: from its name and the operands to the results.
+FunctionRule = Callable[[Padder, str, "list[Live]"], "list[Live]"]
+IMPLEMENTS: dict[str, FunctionRule] = {}
 _DROPPED = frozenset({"shape_assertion"})
 _PASSED = frozenset({"Sharding", "annotate_device_placement"})
 
@@ -29,10 +33,10 @@ def pads_custom_call(*targets: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def pads_function(*names: str) -> Callable[[Rule], Rule]:
+def pads_function(*names: str) -> Callable[[FunctionRule], FunctionRule]:
     """Registers the rule for calls of private functions marked `hlograph.implements`."""
 
-    def register(rule: Rule) -> Rule:
+    def register(rule: FunctionRule) -> FunctionRule:
         IMPLEMENTS.update(dict.fromkeys(names, rule))
         return rule
 
@@ -50,7 +54,7 @@ def call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
     if "hlograph.implements" in attributes:
         name = ir.StringAttr(attributes["hlograph.implements"]).value
         if name in IMPLEMENTS:
-            return IMPLEMENTS[name](padder, operation, operands)
+            return IMPLEMENTS[name](padder, name, operands)
         if any(x.padded for x in operands):
             padder.refuse(f"there is no rule for {name}", *[x.dims[axis] for x in operands for axis in x.padded])
     return padder.call(symbol, operands)
@@ -205,3 +209,29 @@ def data_size(padder: Padder, operation: ir.Operation, operands: list[Live]) -> 
     if not limits:
         raise Pending(name, count)
     return [padder.live(padder.declare_count(name, count, min(limits)))]
+
+
+@pads_custom_call(TARGET)
+def host_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The last operand is a vector of the live sizes of the operands' axes, and then of the results'."""
+    types = [padder.type_of(result) for result in operation.results]
+    open_ = "indices_of_shape_operands" in attributes_of(operation.attributes)
+    given, shapes = (operands[: -len(types)], operands[-len(types) :]) if open_ else (operands, [None] * len(types))
+    dims = [padder.written(result_dims(padder, shape, x)) for (shape, _), x in zip(types, shapes, strict=True)]
+    sizes = [dim for own in [*[x.dims for x in given[1:]], *dims[1:]] for dim in own]
+    live = any(type(dim) is not int for dim in sizes)
+    tensors = [x.tensor for x in given]
+    if live:
+        tensors.append(padder.builder.size_vector(sizes, INT32))
+    config = {"name": f'"{name_of(operation)}"', **({"live": "true"} if live else {})}
+    made = hlo.custom_call(
+        TARGET,
+        tensors,
+        [(padder.static_shape(own), dtype) for own, (_, dtype) in zip(dims, types, strict=True)],
+        backend_config=config,
+        has_side_effect=True,
+    )
+    return [
+        padder.make(tensor, own, [facts.constant(0, tensor.dtype)] * len(own))
+        for tensor, own in zip(made, dims, strict=True)
+    ]

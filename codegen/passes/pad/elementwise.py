@@ -20,31 +20,19 @@ from ...ir.bindings import ir
 from ...ir.kinds import CHLO, SCALAR_OPERANDS, STABLEHLO, direction_of
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Live
-from .live_builder import attributes_of_op
+from .live import Live, attributes_of_op, propagate
 from .padder import Padder, pads
-from .ranges import propagate
 
 NAMES = (*sorted(STABLEHLO), *sorted(CHLO))
 
 # How the builder calls what it knows of sizes.
+_FUNCTIONS = (
+    *("abs", "add", "and_", "divide", "maximum_", "minimum_", "multiply", "negate", "not_", "or_", "remainder"),
+    *("select", "sign", "subtract", "xor"),
+)
 _SIZES: dict[str, Callable[..., Tensor]] = {
-    "stablehlo.abs": hlo.abs,
-    "stablehlo.add": hlo.add,
-    "stablehlo.and": hlo.and_,
+    **{f"stablehlo.{name.rstrip('_')}": getattr(hlo, name) for name in _FUNCTIONS},
     "stablehlo.clamp": lambda low, x, high: hlo.minimum_(hlo.maximum_(x, low), high),
-    "stablehlo.divide": hlo.divide,
-    "stablehlo.maximum": hlo.maximum_,
-    "stablehlo.minimum": hlo.minimum_,
-    "stablehlo.multiply": hlo.multiply,
-    "stablehlo.negate": hlo.negate,
-    "stablehlo.not": hlo.not_,
-    "stablehlo.or": hlo.or_,
-    "stablehlo.remainder": hlo.remainder,
-    "stablehlo.select": hlo.select,
-    "stablehlo.sign": hlo.sign,
-    "stablehlo.subtract": hlo.subtract,
-    "stablehlo.xor": hlo.xor,
 }
 
 
@@ -173,8 +161,8 @@ def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     value = constant_value(operation)
     if value is not None and math.prod(static) <= 16:
         tensor = padder.builder.constant(np.broadcast_to(value, static).copy())
-    elif dtype.kind == "c":
-        return [_clone(padder, operation)]
+    elif dtype.kind == "c":  # whose attributes the bindings cannot read
+        tensor = Tensor(padder.builder, operation.clone(ip=padder.builder.insertion_point).results[0], static, dtype)
     else:
         tensor = padder.builder.op(operation.name, [], static, dtype, attributes_of_op(operation))
     if value is None:
@@ -186,26 +174,8 @@ def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     return [padder.live(tensor, fact=facts.FINITE if finite else UNKNOWN)]
 
 
-def _clone(padder: Padder, operation: ir.Operation) -> Live:
-    """A constant whose value the bindings cannot read."""
-    shape, dtype = padder.type_of(operation.results[0])
-    copy = operation.clone(ip=padder.builder.insertion_point)
-    value = constant_value(operation)
-    fact = facts.constant(value) if value is not None and value.ndim == 0 else UNKNOWN
-    return padder.live(Tensor(padder.builder, copy.results[0], shape, dtype), fact=fact)  # type: ignore[arg-type]
-
-
 @pads("stablehlo.optimization_barrier")
 def barrier(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Values pass through."""
-    copy = ir.Operation.create(
-        operation.name,
-        results=[x.tensor.value.type for x in operands],
-        operands=[x.tensor.value for x in operands],
-        loc=operation.location,
-        ip=padder.builder.insertion_point,
-    )
-    return [
-        Live(Tensor(padder.builder, value, x.shape, x.dtype), x.dims, x.pads, x.whole)
-        for value, x in zip(copy.results, operands, strict=True)
-    ]
+    tensors = padder.builder.anew(operation, [x.tensor for x in operands], [(x.shape, x.dtype) for x in operands])
+    return [Live(tensor, x.dims, x.pads, x.whole) for tensor, x in zip(tensors, operands, strict=True)]

@@ -18,8 +18,7 @@ from ...ir.kinds import identity, monoid_of
 from ...ir.op_sheet import form_of
 from . import facts
 from .facts import Fact
-from .live import Dims, Live
-from .live_builder import attributes_of_op
+from .live import Dims, Live, attributes_of_op
 from .padder import Padder, pads
 
 

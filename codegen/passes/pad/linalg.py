@@ -1,37 +1,39 @@
-"""Padding rules: factorizations and triangular solves. The padding is completed with an identity block.
+"""Padding rules: factorizations and triangular solves, by what completes a matrix in its padding.
 
-A matrix whose padding holds the identity is block diagonal: what is done to the live block is what would be done to it
-alone, and the factors' padding is the identity again.
+With the identity there a matrix is block diagonal: what is done to the live block is what would be done to it alone,
+and the factors' padding is the identity again. With 0 there it has the reflections of its live block, and its singular
+values before further zeros. The singular vectors of a zero are any, and may lie in the padding: what they are in the
+live block is made orthonormal again. Eigenvalues are sorted from low to high: the padding's diagonal holds a number
+above all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from ... import builder as hlo
-from ...builder import Tensor
+from ...builder import matrices
 from ...builder.linalg import lu, lu_factor
 from ...builder.types import INT32
-from ...dims import minimum
-from ...ir.attributes import attributes_of
+from ...dims import Dim, minimum
 from ...ir.bindings import ir
 from . import facts
-from .control import pads_custom_call, pads_function
-from .live import Live
-from .live_builder import attributes_of_op
+from .control import pads_function
+from .live import Live, attributes_of_op
 from .padder import Padder, pads
 
 
-def with_identity(padder: Padder, a: Live) -> Live:
+def _square(padder: Padder, a: Live) -> Live:
+    """`a` (..., n, n) with one size for rows and columns."""
+    dim = padder.equate(a.dims[-2], a.dims[-1], "square matrix")
+    return padder.fit(a, [*a.dims[:-2], dim, dim])
+
+
+def _with_identity(padder: Padder, a: Live) -> Live:
     """`a` (..., n, n) with 1 on the diagonal of its padding and 0 beside it."""
+    a = _square(padder, a)
     rows, columns = a.ndim - 2, a.ndim - 1
-    dim = padder.equate(a.dims[rows], a.dims[columns], "square matrix")
-    a = padder.fit(a, [*a.dims[:rows], dim, dim])
-    if type(dim) is int:
+    if type(a.dims[-1]) is int:
         return a
-    padder.note("mask", dim, "with the identity")
+    padder.note("mask", a.dims[-1], "with the identity")
     size = a.shape[rows]
     row, column = (hlo.iota(padder.builder, (size, size), axis, INT32) for axis in (0, 1))
     eye = hlo.convert(hlo.compare("EQ", row, column), a.dtype)
@@ -40,10 +42,25 @@ def with_identity(padder: Padder, a: Live) -> Live:
     return padder.live(tensor, a.dims)
 
 
+def _with_zeros(padder: Padder, a: Live) -> Live:
+    """The same with 0 in the padding of rows and columns."""
+    return padder.zeros(a, [a.ndim - 2, a.ndim - 1])
+
+
+def _pads_matrix(a: Live) -> bool:
+    """Whether one of the last two axes has padding."""
+    return any(type(dim) is not int for dim in a.dims[-2:])
+
+
+def _shorter(a: Live) -> list[Dim]:
+    """The dims of as many numbers as a matrix has rows or columns, whichever are fewer."""
+    return [*a.dims[:-2], minimum(a.dims[-2], a.dims[-1])]
+
+
 @pads("stablehlo.cholesky")
 def cholesky(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The factor of the completed matrix."""
-    a = with_identity(padder, operands[0])
+    a = _with_identity(padder, operands[0])
     tensor = padder.builder.op(operation.name, [a.tensor], a.shape, a.dtype, attributes_of_op(operation))
     return [padder.live(tensor, a.dims)]
 
@@ -52,95 +69,110 @@ def cholesky(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
 def triangular_solve(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The solution for the completed matrix, with right-hand sides of 0 in the padding: the solution is 0 there too."""
     a, b = operands
-    left = ir.BoolAttr(operation.attributes["left_side"]).value
-    axis = b.ndim - 2 if left else b.ndim - 1
-    a, b = _solvable(padder, a, b, axis)
+    axis = b.ndim - 2 if ir.BoolAttr(operation.attributes["left_side"]).value else b.ndim - 1
+    dim = padder.equate(a.dims[-1], b.dims[axis], "triangular solve")
+    batch = [padder.equate(x, y, "batch axis") for x, y in zip(a.dims[:-2], b.dims[:-2], strict=True)]
+    a = _with_identity(padder, padder.fit(a, [*batch, dim, dim]))
+    b = padder.fit(b, [*batch, *[dim if i == axis else d for i, d in enumerate(b.dims)][-2:]])
+    b = padder.zeros(b, [axis])
     tensor = padder.builder.op(operation.name, [a.tensor, b.tensor], b.shape, b.dtype, attributes_of_op(operation))
     known = [facts.ZERO if i == axis and b.pads[i] is not None else None for i in range(b.ndim)]
     return [padder.make(tensor, b.dims, known)]
 
 
-def _solvable(padder: Padder, a: Live, b: Live, axis: int) -> tuple[Live, Live]:
-    """The completed matrix, and right-hand sides that are 0 in the padding of `axis`."""
-    dim = padder.equate(a.dims[-1], b.dims[axis], "triangular solve")
-    batch = [padder.equate(x, y, "batch axis") for x, y in zip(a.dims[:-2], b.dims[:-2], strict=True)]
-    a = with_identity(padder, padder.fit(a, [*batch, dim, dim]))
-    b = padder.fit(b, [*batch, *[dim if i == axis else d for i, d in enumerate(b.dims)][-2:]])
-    zero = np.zeros((), b.dtype)[()]
-    b = padder.fill(b, [axis], zero, accept=facts.is_zero)
-    return a, b
-
-
 @pads_function("lu", "lu_factor")
-def lu_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Pivots of live columns are live: the padding of a live column is 0. A singular live block leaves zeros there."""
-    a = _factorable(padder, operands[0])
-    function = padder.function(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
-    name = ir.StringAttr(function.attributes["hlograph.implements"]).value
-    factors, order = (lu if name == "lu" else lu_factor)(a.tensor)
-    return [padder.live(factors, a.dims), padder.live(order, [*a.dims[:-2], minimum(a.dims[-2], a.dims[-1])])]
+def lu_(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """Pivots of live columns are live: the padding of a live column is 0. A singular live block leaves zeros there.
 
-
-def _factorable(padder: Padder, a: Live) -> Live:
-    """A square matrix is completed with the identity, which never makes its factorization fail.
-
-    Any other is completed with 0: a column of 0 is passed over without an exchange of rows, and reported as singular,
-    which JAX does not look at.
+    A square matrix is completed with the identity, which never makes its factorization fail; any other with 0: a column
+    of 0 is passed over without an exchange of rows, and reported as singular, which JAX does not look at.
     """
-    if a.dims[-1] == a.dims[-2]:
-        return with_identity(padder, a)
-    return padder.fill(a, [a.ndim - 2, a.ndim - 1], np.zeros((), a.dtype)[()], accept=facts.is_zero)
+    a = operands[0]
+    a = _with_identity(padder, a) if a.dims[-1] == a.dims[-2] else _with_zeros(padder, a)
+    factors, order = (lu if name == "lu" else lu_factor)(a.tensor)
+    return [padder.live(factors, a.dims), padder.live(order, _shorter(a))]
 
 
-# ---- LAPACK, as JAX calls it -----------------------------------------------------------------------------------------
+@pads_function("householder_qr", "pivoted_qr")
+def qr(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """Columns of 0 are longer than none: they keep their places behind the live ones, and have `tau` 0."""
+    a = _with_zeros(padder, operands[0])
+    packed, taus, *order = (hlo.pivoted_qr if name == "pivoted_qr" else hlo.householder_qr)(a.tensor)
+    results = [padder.live(packed, a.dims), padder.live(taus, _shorter(a))]
+    return [*results, *[padder.live(x, [*a.dims[:-2], a.dims[-1]]) for x in order]]
 
 
-def _lapack(name: str) -> list[str]:
-    return [f"lapack_{kind}{name}_ffi" for kind in "sdcz"]
+@pads_function("householder_product")
+def householder_product(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """Reflections with `tau` 0 are the identity."""
+    a, taus = _with_zeros(padder, operands[0]), padder.zeros(operands[1], [operands[1].ndim - 1])
+    return [padder.live(hlo.householder_product(a.tensor, taus.tensor), a.dims)]
 
 
-@pads_custom_call(*_lapack("potrf"))
-def factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """The factors of the completed matrix: the identity never makes it fail."""
-    a = with_identity(padder, operands[0])
-    return _library_call(padder, operation, [a], operands)
+@pads_function("eigh")
+def eigh(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """The padding's eigenvalues are twice a bound of the live ones."""
+    a = _square(padder, operands[0])
+    filled = a.tensor
+    if _pads_matrix(a):
+        a = _with_zeros(padder, a)
+        sizes = hlo.abs(hlo.triangle(a.tensor, lower=True))
+        bound = hlo.add(matrices.total(sizes, -1), matrices.total(sizes, -2))
+        bound = hlo.reduce_monoid(bound, [bound.ndim - 1], "maximum")
+        high = hlo.select(hlo.compare("EQ", bound, 0), matrices.number(bound, 1), hlo.add(bound, bound))
+        padder.note("mask", a.dims[-1], "with a diagonal above all eigenvalues")
+        outside = hlo.not_(padder.box(a, [a.ndim - 2, a.ndim - 1]))
+        outside = hlo.and_(matrices.on_diagonal(a.tensor), outside)
+        filled = hlo.select(outside, matrices.over_batch(hlo.convert(high, a.dtype), a.tensor), a.tensor)
+    vectors, values = hlo.eigh(filled)
+    return [padder.live(vectors, a.dims), padder.live(values, a.dims[:-1])]
 
 
-@pads_custom_call(*_lapack("getrf"))
-def lu_factorization(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Of the completed matrix: pivots of live columns are live."""
-    return _library_call(padder, operation, [_factorable(padder, operands[0])], operands)
+@pads_function("singular_values")
+def singular_values(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """The padding's are 0, the least."""
+    a = _with_zeros(padder, operands[0])
+    return [padder.live(hlo.singular_values(a.tensor), _shorter(a))]
 
 
-@pads_custom_call(*_lapack("trsm"))
-def library_triangular_solve(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """As `stablehlo.triangular_solve`."""
-    a, b, *_ = operands
-    left = "side = 76 : ui8" in str(operation.attributes["mhlo.backend_config"])  # 76 is "L"
-    return _library_call(padder, operation, list(_solvable(padder, a, b, b.ndim - 2 if left else b.ndim - 1)), operands)
-
-
-def _library_call(padder: Padder, operation: ir.Operation, data: list[Live], operands: Sequence[Live]) -> list[Live]:
-    """The call on static tensors; operands that give the sizes of its results go away."""
-    count = len(data)
-    attributes = attributes_of(operation.attributes)
-    attributes.pop("indices_of_shape_operands", None)
-    layouts = list(ir.ArrayAttr(attributes["operand_layouts"]))[:count]
-    attributes["operand_layouts"] = ir.ArrayAttr.get(layouts, padder.builder.context)
-    types = [padder.type_of(result) for result in operation.results]
-    shapes = [padder.sizes_of(part, "a result's size") for part in operands[count:]]
-    if not shapes:
-        shapes = [tuple(dim for dim in shape if dim is not None) for shape, _ in types]
-    results = [(padder.static_shape(dims), dtype) for dims, (_, dtype) in zip(shapes, types, strict=True)]
-    copy = ir.Operation.create(
-        operation.name,
-        results=[padder.builder.tensor_type(*type_) for type_ in results],
-        operands=[x.tensor.value for x in data],
-        attributes=attributes,
-        loc=operation.location,
-        ip=padder.builder.insertion_point,
+@pads_function("svd", "svd_complete")
+def svd(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """The values' vectors, cut to the live block and orthonormal there; a complete set has others beside them."""
+    a = _with_zeros(padder, operands[0])
+    dims, complete = _shorter(a), name == "svd_complete"
+    if not _pads_matrix(a):
+        rows, columns = (a.dims[axis] if complete else dims[-1] for axis in (-2, -1))
+        shapes = [*a.dims[:-1], rows], dims, [*dims[:-1], columns, a.dims[-1]]
+        return [padder.live(x, own) for x, own in zip(hlo.svd(a.tensor, complete=complete), shapes, strict=True)]
+    left, values, right = hlo.svd(a.tensor)
+    lefts, rights = (
+        _orthonormal(padder, padder.live(vectors, [*a.dims[:-2], a.dims[axis], dims[-1]]), complete=complete)
+        for vectors, axis in ((left, -2), (matrices.adjoint(right), -1))
     )
-    return [
-        padder.live(Tensor(padder.builder, value, *type_), dims)
-        for value, type_, dims in zip(copy.results, results, shapes, strict=True)
-    ]
+    turned = padder.live(matrices.adjoint(rights.tensor), [*rights.dims[:-2], rights.dims[-1], rights.dims[-2]])
+    return [lefts, padder.live(values, dims), turned]
+
+
+def _orthonormal(padder: Padder, x: Live, *, complete: bool) -> Live:
+    """Columns that are orthonormal already stay; in place of others, and of those that lack, stand any that are."""
+    x = _with_zeros(padder, x)
+    packed, taus = hlo.householder_qr(x.tensor)
+    unitary = hlo.householder_product(hlo.reflectors(packed, complete=complete), taus)
+    signed = matrices.real_part(matrices.diagonal_of(packed))
+    signed = hlo.slice_axis(signed, signed.ndim - 1, 0, unitary.dims[-1])
+    one = matrices.number(signed, 1)
+    signs = hlo.select(hlo.compare("LT", signed, 0), hlo.negate(one), one)
+    turned = hlo.multiply(unitary, matrices.spread(hlo.convert(signs, x.dtype), unitary, -2))
+    return padder.live(turned, [*x.dims[:-1], x.dims[-2]] if complete else x.dims)
+
+
+@pads_function("eig", "schur")
+def spectral(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+    """Of matrices that are not padded: LAPACK finds eigenvalues in no order that padding leaves alone."""
+    a = operands[0]
+    if _pads_matrix(a):
+        padder.refuse(f"the order in which {name} finds eigenvalues depends on the padding", *a.dims[-2:])
+    if name == "schur":
+        return [padder.live(x, a.dims) for x in hlo.schur(a.tensor)]
+    values, vectors = hlo.eig(a.tensor)
+    return [padder.live(values, a.dims[:-1]), padder.live(vectors, a.dims)]

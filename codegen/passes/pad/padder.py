@@ -32,7 +32,6 @@ from ...constraints import DimMismatch
 from ...dims import Dim
 from ...dims_text import parse
 from ...errors import PaddingError
-from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
 from ...ir.types import numpy_dtype
@@ -40,9 +39,7 @@ from ...ir.walk import location_text, symbol_of
 from ...signature import LIVE
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Interval, Live
-from .live_builder import LiveBuilder, attributes_of_op
-from .ranges import Range
+from .live import Dims, Interval, Live, LiveBuilder, Range, attributes_of_op
 from .why import MASKED, NO_MASK, Said, holds
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
@@ -432,6 +429,10 @@ class Padder:
         whole = facts.join(x.whole, target)
         return Live(tensor, x.dims, tuple(pads), whole)
 
+    def zeros(self, x: Live, axes: Sequence[int]) -> Live:
+        """`x` with 0, of either sign, in its padding along `axes`."""
+        return self.fill(x, axes, np.zeros((), x.dtype)[()], accept=facts.is_zero)
+
     def counted(self, x: Live, axes: Sequence[int]) -> Attributes:
         """Says on an op that reduces axes of `x` how much of each counts: the rest makes no difference."""
         if all(type(x.dims[axis]) is int for axis in axes):
@@ -540,23 +541,12 @@ class Padder:
         """The op as it is, on operands without padding."""
         if len(operation.regions):
             return self._static_regions(operation, operands)
-        types = [self.type_of(result) for result in operation.results]
-        if len(types) == 1 and operation.name not in EFFECTS:  # two of those with equal operands are not one
-            attributes = attributes_of_op(operation)
-            tensor = self.builder.op(operation.name, [x.tensor for x in operands], *types[0], attributes)  # type: ignore[arg-type]
-            return [self.live(tensor)]
-        copy = ir.Operation.create(
-            operation.name,
-            results=[result.type for result in operation.results],
-            operands=[x.tensor.value for x in operands],
-            attributes=attributes_of(operation.attributes),
-            loc=operation.location,
-            ip=self.builder.insertion_point,
-        )
-        return [
-            self.live(Tensor(self.builder, value, shape, dtype))  # type: ignore[arg-type]
-            for value, (shape, dtype) in zip(copy.results, types, strict=True)
-        ]
+        types: list[Any] = [self.type_of(result) for result in operation.results]
+        tensors = [x.tensor for x in operands]
+        if len(types) == 1 and operation.name not in EFFECTS:
+            [(shape, dtype)] = types
+            return [self.live(self.builder.op(operation.name, tensors, shape, dtype, attributes_of_op(operation)))]
+        return [self.live(tensor) for tensor in self.builder.anew(operation, tensors, types)]
 
     def _static_regions(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
         types = [self.type_of(result) for result in operation.results]

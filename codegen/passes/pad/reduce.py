@@ -1,4 +1,4 @@
-"""Padding rules: reductions and contractions over padded axes."""
+"""Padding rules: reductions and contractions over padded axes; sort and top-k, where padding goes last."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.types import DType
-from ...ir.attributes import dot_numbers, integers
+from ...builder.types import INT32, DType
+from ...dtypes import kind_of, limits
+from ...ir.attributes import attributes_of, dot_numbers, integers
 from ...ir.bindings import ir
-from ...ir.kinds import identity, monoid_of
+from ...ir.kinds import direction_of, identity, monoid_of
 from ...ir.op_sheet import form_of
 from . import facts
 from .facts import Fact
-from .live import Live
-from .live_builder import attributes_of_op
+from .live import Live, attributes_of_op
 from .padder import Padder, pads
+from .shape import integer
 
 
 def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:
@@ -169,7 +170,104 @@ def _annihilate(padder: Padder, lhs: Live, left: int, rhs: Live, right: int) -> 
         of_right = not of_left
     both = not (of_left or of_right)
     if of_left or both:
-        lhs = padder.fill(lhs, [left], np.zeros((), lhs.dtype)[()], accept=facts.is_zero)
+        lhs = padder.zeros(lhs, [left])
     if of_right or both:
-        rhs = padder.fill(rhs, [right], np.zeros((), rhs.dtype)[()], accept=facts.is_zero)
+        rhs = padder.zeros(rhs, [right])
     return lhs, rhs
+
+
+# ---- order: padding goes last ----------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.sort")
+def sort(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Where the order is known, padding holds what comes last in it; else a leading key tells it from live elements."""
+    axis = integer(operation, "dimension")
+    values = padder.align(operands, "sorted tensors")
+    dim = values[0].dims[axis]
+    block = operation.regions[0].blocks[0]
+    region = padder.scalar_region(block)
+    stable = ir.BoolAttr(operation.attributes["is_stable"]).value if "is_stable" in operation.attributes else False
+
+    def compare(*scalars: Tensor) -> Tensor:
+        return region(*scalars)[0]
+
+    def keyed(first: Tensor, second: Tensor, *scalars: Tensor) -> Tensor:
+        inner = compare(*scalars)
+        return hlo.select(hlo.compare("EQ", first, second), inner, hlo.compare("LT", first, second))
+
+    if type(dim) is int:
+        tensors = hlo.sort([x.tensor for x in values], axis, compare, stable=stable)
+    elif (last := _last(block, values[0].dtype)) is not None:
+        # Live elements that compare equal to the padding stand before it, and a stable sort keeps them there.
+        values[0] = padder.fill(values[0], [axis], last)
+        tensors = hlo.sort([x.tensor for x in values], axis, compare, stable=stable or len(values) > 1)
+    else:
+        padder.note("key", dim, "padding last")
+        shape = values[0].shape
+        behind = hlo.not_(hlo.broadcast_in_dim(padder.mask(dim, shape[axis]), shape, (axis,)))
+        keys = [hlo.convert(behind, INT32), *[x.tensor for x in values]]
+        tensors = hlo.sort(keys, axis, keyed, stable=stable)[1:]
+    return [padder.live(tensor, x.dims) for tensor, x in zip(tensors, values, strict=True)]
+
+
+# Floats in order with NaN last: as the builder writes it, and JAX's total order, in which all NaN are one and 0 is -0.
+_ONE_NAN = "stablehlo.select(NE({0}, {0}), nan, stablehlo.select(EQ({0}, 0), 0, {0}))"
+_NAN_LAST = {
+    "stablehlo.or(LT(a, b), stablehlo.and(EQ(a, a), NE(b, b)))",
+    f"LT total({_ONE_NAN.format('a')}, {_ONE_NAN.format('b')})",
+}
+
+
+def _last(block: ir.Block, dtype: DType) -> Any:
+    """The element that no other comes after, for the orders known here; None for others.
+
+    They compare the first operand alone: `a < b` and `a > b` of integers and booleans; floats with NaN last.
+    """
+    texts: dict[ir.Value, str] = dict(zip(block.arguments, "ab", strict=False))
+    for view in block.operations:
+        operation = view.operation
+        operands = ", ".join(texts.get(value, "?") for value in operation.operands)
+        if operation.name == "stablehlo.return":
+            break
+        if operation.name == "stablehlo.compare":
+            total = " total" if "TOTALORDER" in str(attributes_of(operation.attributes).get("compare_type")) else ""
+            text = f"{direction_of(operation)}{total}({operands})"
+        elif operation.name == "stablehlo.constant":
+            value = str(operation.attributes["value"]).lower()
+            is_nan = value.startswith(("dense<0x7f", "dense<0x7e", "dense<0x7c"))  # without its sign
+            text = "nan" if is_nan else "0" if value.startswith("dense<0.0") else "?"
+        else:
+            text = f"{operation.name}({operands})"
+        texts[operation.results[0]] = text
+    kind = kind_of(dtype)
+    if kind in "biu":
+        least, greatest = limits(dtype)
+        return {"LT(a, b)": greatest, "GT(a, b)": least}.get(operands)
+    if kind == "f" and operands in _NAN_LAST:
+        nan = np.array(np.nan).astype(dtype)
+        return nan[()] if np.isnan(nan) else None
+    return None
+
+
+def _least(dtype: DType) -> Any:
+    """The least element: for floats the NaN all of whose bits are set, the first of the total order by bits."""
+    if kind_of(dtype) in "biu":
+        return limits(dtype)[0]
+    return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]
+
+
+@pads("chlo.top_k")
+def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Along a padded last axis the padding holds the least value, which is behind live ones that equal it."""
+    x = operands[0]
+    k = ir.IntegerAttr(operation.attributes["k"]).value
+    axis = x.ndim - 1
+    padder.demand(x.dims[axis], k, "the number of elements that are wanted")
+    if type(x.dims[axis]) is not int:
+        x = padder.fill(x, [axis], _least(x.dtype))
+    if x.shape[axis] < k:
+        padder.refuse(f"{k} elements are wanted of at most {x.shape[axis]}", x.dims[axis])
+    shape = (*x.shape[:axis], k)
+    tensors = padder.builder.anew(operation, [x.tensor], [(shape, x.dtype), (shape, INT32)])
+    return [padder.live(tensor, (*x.dims[:axis], k)) for tensor in tensors]

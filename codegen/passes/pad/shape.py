@@ -1,12 +1,16 @@
-"""Padding rules: sizes, indices, broadcasts, transposes, concatenations."""
+"""Padding rules: sizes, indices, broadcasts, transposes, concatenations, reshapes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...dims import Dim
+from ...builder.shape import product
+from ...dims import Dim, maximum
 from ...ir.attributes import integers
 from ...ir.bindings import ir
 from . import facts
@@ -149,3 +153,164 @@ def _aligned_but(padder: Padder, operands: Sequence[Live], axis: int) -> list[Li
             a if i == axis else padder.equate(a, b, "join") for i, (a, b) in enumerate(zip(dims, x.dims, strict=True))
         )
     return [padder.fit(x, [x.dims[i] if i == axis else d for i, d in enumerate(dims)]) for x in operands]
+
+
+# ---- reshapes -------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.reshape", "stablehlo.dynamic_reshape")
+def reshape(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Free where padded axes are the major ones of what is merged or split; else the elements are moved together."""
+    x = operands[0]
+    shape, _dtype = padder.type_of(operation.results[0])
+    if not x.padded and None not in shape and len(operands) == 1:
+        result = hlo.reshape(x.tensor, shape)  # type: ignore[arg-type]
+        elements = _elements(padder, x)
+        if elements is not None and len(shape) == 2:
+            result.value  # noqa: B018  the handle takes its uid now
+            padder.tables[result.uid] = elements
+        return [Live(result, shape, (None,) * len(shape), x.whole)]  # type: ignore[arg-type]
+    if len(operands) > 1:
+        dims = result_dims(padder, shape, operands[1])
+    else:
+        dims = _static_dims(padder, shape, x)
+    return [reshaped(padder, x, dims)]
+
+
+def _elements(padder: Padder, x: Live) -> Dims | None:
+    """The elements of a scalar, vector or matrix of sizes, row by row."""
+    if x.ndim == 2:
+        return padder.tables.get(x.tensor.uid)
+    sizes = x.tensor.sizes
+    return sizes if isinstance(sizes, tuple) or sizes is None else (sizes,)
+
+
+def _static_dims(padder: Padder, shape: Sequence[int | None], x: Live) -> Dims:
+    """Result dims of a static reshape of a padded operand, one of which may be open."""
+    total = product(x.dims)
+    if None not in shape:
+        return tuple(size for size in shape if size is not None)
+    given = math.prod(size for size in shape if size is not None)
+    if shape.count(None) > 1:
+        padder.refuse("the result's size is not known", total)
+    return tuple(total // given if size is None else size for size in shape)
+
+
+def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:
+    """`x` with its live elements, in row-major order, in an array of live shape `dims`."""
+    dims = tuple(map(padder.dim, dims))
+    if 0 in x.dims or 0 in dims:  # nothing is in it, which says nothing of the other sizes
+        return padder.live(hlo.broadcast_in_dim(padder.constant(0, x.dtype), padder.static_shape(dims), ()), dims)
+    groups = _groups(padder, x.dims, dims)
+    result = x
+    done: list[Dim] = []
+    for old, new in groups:
+        start = len(done)
+        result = _regroup(padder, result, start, len(old), new)
+        done += new
+    return result
+
+
+def _groups(padder: Padder, old: Dims, new: Dims) -> list[tuple[Dims, Dims]]:
+    """Splits a reshape into the finest runs of axes with equal numbers of elements."""
+    groups: list[tuple[Dims, Dims]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        if i < len(old) and j < len(new) and old[i] == new[j]:
+            groups.append(((old[i],), (new[j],)))
+            i, j = i + 1, j + 1
+            continue
+        a, b = _next_equal(padder, old[i:], new[j:])
+        groups.append((old[i : i + a], new[j : j + b]))
+        i, j = i + a, j + b
+    return groups
+
+
+def _next_equal(padder: Padder, old: Dims, new: Dims) -> tuple[int, int]:
+    """The shortest prefixes with equal numbers of elements; all that is left, and a demand, where none is known."""
+    of_new: dict[Dim, int] = {}
+    total: Dim = 1
+    for b, dim in enumerate(new, 1):
+        total = padder.dim(total * dim)
+        of_new.setdefault(total, b)
+    total = 1
+    if 1 in of_new and new and new[0] == 1:
+        return 0, 1
+    for a, dim in enumerate(old, 1):
+        total = padder.dim(total * dim)
+        if total == 1 and a == 1:
+            return 1, 0
+        if total in of_new and total != 0:
+            return a, of_new[total]
+    padder.equate(product(old), product(new), "reshape")
+    return len(old), len(new)
+
+
+def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live:
+    """`x` with its axes `start ... start + count` replaced by axes of live sizes `new`."""
+    old, stop = x.dims[start : start + count], start + count
+    if old == new:
+        return x
+    shape = padder.static_shape(new)
+    kept = (*x.shape[:start], *shape, *x.shape[stop:])
+    dims = (*x.dims[:start], *new, *x.dims[stop:])
+    minor_padded = [d for side in (old, new) for d in [d for d in side if d != 1][1:] if type(d) is not int]
+    if not minor_padded:
+        # Live elements come first, before and after: the padding is the tail of the row-major order.
+        size, wanted = math.prod(x.shape[start:stop]), math.prod(shape)
+        tail: Fact = facts.join_all(
+            [x.pad(axis) for axis in range(start, stop) if x.pads[axis] is not None] or [x.whole]
+        )
+        if size != wanted:
+            flat = hlo.reshape(x.tensor, (*x.shape[:start], size, *x.shape[stop:]))
+            fill = tail.value if isinstance(tail, facts.Constant) else None
+            axes = (None,) * start + (tail,) + (None,) * (x.ndim - stop)
+            flat_live = Live(flat, flat.dims, axes, x.whole)
+            flat_live = padder.resize(flat_live, start, wanted, fill)
+            tail = (
+                tail
+                if isinstance(tail, facts.Constant) or size > wanted
+                else facts.join(tail, facts.constant(0, x.dtype))
+            )
+            tensor, whole = hlo.reshape(flat_live.tensor, kept), flat_live.whole
+            others = [
+                f if f is None else facts.join(f, facts.constant(0 if fill is None else fill, x.dtype)) for f in x.pads
+            ]
+        else:
+            tensor, whole, others = hlo.reshape(x.tensor, kept), x.whole, list(x.pads)
+        known = [*others[:start], *[tail] * len(new), *others[stop:]]
+        return padder.make(tensor, dims, known, whole)
+    padder.note("compact", product(new), f"[{', '.join(map(str, old))}] to [{', '.join(map(str, new))}]")
+    flat = hlo.reshape(x.tensor, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
+    if math.prod(flat.dims) == 0 or math.prod(kept) == 0:
+        tensor = hlo.broadcast_in_dim(padder.constant(0, x.dtype), kept, ())
+    else:
+        tensor = hlo.take(flat, _places(padder, new, shape, old, x.shape[start:stop]), start)
+    known = [*x.pads[:start], *[None] * len(new), *x.pads[stop:]]
+    return padder.make(tensor, dims, known, x.whole)
+
+
+def _places(padder: Padder, new: Dims, shape: tuple[int, ...], old: Dims, old_shape: tuple[int, ...]) -> Tensor:
+    """The place in the old static shape, flattened, of the element at each place of the new one."""
+    builder = padder.builder
+    flat: Tensor | None = None
+    stride: Dim = 1
+    for axis in reversed(range(len(new))):
+        index = hlo.iota(builder, shape, axis, np.dtype(np.int64))
+        part = hlo.multiply(index, hlo.broadcast_in_dim(builder.size(padder.dim(stride)), shape, ()))
+        flat = part if flat is None else hlo.add(flat, part)
+        stride = stride * new[axis]
+    if flat is None:
+        flat = padder.index_constant(0)
+    result: Tensor | None = None
+    weight = 1
+    for axis in reversed(range(len(old))):
+        # Sizes of 0 divide nothing: there is no live element then.
+        size = hlo.broadcast_in_dim(builder.size(padder.dim(maximum(old[axis], 1))), shape, ())
+        index = hlo.remainder(flat, size) if axis else flat
+        flat = hlo.divide(flat, size)
+        part = hlo.multiply(index, hlo.broadcast_in_dim(padder.index_constant(weight), shape, ()))
+        result = part if result is None else hlo.add(result, part)
+        weight *= old_shape[axis]
+    result = result if result is not None else hlo.broadcast_in_dim(padder.index_constant(0), shape, ())
+    return hlo.clamp(padder.index_constant(0), result, padder.index_constant(max(weight - 1, 0)))

@@ -1,4 +1,4 @@
-"""Padding rules: windowed reductions, cumulative ops, convolution, FFT."""
+"""Padding rules: windowed reductions, cumulative ops, convolutions, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...builder.types import INT64, DType
 from ...dims import Dim, maximum
 from ...ir.attributes import attributes_of, convolution_numbers, integers
 from ...ir.bindings import ir
+from ...ir.dynamic_calls import fft_kind, of_fft
 from ...ir.kinds import identity, monoid_of
-from . import facts
 from .control import pads_custom_call
-from .live import Live
-from .live_builder import attributes_of_op
+from .live import Dims, Live, attributes_of_op
 from .padder import Padder, pads
+from .shape import result_dims
 from .slices import pad_axis
 
 
@@ -245,8 +245,8 @@ def convolution(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     # A product of padding with padding must be 0; along the spatial axes it stands for the op's own padding.
     lhs_axes = [axis for axis in (*[w.axis for w in windows], feature) if type(lhs.dims[axis]) is not int]
     rhs_axes = [axis for axis in (*[w.kernel for w in windows], inner) if type(rhs.dims[axis]) is not int]
-    lhs = padder.fill(lhs, lhs_axes, np.zeros((), lhs.dtype)[()], accept=facts.is_zero)
-    rhs = padder.fill(rhs, rhs_axes, np.zeros((), rhs.dtype)[()], accept=facts.is_zero)
+    lhs = padder.zeros(lhs, lhs_axes)
+    rhs = padder.zeros(rhs, rhs_axes)
     dims: list[Dim] = [0] * lhs.ndim
     dims[numbers.output_batch_dimension] = lhs.dims[batch] if groups[1] == 1 else lhs.shape[batch] // groups[1]
     dims[numbers.output_feature_dimension] = rhs.dims[outer]
@@ -332,3 +332,50 @@ def _by_patches(
     # Its axes are the batch, the positions, the output's features.
     target = [numbers.output_batch_dimension, *[w.target for w in windows], numbers.output_feature_dimension]
     return hlo.transpose(product, [target.index(axis) for axis in range(len(target))])
+
+
+# ---- Fourier transforms: along a padded axis, by as many elements as are live ---------------------------------------
+
+
+@pads("stablehlo.fft")
+def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Lengths that are known: only batch axes can be padded."""
+    kind, lengths = of_fft(operation)
+    open_ = [dim for dim in operands[0].dims[-len(lengths) :] if type(dim) is not int]
+    if open_:
+        padder.refuse("the transformed axis is padded", *open_)
+    return [_transformed(padder, operands[0], kind, lengths)]
+
+
+@pads_custom_call("hlograph.fft")
+def open_fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """A transform whose lengths are sizes: where they are known now it is `stablehlo.fft`."""
+    x = operands[0]
+    kind, rank = fft_kind(operation)
+    sizes = x.dims if kind == "RFFT" else result_dims(padder, padder.type_of(operation.results[0])[0], operands[1])
+    return [_transformed(padder, x, kind, sizes[-rank:])]
+
+
+def _transformed(padder: Padder, x: Live, kind: Any, lengths: Dims) -> Live:
+    rank = len(lengths)
+    batch = x.dims[:-rank]
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    if all(type(dim) is int for dim in (*x.dims[-rank:], *lengths)):
+        found = hlo.fft(x.tensor, kind, lengths)
+    else:
+        bounds = [padder.bound(dim) for dim in lengths]
+        sizes = [hlo.convert(padder.builder.size(padder.dim(dim)), INT64) for dim in lengths]
+        first = x.ndim - rank
+
+        def along(tensor: Tensor, axis: int, inverse: bool) -> Tensor:
+            dim = lengths[axis - first]
+            if type(dim) is int:
+                return hlo.at_end(tensor, axis, lambda y: hlo.fft(y, "IFFT" if inverse else "FFT", (dim,)))
+            padder.note("chirp", dim, "transforms the live elements")
+            live = padder.live(tensor, [*batch, *(dim if a == axis else tensor.dims[a] for a in range(first, x.ndim))])
+            filled = padder.zeros(live, [axis]).tensor
+            return hlo.at_end(filled, axis, lambda y: hlo.of_some(y, sizes[axis - first], inverse=inverse))
+
+        x = padder.fit(x, [*batch, *(half if kind == "IRFFT" else lengths)])
+        found = hlo.by_axes(x.tensor, kind, bounds, sizes, along)
+    return padder.live(found, [*batch, *(half if kind == "RFFT" else lengths)])
