@@ -12,7 +12,8 @@ the mode after this import.
 
 from __future__ import annotations
 
-from .runtime.pytensor.extend_jax import Extension, extend_jax
+from .runtime.mode.replaced import Use as Extension
+from .runtime.pytensor.extend_jax import extend_jax
 from .runtime.pytensor.linker import Mode, StableHLOLinker
 
 __all__ = ["Extension", "Mode", "StableHLOLinker", "extend_jax"]

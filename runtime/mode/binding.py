@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,42 +39,11 @@ from ..executables.forked_call import SECONDS, within
 from ..executables.sync_client import choose_device
 from ..function import Function
 from ..host import ResultShapeError
-from ..options import CompileOptions, Numpy
+from ..options import Numpy
 from . import values as values
 from .traced import call_suited, call_traced, has_tracers
 
 _MISSING = object()
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """The classes of a graph library that a mode tells values by.
-
-    Attributes:
-        shared: of shared variables.
-        generator: of the types of random generators.
-        scalar: of the types of scalars.
-        tensor: of the types of tensors.
-        function: of compiled functions.
-        container: of the containers of values.
-        device_container: of those whose values may be on a device.
-        config: the library's configuration.
-        library: how graphs of it are read.
-    """
-
-    shared: Any
-    generator: Any
-    scalar: Any
-    tensor: Any
-    function: Any
-    container: Any
-    device_container: Any
-    config: Any
-    library: Library
-
-    def is_generator(self, variable: Any) -> bool:
-        """Whether a variable is a random generator."""
-        return isinstance(variable.type, self.generator)
 
 
 class Refusal:
@@ -121,7 +90,8 @@ class Binding:
 
     def __init__(self, linker: Any, storages: Sequence[list[Any]]) -> None:
         fgraph = linker.fgraph
-        self.kinds: Kinds = linker.kinds
+        self.linker = linker
+        self.library: Library = linker.library
         used = [i for i, variable in enumerate(fgraph.inputs) if fgraph.clients[variable]]
         inputs, outputs = [fgraph.inputs[i] for i in used], list(fgraph.outputs)
         # Pinned, so that results are known to be in this process's memory or not.
@@ -130,46 +100,46 @@ class Binding:
         self.on_cpu: bool = values.in_host_memory(self._device)
         self._in_numpy = given.numpy is not None
         # Calls that return keys alone need not wait for them.
-        arrays = [variable for variable in outputs if not self.kinds.is_generator(variable)]
+        arrays = [variable for variable in outputs if not self.library.is_generator(variable)]
         self._waits = self.on_cpu and self._in_numpy and bool(arrays)
         if self._waits:
             self._device = choose_device(given.cpu, self._device, numpy=True)
-        self.function: Any = _nothing
+        self.function: Any = tuple  # of no results
         self._graph = inputs, outputs
         self._taking_floats: dict[frozenset[int], Any] = {}
-        self._by_shapes: dict[Any, Any] = {}  # by those of what Python gives: how a function is compiled, and it
+        self._loose: dict[str, Any] = {}  # demands on sizes that a call has broken, and that are not made any more
+        self._by_shapes: dict[Any, Any] = {}  # functions, by those of what Python gives
         self._runs_forked = False
         self._forked: Function | None = None
         self._sparse = any(map(is_sparse, (*inputs, *outputs)))
         self.arguments = {i: self._argument(fgraph.inputs[i], storages[i]) for i in used}
         self.updates: dict[int, int] = fgraph.update_mapping or {}
-        generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if self.kinds.is_generator(v)}
+        generators = {v: s for v, s in zip(fgraph.inputs, storages, strict=True) if self.library.is_generator(v)}
         self.results = [self._conversion(i, variable, generators) for i, variable in enumerate(outputs)]
+        self._name = re.sub(r"\W+", "_", fgraph.name or "") or "main"
         if outputs:
-            self._compile = partial(
-                self._compiled, inputs, outputs, _identifier(fgraph.name), given, on_unsupported=linker.on_unsupported
-            )
-            self.function = self._compile()
+            self.function = self._compiled(inputs, outputs)
         if not self.on_cpu:
             for i in self.updates.values():
-                values.read_from_device(fgraph.inputs[i], self.kinds.device_container)
+                values.read_from_device(fgraph.inputs[i], linker.device_container)
         self._routes: dict[Any, Any] = {}
         if outputs:
             self.function.changed = weakref.WeakMethod(self.forget_routes)
         forks.watch(self)
         self._cache_size = given.cache_size
-        self._allow_gc = self.kinds.config.allow_gc if linker.allow_gc is None else linker.allow_gc
 
-    def _compiled(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], name: str, given: CompileOptions, **more: Any
-    ) -> Any:
+    def _compiled(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """The program; where no call can have sizes that it takes, what raises that at each call."""
-        random = any(self.kinds.is_generator(variable) for variable in (*inputs, *outputs))
-        options: dict[str, Any] = {"rng_inputs": True, **more} if random else {**more}
-        # Names of xtensors' dimensions say nothing of sizes here: a mode takes what the library takes.
-        options["dims"] = xtensors.own_dims(inputs)
+        given, how = self.linker.options, self.linker.on_unsupported
+        options: dict[str, Any] = {
+            "name": self._name,
+            "on_unsupported": how,
+            "rng_inputs": any(map(self.library.is_generator, (*inputs, *outputs))),
+            # Names of xtensors' dimensions say nothing of sizes here: a mode takes what the library takes.
+            "dims": xtensors.own_dims(inputs),
+        }
         try:
-            program = emit_graph((inputs, outputs), name=name, **options)
+            program = emit_graph((inputs, outputs), **options, **self._loose)
         except ArgumentShapeError as error:
             return Refusal(error)
         except (UnsupportedOpError, UnsupportedGraphError) as error:
@@ -177,12 +147,7 @@ class Binding:
             python = {node.op for node in nodes if runs_python(node.op)}
             inner = any(is_generator(x) for node in nodes if not hasattr(node.op, "rng_fn") for x in node.inputs)
             refused = set(getattr(error, "ops", ()))
-            if (
-                inner
-                or not python
-                or not refused <= python
-                or (not refused and options.get("on_unsupported") != "host")
-            ):
+            if inner or not python or not refused <= python or (not refused and how != "host"):
                 raise
             return Pending(error)
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
@@ -196,17 +161,17 @@ class Binding:
         return Numpy(_places_of_shared(given), _places_of_shared(returned))
 
     def _argument(self, variable: Any, storage: list[Any]) -> values.Plain:
-        if self.kinds.is_generator(variable):
+        if self.library.is_generator(variable):
             return values.Key(storage)
         if is_sparse(variable):
             return values.Plain(storage)
-        if isinstance(variable, self.kinds.shared):
+        if isinstance(variable, self.library.shared):
             return (values.Shared if self.on_cpu else values.DeviceShared)(storage, self._device)
         dtype = getattr(variable.type, "dtype", None)  # a slice has none, and what a list calls so is a type
         return values.Plain(storage, np.dtype(dtype) if isinstance(dtype, str) else None)
 
     def _conversion(self, number: int, variable: Any, generators: Mapping[Any, list[Any]]) -> Callable[[Any], Any]:
-        if self.kinds.is_generator(variable):
+        if self.library.is_generator(variable):
             storage = self._source(variable, generators)
             return lambda key: values.successor(storage and storage[0], key)
         if is_sparse(variable):
@@ -214,7 +179,7 @@ class Binding:
         target = self.arguments.get(self.updates.get(number, -1))
         if isinstance(target, values.Shared):
             return target.write
-        if isinstance(variable.type, self.kinds.scalar):
+        if isinstance(variable.type, self.library.module("scalar.basic").ScalarType):
             return lambda array: np.asarray(array)[()]
         if self._waits or (number not in self.updates and not self._in_numpy):
             return _unchanged
@@ -224,15 +189,13 @@ class Binding:
         """The container of the generator that a generator was drawn from; None when it is a constant."""
         while variable is not None and variable not in generators:
             inputs = [] if variable.owner is None else variable.owner.inputs
-            variable = next((v for v in inputs if self.kinds.is_generator(v)), None)
+            variable = next((v for v in inputs if self.library.is_generator(v)), None)
         return generators.get(variable)
 
     def taking_floats(self, places: frozenset[int]) -> Any:
         """The program that takes floating-point numbers for the integers at these places, if they are whole."""
         if places not in self._taking_floats:
-            compiled, (_, _, *rest) = self._compile.func, self._compile.args
-            changed = taking_floats(self.kinds.library, *self._graph, places)
-            self._taking_floats[places] = compiled(*changed, *rest, **self._compile.keywords)
+            self._taking_floats[places] = self._compiled(*taking_floats(self.library, *self._graph, places))
         return self._taking_floats[places]
 
     def jit_fn(self, *values: Any) -> tuple[Any, ...]:
@@ -260,9 +223,11 @@ class Binding:
         try:
             found = self.function(*given)
         except ArgumentShapeError as error:
-            if not error.option or error.option in self._compile.keywords:
+            if not error.option or error.option in self._loose:
                 raise
-            self._compile_with(error.option)
+            self._loose[error.option] = True  # the function itself, so that such calls take a route
+            self._by_shapes.clear()
+            self._use(self._compiled(*self._graph))
             return self._run()
         except ResultShapeError as error:
             found = self._with_shapes_of_python(error)
@@ -287,17 +252,9 @@ class Binding:
         if shapes not in self._by_shapes:
             if len(self._by_shapes) >= self._cache_size:
                 self._by_shapes.clear()
-            changed = partial(self._compile.func, inputs, fixed, *self._compile.args[2:], **self._compile.keywords)
-            self._by_shapes[shapes] = changed, changed()
-        self._compile, function = self._by_shapes[shapes]
-        self._use(function)
-        return function(*[argument.read() for argument in self.arguments.values()])
-
-    def _compile_with(self, option: str) -> None:
-        """The program once more, for sizes that have turned out not to be as it took them to be."""
-        self._compile = partial(self._compile, **{option: True})
-        self._by_shapes.clear()
-        self._use(self._compile())
+            self._by_shapes[shapes] = self._compiled(inputs, fixed)
+        self._use(self._by_shapes[shapes])
+        return self.function(*[argument.read() for argument in self.arguments.values()])
 
     def _use(self, function: Any) -> None:
         self._taking_floats.clear()
@@ -378,7 +335,9 @@ class Binding:
         returned = ", ".join(f"r{i}" for i in range(len(self.results)))
         end = [f"return placed([{returned}])"]
         call = self._written("", list(self.arguments), [], "return placed(run())", end, {"placed": placed})
-        call.allow_gc, call.function, call.time_thunks = self._allow_gc, self.function, False
+        kept = self.linker.allow_gc
+        call.allow_gc = self.library.module("configdefaults").config.allow_gc if kept is None else kept
+        call.function, call.time_thunks = self.function, False
         call.binding, call.jit_fn = self, self.jit_fn
         self._thunk = call
         return call
@@ -394,9 +353,10 @@ class Binding:
         """
         maker = compiled.maker
         explicit = [i for i, spec in enumerate(maker.inputs) if not spec.implicit]
+        tensor = self.library.module("tensor.type").TensorType
         for i in explicit:
             type_, spec = maker.fgraph.inputs[i].type, maker.inputs[i]
-            plain = i in self.arguments and type(type_) is self.kinds.tensor and not type_.filter_checks_isfinite
+            plain = i in self.arguments and type(type_) is tensor and not type_.filter_checks_isfinite
             if not plain or spec.value is not None or spec.update is not None:
                 return None
         if not self.results or not self.on_cpu or getattr(compiled, "output_keys", None):
@@ -493,17 +453,8 @@ def _places_of_shared(items: Iterable[tuple[Any, Group]]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _nothing() -> tuple[()]:
-    return ()
-
-
 def _unchanged(array: Any) -> Any:
     return array
-
-
-def _identifier(name: str | None) -> str:
-    """A program's name from a function's."""
-    return re.sub(r"\W+", "_", name or "") or "main"
 
 
 def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -511,7 +462,7 @@ def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> A
     given = [value for value in args if value is not _MISSING]
     if has_tracers(given, named):
         return call_traced(compiled, given, named)
-    return compiled.vm.binding.kinds.function.__call__(compiled, *given, **named)
+    return compiled.vm.binding.library.function.__call__(compiled, *given, **named)
 
 
 def any_call(compiled: Any, /, *args: Any, **named: Any) -> Any:

@@ -1,8 +1,8 @@
 """The classes of a mode, without those of the graph library that they extend: linker, compiled function, maker, mode.
 
-`runtime/pytensor/linker.py` and `runtime/aesara/linker.py` put them in front of their library's. The names that the two
-libraries' classes go by are the same, so nothing here says which it is, but for `Mode` itself: called by its own name
-it makes one of the library that is imported.
+`runtime/pytensor/linker.py` and `runtime/aesara/linker.py` put them in front of their library's (`in_front_of`). The
+names that the two libraries' classes go by are the same, so nothing here says which it is, but for `Mode` itself:
+called by its own name it makes one of the library that is imported.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from ...codegen.errors import OptionError
 from ...codegen.passes.optimize import Optimize
 from ...codegen.renamed import renamed_options
 from ...dialects.frontend import OnUnsupported
+from ...dialects.library import Library
 from ...dialects.library import library as graph_library
 from ...dialects.registry import LIBRARIES
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
 from ..executables.policy import PolicyArgument
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
-from .binding import Binding, Kinds, any_call
+from .binding import Binding, any_call
 from .traced import signature_of
+from .values import DeviceContents
 
 if TYPE_CHECKING:
     from typing import Any as Extended
@@ -60,7 +62,8 @@ class LinkerParts(Extended):
         on_unsupported: see `hlograph.function`.
     """
 
-    kinds: ClassVar[Kinds]  # of the library
+    library: ClassVar[Library]
+    device_container: ClassVar[type]  # of a container whose value may be on a device
     required_rewrites = ("minimum_compile",)
     incompatible_rewrites = EXCLUDED
 
@@ -99,7 +102,7 @@ class LinkerParts(Extended):
         bound = Binding(self, storages)
         thunk = bound.thunk(results)
         thunk.storage_map = dict(zip([*fgraph.inputs, *fgraph.outputs], [*storages, *results], strict=True))
-        kind = self.kinds.container if bound.on_cpu else self.kinds.device_container
+        kind = self.library.module("link.basic").Container if bound.on_cpu else self.device_container
         return (
             thunk,
             [kind(variable, storage) for variable, storage in zip(fgraph.inputs, storages, strict=True)],
@@ -124,7 +127,7 @@ class CompiledParts(Extended):
         self.__call__ = self.vm.binding.call(self) or partial(any_call, self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return copyreg.dispatch_table[self.vm.binding.kinds.function](self)
+        return copyreg.dispatch_table[self.vm.binding.library.function](self)
 
 
 class MakerParts(Extended):
@@ -196,6 +199,27 @@ class Mode(Extended):
     def function_maker(self) -> type:
         """Makes the compiled functions."""
         return self.maker_class
+
+
+def in_front_of(package: str, module: str, mode: str = "Mode") -> tuple[Any, ...]:
+    """The classes of a library's mode: ours in front of its, as those of a module, where pickles look for them.
+
+    Returns:
+        `DeviceContainer`, of values that may be on a device, `StableHLOLinker`, `Compiled`, `Maker`, and the mode's.
+    """
+    found = graph_library(package)
+    links, compiles = found.module("link.basic"), found.module("compile.mode")
+
+    def made(name: str, ours: type, theirs: type, **names: Any) -> Any:
+        return type(name, (ours, theirs), {"__module__": module, "__doc__": ours.__doc__, **names})
+
+    container = made("DeviceContainer", DeviceContents, links.Container)
+    linker = made("StableHLOLinker", LinkerParts, links.LocalLinker, library=found, device_container=container)
+    compiled = made("Compiled", CompiledParts, found.function, __slots__=("__call__",))
+    maker = made("Maker", MakerParts, found.module("compile").FunctionMaker, compiled=compiled)
+    query = found.module("graph.rewriting.db").RewriteDatabaseQuery
+    made_mode = made(mode, Mode, compiles.Mode, linker_class=linker, maker_class=maker, query=query)
+    return container, linker, compiled, maker, made_mode
 
 
 def chosen_library() -> str:

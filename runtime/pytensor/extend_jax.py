@@ -8,9 +8,7 @@ graph before the one around it. Whatever PyTensor does by itself stays as it is,
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -21,37 +19,17 @@ from ...dialects import registry
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.library import library
 from ..function import Function
+from ..mode.replaced import Replaced, Use
 
 Funcify = Callable[..., Any]
 
-_PREFERRED = ("CheckAndRaise", "Assert")  # PyTensor's JAX mode drops them, and PyMC's JAX samplers do
-_lock = threading.RLock()
+# PyTensor's JAX mode drops checks, and PyMC's JAX samplers do; what it does not know goes by `object`.
+_PREFERRED = ("CheckAndRaise", "Assert", "object")
 _replaced: dict[type, Funcify] = {}
 _ours: dict[type, Funcify] = {}
-_users = 0
 
 
-class Extension(AbstractContextManager["Extension"]):
-    """What `extend_jax` has done, until it is undone; as a context manager, at the end of the block."""
-
-    def __init__(self) -> None:
-        self._undone = False
-
-    def undo(self) -> None:
-        """Gives PyTensor's JAX mode back as it was, unless somebody else has extended it too."""
-        global _users
-        with _lock:
-            if not self._undone:
-                self._undone = True
-                _users -= 1
-                if not _users:
-                    _restore()
-
-    def __exit__(self, *error: object) -> None:
-        self.undo()
-
-
-def extend_jax() -> Extension:
+def extend_jax() -> Use:
     """Has PyTensor's JAX mode use hlograph for what it refuses.
 
         hlograph.pytensor.extend_jax()
@@ -63,15 +41,10 @@ def extend_jax() -> Extension:
     Returns:
         A context manager, which also has `undo`.
     """
-    global _users
-    with _lock:
-        _users += 1
-        if _users == 1:
-            _replace()
-    return Extension()
+    return _EXTENSION.use()
 
 
-def _replace() -> None:
+def _replace() -> Callable[[], None]:
     """Puts ours in place of theirs, also of what was registered since: by `pymc.sampling.jax`, for one."""
     from pytensor.graph.op import Op
     from pytensor.link.jax.dispatch import jax_funcify
@@ -82,45 +55,35 @@ def _replace() -> None:
     for class_, theirs in list(jax_funcify.registry.items()):
         if theirs is _ours.get(class_):
             continue
-        if class_ is object:
-            made = _op_without_theirs(theirs)
-        elif class_ in graphs:
+        if class_ in graphs and class_ is not object:
             made = _graph(theirs)
-        elif issubclass(class_, Op) and not issubclass(class_, (ScalarOp, RandomVariable)):
+        elif class_ is object or (issubclass(class_, Op) and not issubclass(class_, (ScalarOp, RandomVariable))):
             made = _op(theirs, preferred=class_.__name__ in _PREFERRED)
         else:
             continue
         _replaced[class_], _ours[class_] = theirs, made
         jax_funcify.register(class_, made)
 
+    def undo() -> None:
+        for class_, theirs in _replaced.items():
+            jax_funcify.register(class_, theirs)
+        _replaced.clear()
+        _ours.clear()
 
-def _restore() -> None:
-    from pytensor.link.jax.dispatch import jax_funcify
+    return undo
 
-    for class_, theirs in _replaced.items():
-        jax_funcify.register(class_, theirs)
-    _replaced.clear()
-    _ours.clear()
+
+_EXTENSION = Replaced(_replace)
 
 
 # ---- one op ---------------------------------------------------------------------------------------------------------
 
 
-def _op_without_theirs(theirs: Funcify) -> Funcify:
-    """For ops that PyTensor's JAX mode does not know."""
-
-    def funcify(op: Any, node: Any = None, **options: Any) -> Any:
-        known = node is not None and hasattr(op, "perform") and registry.find(op) is not None
-        return _of_node(node) if known else theirs(op, node=node, **options)
-
-    return funcify
-
-
 def _op(theirs: Funcify, *, preferred: bool) -> Funcify:
-    """For ops that it knows, and may refuse."""
+    """For ops: ours where theirs refuses, or first of all."""
 
     def funcify(op: Any, node: Any = None, **options: Any) -> Any:
-        if node is None or registry.find(op) is None:
+        if node is None or not hasattr(op, "perform") or registry.find(op) is None:
             return theirs(op, node=node, **options)
         if preferred:
             return _of_node(node)
@@ -154,13 +117,18 @@ def _graph(theirs: Funcify) -> Funcify:
     """For whole graphs: by PyTensor, and where that cannot be, as one program."""
 
     def funcify(fgraph: Any, *args: Any, **options: Any) -> Any:
-        with _lock:
-            if _users:
+        with _EXTENSION.lock:
+            if _EXTENSION.users:
                 _replace()
+
+        def ours() -> Callable[..., Any]:
+            run = _compiled(list(fgraph.inputs), list(fgraph.outputs))
+            return lambda *operands: run(operands)
+
         try:
             function = theirs(fgraph, *args, **options)
         except Exception as error:  # "not implemented", or a function that this JAX does not have
-            return _instead(error, lambda: _of_graph(fgraph))
+            return _instead(error, ours)
         made: list[Any] = []
 
         def graph_or_program(*operands: Any) -> Any:
@@ -170,17 +138,12 @@ def _graph(theirs: Funcify) -> Funcify:
                 return function(*operands)
             except Exception as error:  # of all kinds, where JAX traces what it cannot
                 refused = error
-            made.append(_instead(refused, lambda: _of_graph(fgraph)))
+            made.append(_instead(refused, ours))
             return _instead(refused, lambda: made[0](*operands))
 
         return graph_or_program
 
     return funcify
-
-
-def _of_graph(fgraph: Any) -> Callable[..., Any]:
-    run = _compiled(list(fgraph.inputs), list(fgraph.outputs))
-    return lambda *operands: run(operands)
 
 
 # ---- both -----------------------------------------------------------------------------------------------------------
