@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...codegen.errors import ArgumentTypeError, UnsupportedGraphError
+from ...codegen.errors import ArgumentTypeError, GraphError, UnsupportedGraphError
 from ...codegen.signature import Argument
 from ..calls.arguments import narrowed
 from ..calls.path import X64
@@ -162,6 +162,21 @@ def _converted(argument: Argument, value: np.ndarray[Any, Any]) -> np.ndarray[An
 def listed(names: Iterable[Any]) -> str:
     """Names in an error's text."""
     return ", ".join(repr(str(name)) for name in names) or "nothing"
+
+
+def check_model(model: Any) -> None:
+    """Refuses what nutpie cannot sample, by name."""
+    import pymc
+
+    if not isinstance(model, pymc.Model):
+        raise GraphError(f"expected a pymc.Model, got {type(model).__name__}")
+    if not model.free_RVs:
+        raise UnsupportedGraphError(f"the model {model.name!r} has no free variables: there is nothing to sample")
+    if model.discrete_value_vars:
+        raise UnsupportedGraphError(
+            f"the free variables {', '.join(x.name for x in model.discrete_value_vars)} are discrete: nutpie takes "
+            'derivatives; marginalize them, or sample with pm.sample(backend="STABLEHLO", nuts_sampler="pymc")'
+        )
 
 
 def refuse_discrete(model: Any) -> None:

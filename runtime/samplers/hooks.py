@@ -1,4 +1,4 @@
-"""`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again.
+"""`pm.sample(backend="STABLEHLO")` with nutpie: what is put into PyMC and nutpie for it, and taken out again; `sample`.
 
 PyMC gives nutpie the models whose mode has Numba's or JAX's linker, and nutpie compiles with one of the two, whatever
 the mode. Neither has a place to register a third, so names of theirs are replaced: the class of linkers that PyMC
@@ -10,33 +10,80 @@ only.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import pymc
+from pymc.model import modelcontext
 from pymc.sampling import mcmc, parallel, population
 from pymc.smc import sampling as smc
 from pytensor.compile.mode import get_mode
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
+from ..mode.classes import NAME
+from ..mode.replaced import Replaced, Use
 from ..pytensor.linker import StableHLOLinker
+from .graphs import check_model
 from .workers import checked, forked_where_possible, one_process
 
 BACKEND = "stablehlo"
 
-_lock = threading.Lock()
-_users = 0  # contexts that are entered, and one for `install`
-_installed = False
-_originals: list[tuple[Any, str, Any]] = []
+# What nutpie has nothing for: the values that say so little that they may be given.
+_REFUSED: dict[str, tuple[Any, str]] = {
+    "step": (None, "nutpie is the step"),
+    "trace": (None, "nutpie keeps the draws itself: nuts={'zarr_store': ...} writes them to a store"),
+    "callback": (None, "nutpie calls nothing for each draw: nuts={'progress_callback': ...} is called now and then"),
+    "return_inferencedata": (True, "nutpie gives no MultiTrace"),
+    "init": ("auto", "nutpie starts by itself: nuts={'adaptation': ...} says how it adapts"),
+    "n_init": (200_000, "nutpie starts by itself"),
+    "jitter_max_retries": (10, "nutpie tries as often as it does"),
+    "nuts_sampler": ("nutpie", "pm.sample runs other samplers"),
+}
 
 
 def is_ours(mode: Any) -> bool:
     """Whether a mode, or the default one where there is none, compiles with hlograph."""
     return isinstance(get_mode(mode).linker, StableHLOLinker)
+
+
+def sample(model: Any = None, draws: int = 1000, **options: Any) -> Any:
+    """Draws from a model's posterior: `pm.sample`, always by nutpie, with functions that hlograph compiled.
+
+    Args:
+        model: the PyMC model; by default that of the `with` block.
+        draws, options: as of `pm.sample`. `backend` and `compile_kwargs["mode"]` are "STABLEHLO" or a `hlograph.Mode`;
+            the rest of `compile_kwargs` goes to `hlograph.nutpie.compile_pymc_model`, `nuts` to `nutpie.sample`.
+
+    Returns:
+        What `pm.sample(nuts_sampler="nutpie")` returns.
+
+    Raises:
+        OptionError: an option that nutpie has nothing for, or another backend.
+        UnsupportedGraphError: a model that nutpie cannot sample.
+    """
+    _refuse_absent()
+    from pymc.pytensorf import resolve_backend_compile_kwargs  # of PyMC 6
+
+    for name, (default, why) in _REFUSED.items():
+        given = options.pop(name, default)
+        if given is not None and given != default:
+            raise OptionError(f"{name}={given!r}: {why}")
+    if options.get("initvals") is not None and not isinstance(options["initvals"], dict):
+        raise OptionError("initvals: nutpie takes one dictionary for all chains")
+    compile_kwargs = resolve_backend_compile_kwargs(options.pop("backend", None), options.pop("compile_kwargs", None))
+    compile_kwargs.setdefault("mode", NAME)
+    if not is_ours(compile_kwargs["mode"]):
+        raise OptionError(f"the backend must be {NAME!r} or a hlograph.Mode, got {compile_kwargs['mode']}")
+    model = modelcontext(model)
+    check_model(model)
+    with HOOKS.use():
+        return pymc.sample(draws, model=model, nuts_sampler="nutpie", compile_kwargs=compile_kwargs, **options)
+
+
+_installed: list[Use] = []
 
 
 def install(*, nutpie: bool = True) -> None:
@@ -50,60 +97,34 @@ def install(*, nutpie: bool = True) -> None:
     Raises:
         UnsupportedVersionError: nutpie is not installed, or this release of PyMC has other parts.
     """
-    global _installed
-    with _lock:
-        if nutpie:
-            _refuse_absent()
+    if nutpie:
+        _refuse_absent()
+    with HOOKS.lock:
         if not _installed:
-            _enter()
-            _installed = True
+            _installed.append(HOOKS.use())
 
 
 def uninstall() -> None:
     """Takes back what `install` has done."""
-    global _installed
-    with _lock:
-        if _installed:
-            _installed = False
-            _leave()
+    with HOOKS.lock:
+        while _installed:
+            _installed.pop().undo()
 
 
-@contextmanager
-def installed() -> Iterator[None]:
-    """`install` for the time of a block."""
-    with _lock:
-        _refuse_absent()
-        _enter()
-    try:
-        yield
-    finally:
-        with _lock:
-            _leave()
-
-
-def _enter() -> None:
-    global _users
-    if not _users:
-        _replace()
-    _users += 1
-
-
-def _leave() -> None:
-    global _users
-    _users -= 1
-    if not _users:
-        while _originals:
-            setattr(*_originals.pop())
+def _missing() -> list[str]:
+    """What `sample` needs and is not here."""
+    absent = [f"{place.__name__}.{name}" for place, name, _ in _IN_PYMC if not hasattr(place, name)]
+    return absent if find_spec("nutpie") else ["nutpie", *absent]
 
 
 def _refuse_absent() -> None:
-    absent = missing()
+    absent = _missing()
     if absent:
         raise UnsupportedVersionError(f"nutpie and PyMC 6.4 or later have to be installed; there is no {absent[0]}")
 
 
-def _replace() -> None:
-    replaced = [] if missing() else [*_IN_PYMC]
+def _replace() -> Callable[[], None]:
+    replaced = [] if _missing() else [*_IN_PYMC]
     if replaced:
         places = [import_module(module) for module in ("nutpie", "nutpie.compile_pymc")]
         replaced += [(place, "compile_pymc_model", _with_our_backend) for place in places]
@@ -111,20 +132,18 @@ def _replace() -> None:
         pathfinder = sys.modules.get("pymc_extras.inference.pathfinder.multipath")  # which may come later
         replaced += [(place, _CONTEXT, _checked) for place in (parallel, mcmc, smc, pathfinder) if place is not None]
         replaced += _WORKERS
-    for place, name, make in replaced:
-        original = getattr(place, name)
-        _originals.append((place, name, original))
+    originals = [(place, name, getattr(place, name)) for place, name, _ in replaced]
+    for (place, name, make), (_, _, original) in zip(replaced, originals, strict=True):
         setattr(place, name, make(original))
 
+    def undo() -> None:
+        for original in originals:
+            setattr(*original)
 
-def missing() -> list[str]:
-    """What `install` needs and is not here."""
-    absent = [f"{place.__name__}.{name}" for place, name, _ in _IN_PYMC if not hasattr(place, name)]
-    return absent if find_spec("nutpie") else ["nutpie", *absent]
+    return undo
 
 
-def _or_ours(linker: Any) -> Any:
-    return linker | StableHLOLinker
+HOOKS = Replaced(_replace)
 
 
 def _passing_the_mode(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,7 +178,7 @@ def _with_our_backend(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _checked(original: Callable[..., Any]) -> Callable[..., Any]:
-    return checked(original, lambda mode: _users > 0 and is_ours(mode))
+    return checked(original, lambda mode: HOOKS.users > 0 and is_ours(mode))
 
 
 _CONTEXT = "_initialize_multiprocessing_context"
@@ -168,6 +187,6 @@ _WORKERS: list[tuple[Any, str, Callable[[Any], Any]]] = [
     (population, "PopulationStepper", one_process),
 ]
 _IN_PYMC: list[tuple[Any, str, Callable[[Any], Any]]] = [
-    (mcmc, "NumbaLinker", _or_ours),  # whose models nutpie can have
+    (mcmc, "NumbaLinker", lambda linker: linker | StableHLOLinker),  # whose models nutpie can have
     (mcmc, "_sample_external_nuts", _passing_the_mode),
 ]

@@ -9,7 +9,6 @@ takes the name meanwhile gets PyMC's function back afterwards.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..function import Function
+from ..mode.replaced import Replaced
 from .graphs import compiled, frozen, refuse_discrete, roots, run
 
 Jaxify = Callable[..., Callable[..., Any]]
@@ -58,9 +58,6 @@ def _checks_bounds() -> bool:
 
 
 _current: ContextVar[JaxBackend | None] = ContextVar("hlograph_jax_backend", default=None)
-_lock = threading.Lock()
-_users = 0
-_installed: list[tuple[Jaxify, Jaxify]] = []  # PyMC's functions, each with the one in its place
 
 
 @contextmanager
@@ -79,36 +76,12 @@ def as_jax_backend(**options: Any) -> Iterator[JaxBackend]:
         A context manager, also a decorator; the block's variable is a `JaxBackend`.
     """
     backend = JaxBackend(options)
-    _enter()
-    token = _current.set(backend)
-    try:
-        yield backend
-    finally:
-        _current.reset(token)
-        _leave()
-
-
-def _enter() -> None:
-    global _users
-    from pymc.sampling import jax as theirs
-
-    with _lock:
-        if not _users:
-            graph, density = theirs.get_jaxified_graph, theirs.get_jaxified_logp
-            _installed[:] = (graph, _graph(graph)), (density, _density(density))
-            for function, ours in _installed:
-                _replace(function, ours)
-        _users += 1
-
-
-def _leave() -> None:
-    global _users
-    with _lock:
-        _users -= 1
-        if not _users:
-            for function, ours in _installed:
-                _replace(ours, function)
-            _installed.clear()
+    with _NAMES.use():
+        token = _current.set(backend)
+        try:
+            yield backend
+        finally:
+            _current.reset(token)
 
 
 def _graph(theirs: Jaxify) -> Jaxify:
@@ -136,10 +109,28 @@ def _density(theirs: Jaxify) -> Jaxify:
     return get_jaxified_logp
 
 
-def _replace(one: Jaxify, other: Jaxify) -> None:
-    """Puts the other function under every name that the one has in a module."""
+def _replace() -> Callable[[], None]:
+    """Puts ours under every name that PyMC's functions have in a module."""
+    from pymc.sampling import jax as theirs
+
+    graph, density = theirs.get_jaxified_graph, theirs.get_jaxified_logp
+    pairs = (graph, _graph(graph)), (density, _density(density))
+    for one, other in pairs:
+        _rename(one, other)
+
+    def undo() -> None:
+        for one, other in pairs:
+            _rename(other, one)
+
+    return undo
+
+
+def _rename(one: Jaxify, other: Jaxify) -> None:
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType):
             names = object.__getattribute__(module, "__dict__")  # a lazy module is not to be loaded for it
             for name in [name for name, value in list(names.items()) if value is one]:
                 names[name] = other
+
+
+_NAMES = Replaced(_replace)

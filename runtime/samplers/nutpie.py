@@ -23,6 +23,12 @@ from typing import Any, Literal
 import numpy as np
 import pymc
 import pytensor
+
+# What hlograph uses of nutpie, most of it private there; tests/runtime/samplers/test_nutpie.py holds what it takes.
+from nutpie.compile_pymc import CompiledPyMCModel as NutpieModel
+from nutpie.compile_pymc import _make_functions as make_functions
+from nutpie.compile_pymc import _prepare_dims_and_coords as dims_and_coords
+from nutpie.compile_pymc import _wrap_with_lock as with_lock
 from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.compile.mode import get_mode
@@ -45,10 +51,7 @@ from ..mode.binding import Refusal
 from ..mode.classes import NAME
 from ..options import Numpy
 from ..pytensor.linker import StableHLOLinker
-from .graphs import know_integers
-from .model import check_model
-from .nutpie_parts import CompiledPyMCModel as NutpieModel
-from .nutpie_parts import dims_and_coords, make_functions, with_lock
+from .graphs import check_model, know_integers
 
 # nutpie passes this array's address on to the functions: none, since their data is bound to them.
 _NO_DATA: Any = SimpleNamespace(ctypes=SimpleNamespace(data=0))

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import wraps
 from multiprocessing.spawn import get_preparation_data
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -76,7 +76,8 @@ def checked(original: Any, is_ours: Any) -> Any:
         if not is_ours(mode) or isinstance(context, Workers):
             return context
         if mp_ctx is None and context.get_start_method() == "fork":
-            context = _anew()
+            names = multiprocessing.get_all_start_methods()
+            context = multiprocessing.get_context("forkserver" if "forkserver" in names else "spawn")
         return Workers(context, given=mp_ctx is not None)
 
     return choose
@@ -104,11 +105,6 @@ def one_process(original: Any) -> Any:
         return original(steppers, parallelize and not _functions(steppers)[0])
 
     return stepper
-
-
-def _anew() -> Any:
-    names = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context("forkserver" if "forkserver" in names else "spawn")
 
 
 def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Mapping[str, Any]) -> Any:
@@ -198,7 +194,7 @@ def unguarded() -> str:
     lines: list[int] = []
     top = False
     while frame is not None:
-        if frame.f_globals is vars(main) and _is_of(frame, path):
+        if frame.f_globals is vars(main) and os.path.abspath(frame.f_code.co_filename) == os.path.abspath(path):
             lines.append(frame.f_lineno)
             top = top or frame.f_code.co_name == "<module>"
         frame = frame.f_back
@@ -209,10 +205,6 @@ def unguarded() -> str:
     if any(_is_guard(node, line) for node in ast.walk(tree) for line in lines):
         return ""
     return f"line {lines[-1]} of {os.path.basename(path)}, which samples, is under no `{GUARD}`"
-
-
-def _is_of(frame: FrameType, path: str) -> bool:
-    return os.path.abspath(frame.f_code.co_filename) == os.path.abspath(path)
 
 
 def _is_guard(node: ast.AST, line: int) -> bool:

@@ -41,7 +41,8 @@ from hlograph.codegen.errors import (  # noqa: E402
     UnsupportedOpError,
 )
 from hlograph.runtime.c_function import PythonCallWarning  # noqa: E402
-from hlograph.runtime.samplers import hooks, nutpie_parts  # noqa: E402
+from hlograph.runtime.samplers import hooks  # noqa: E402
+from hlograph.runtime.samplers import nutpie as ours  # noqa: E402
 
 REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "samplers.md"
@@ -203,7 +204,7 @@ def test_value_gradient_and_expansion(content: Callable[[], object], monkeypatch
     monkeypatch.setattr(pytensor.config, "floatX", "float32" if content is narrow else "float64")
     model = build(content)
     compiled = hlograph.nutpie.compile_pymc_model(model)
-    _, _, logp, expand, *_ = nutpie_parts.make_functions(
+    _, _, logp, expand, *_ = ours.make_functions(
         model, mode=REFERENCE, compute_grad=True, join_expanded=True, pymc_initial_point_fn=model.initial_point
     )
     tolerance = 1e-4 if content is narrow else 1e-9
@@ -542,7 +543,7 @@ def test_the_import_can_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
         original = names()
         assert original[0] is NumbaLinker
         assert [inspect.unwrap(name) for name in changed[1:3]] == original[1:3]
-        with hooks.installed(), hooks.installed():
+        with hooks.HOOKS.use(), hooks.HOOKS.use():
             assert hooks.is_ours("STABLEHLO")
             assert names()[0] != NumbaLinker
         assert names() == original
@@ -562,11 +563,11 @@ def test_the_import_can_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_names_of_nutpie_that_are_private() -> None:
-    """What `nutpie_parts` takes of it, with the parameters that we pass."""
+    """With the parameters that we pass."""
     wanted = {
-        nutpie_parts.make_functions: {"mode", "compute_grad", "join_expanded", "pymc_initial_point_fn", "var_names"},
-        nutpie_parts.dims_and_coords: {"model", "shape_info", "reparameterized_names"},
-        nutpie_parts.with_lock: {"func"},
+        ours.make_functions: {"mode", "compute_grad", "join_expanded", "pymc_initial_point_fn", "var_names"},
+        ours.dims_and_coords: {"model", "shape_info", "reparameterized_names"},
+        ours.with_lock: {"func"},
     }
     for function, parameters in wanted.items():
         assert parameters <= set(inspect.signature(function).parameters)
