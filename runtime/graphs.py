@@ -15,7 +15,7 @@ from ..dialects.frontend import OnUnsupported, emit_stablehlo
 from .executables.policy import PolicyArgument
 from .function import Function
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
-from .ragged.arguments import is_ragged
+from .ragged.values import is_ragged
 
 if TYPE_CHECKING:
     from .ragged.graphs import RaggedFunction

@@ -48,7 +48,7 @@ from .jitted.programs import Found, JitStats, Programs
 from .lowered.ahead import AheadFunction
 from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
-from .ragged.arguments import is_ragged
+from .ragged.values import is_ragged
 from .warming import Sizes, sets_of
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).

@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import jax
 import numpy as np
@@ -29,13 +29,12 @@ from ...codegen.rows import Rows
 from ...codegen.signature import Argument, Signature
 from ..executables.padding import cut, pad
 from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
-from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
 from ..warming import too_many
-from .results import chosen, undefined
-from .values import Ragged
+from .values import Ragged, chosen, undefined
 
+_RELATIONS = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 # Calls with so many different sizes are recognized; then recognition starts again.
 _KNOWN_SIZES = 1 << 12
 # Rows cost what they compute: their number grows in larger steps than a length, which multiplies with it.
@@ -62,6 +61,10 @@ class Made:
     sizes: Sequence[str]
     counts: Sequence[str]
 
+    def warm(self) -> dict[str, float]:
+        """Compiles it; the seconds that it took, by its bounds."""
+        return {self.name: sum(self.function.warm().values())}
+
 
 class RowsFunction:
     """A program of one row, for many.
@@ -84,7 +87,8 @@ class RowsFunction:
         self._names = [rows, *names]
         self._plain = all(type(dim) is int for result in element.signature.results for dim in result.dims)
         self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
-        self._least, self._open = _demands(element.signature.constraints, ragged)
+        # What is demanded of sizes: a difference, and how it is to be to 0.
+        self._demands = [(c, c.lhs - c.rhs, dimension.roots(c.lhs - c.rhs)) for c in element.signature.constraints]
         self._programs: dict[Any, Made] = {}
         self._recent: dict[Any, Made] = {}
         self._extents: list[Mapping[str, int]] = []
@@ -94,9 +98,8 @@ class RowsFunction:
             for number, argument in enumerate(element.signature.arguments)
             if number not in shared
         ]
-        self._takes_extents = options.policy == "auto" or (
-            isinstance(options.policy, Mapping) and not {rows, *self.ragged} & policy.keys()
-        )
+        is_open = options.policy == "auto" or isinstance(options.policy, Mapping)
+        self._takes_extents = is_open and not {rows, *self.ragged} & policy.keys()
         self._lock = forks.lock()
 
     def __call__(self, arrays: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Any]:
@@ -113,7 +116,7 @@ class RowsFunction:
         """
         self._check(lengths, sizes)
         known = not any(isinstance(x, jax.core.Tracer) for x in lengths.values())
-        counted = None if known else self._holds(lengths, sizes)
+        counted = None if known else self._counted(lengths, sizes)
         made, given = self.prepared(arrays, lengths, sizes, counted)
         found = self._cut(made, made.function.run(given), lengths, sizes)
         return found if counted is None else [chosen(counted, x, undefined(x)) for x in found]
@@ -149,7 +152,7 @@ class RowsFunction:
         if made is None:
             if len(self._recent) >= _KNOWN_SIZES:
                 self._recent.clear()
-            made = self._recent[key] = self._within_bounds(sizes, traced, counted is not None)
+            made = self._recent[key] = self._made(sizes, traced, counted is not None)
         rows, bound = sizes[self.rows], made.rows
         given = [_fitted(x, shape) for x, shape in zip(arrays, made.shapes, strict=True)]
         for name in made.sizes:
@@ -175,30 +178,22 @@ class RowsFunction:
             self._extents.append(found)
         return found
 
-    def _holds(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
-        """Of traced lengths: for each row whether its values are there, and it is one that the program is for."""
+    def _met(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[Constraint, Any]]:
+        """Each demand that is not about a size from data, and for each row whether it meets it."""
         known = {**sizes, **lengths}
+        for constraint, difference, names in self._demands:
+            if names <= known.keys():
+                yield constraint, _RELATIONS[constraint.relation](_value_of(difference, known), 0)
+
+    def _counted(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        """Of traced lengths: for each row whether its values are there, and it is one that the program is for."""
         found: Any = True
         for name, own in lengths.items():
             values = jax.numpy.asarray(own)
             found = found & (values >= 0) & (values <= sizes[name])
-        for constraint in self.element.signature.constraints:
-            difference = constraint.lhs - constraint.rhs
-            if dimension.roots(difference) <= known.keys():
-                value = _value_of(difference, known, jax.numpy)
-                relation = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}[constraint.relation]
-                found = found & relation(value, 0)
+        for _, holds in self._met(lengths, sizes):
+            found = found & holds
         return found
-
-    def _within_bounds(self, sizes: Mapping[str, int], traced: bool, partial: bool) -> Made:
-        """What runs a call with these sizes."""
-        try:
-            plan = self._policies.plan(sizes, exact=traced or sizes in self._extents)
-        except PolicyError as error:
-            raise ArgumentShapeError(str(error)) from None
-        bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
-        bounds[self.rows] = max(1, bounds[self.rows])
-        return self._made(bounds, {name: plan.exact[name] for name in self._others if name in plan.exact}, partial)
 
     def _check(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
         """Each row is one that the program is for; of traced lengths nothing is known.
@@ -206,55 +201,55 @@ class RowsFunction:
         Raises:
             ArgumentShapeError: one is not.
         """
-        for name, (least, constraint) in self._least.items():
-            own = lengths[name]
-            if isinstance(own, np.ndarray) and own.size and own.min() < least:
-                _refuse_row(constraint, {name: own}, int(own.argmin()), sizes)
-        if not self._open or any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
+        if any(isinstance(x, jax.core.Tracer) for x in lengths.values()):
             return
-        for constraint in self._open:
-            names = dimension.roots(constraint.lhs - constraint.rhs)
-            if not names <= {*lengths, *sizes}:
-                continue  # it is about a size from data
-            own = {name: np.asarray(x) for name, x in lengths.items() if name in names}
-            rows = np.stack(list(own.values()), 1) if own else np.zeros((1, 0), int)
-            kinds, first = np.unique(rows, axis=0, return_index=True)
-            for kind, row in zip(kinds, first, strict=True):
-                if not constraint.holds({**sizes, **dict(zip(own, map(int, kind), strict=True))}):
-                    _refuse_row(constraint, own, int(row), sizes)
+        for constraint, holds in self._met(lengths, sizes):
+            if not np.all(holds):
+                row = int(np.argmin(holds))
+                known = {**sizes, **{name: int(x[row]) for name, x in lengths.items()}}
+                names = sorted(dimension.roots(constraint.lhs - constraint.rhs))
+                said = ", ".join(f"{name} = {known[name]}" for name in names)
+                raise ArgumentShapeError(f"row {row}: {constraint} does not hold for {said} ({constraint.where})")
 
-    def _made(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> Made:
+    def _made(self, sizes: Mapping[str, int], traced: bool = False, partial: bool = False) -> Made:
+        """What runs a call with these sizes, made now if there is none; `partial` where some rows do not count.
+
+        Raises:
+            ArgumentShapeError: a size is above its bound.
+            PaddingError: an op that cannot be padded.
+        """
+        try:
+            plan = self._policies.plan(sizes, exact=traced or sizes in self._extents)
+        except PolicyError as error:
+            raise ArgumentShapeError(str(error)) from None
+        bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
+        bounds[self.rows] = max(1, bounds[self.rows])
+        exact = {name: plan.exact[name] for name in self._others if name in plan.exact}
         key = (tuple(bounds.items()), tuple(exact.items()), partial)
-        found = self._programs.get(key)
-        if found is not None:
-            return found
         with self._lock:
             if key not in self._programs:
                 if len(self._programs) >= self.options.cache_size:
                     self._programs.pop(next(iter(self._programs)))
                     self._recent.clear()
-                self._programs[key] = self._make(bounds, exact, partial)
+                element = self.element.specialize(exact) if exact else self.element
+                open_ = {name: bound for name, bound in bounds.items() if name != self.rows and name not in exact}
+                rows = Rows(bounds[self.rows], self.shared, self.ragged, open_, self.options.passes, partial)
+                try:
+                    program = rows.of(element)
+                except PaddingError as error:
+                    raise PaddingError(f"rows of different lengths need padding, and {error}") from None
+                count, signature = len(self.element.signature.arguments), program.signature
+                text = [f"{name}={size}" if name in exact else f"{name}<={size}" for name, size in bounds.items()]
+                self._programs[key] = Made(
+                    ", ".join(text),
+                    bounds[self.rows],
+                    # Loops have been seen to before there were rows.
+                    Function(program, replace(self.options, policy="exact", passes=())),
+                    [argument.dims for argument in signature.arguments[:count]],
+                    [argument.name for argument in signature.arguments[count:-1]],
+                    [result.name for result in signature.results[len(self.element.signature.results) :]],
+                )
             return self._programs[key]
-
-    def _make(self, bounds: Mapping[str, int], exact: Mapping[str, int], partial: bool) -> Made:
-        element = self.element.specialize(exact) if exact else self.element
-        open_ = {name: bound for name, bound in bounds.items() if name != self.rows and name not in exact}
-        rows = Rows(bounds[self.rows], self.shared, self.ragged, open_, self.options.passes, partial)
-        try:
-            program = rows.of(element)
-        except PaddingError as error:
-            raise PaddingError(f"rows of different lengths need padding, and {error}") from None
-        count, signature = len(self.element.signature.arguments), program.signature
-        text = [f"{name}={size}" if name in exact else f"{name}<={size}" for name, size in bounds.items()]
-        return Made(
-            ", ".join(text),
-            bounds[self.rows],
-            # Loops have been seen to before there were rows.
-            Function(program, replace(self.options, policy="exact", passes=())),
-            [argument.dims for argument in signature.arguments[:count]],
-            [argument.name for argument in signature.arguments[count:-1]],
-            [result.name for result in signature.results[len(self.element.signature.results) :]],
-        )
 
     def warm(self, sizes: Mapping[str, int], up_to: Mapping[str, int]) -> dict[str, float]:
         """Compiles what a call runs whose rows are NumPy arrays; nothing is run.
@@ -282,7 +277,7 @@ class RowsFunction:
         seconds: dict[str, float] = {}
         for each in itertools.product(*spans.values()):
             largest = {name: span[-1] for name, span in zip(spans, each, strict=True)}
-            seconds |= _compiled(self._within_bounds({**given, **largest}, traced=False, partial=False))
+            seconds |= self._made({**given, **largest}).warm()
         return seconds
 
     def warm_call(
@@ -290,7 +285,7 @@ class RowsFunction:
     ) -> dict[str, float]:
         """The same for what runs such a call."""
         self._check(lengths, sizes)
-        return _compiled(self.prepared(arrays, lengths, sizes)[0])
+        return self.prepared(arrays, lengths, sizes)[0].warm()
 
     @property
     def functions(self) -> list[Function]:
@@ -303,15 +298,6 @@ class RowsFunction:
             self._programs.clear()
             self._recent.clear()
             self._extents.clear()
-
-    @property
-    def stats(self) -> Stats:
-        """Calls and compiles of all of them."""
-        return Stats.total([function.stats for function in self.functions])
-
-
-def _compiled(made: Made) -> dict[str, float]:
-    return {made.name: sum(made.function.warm().values())}
 
 
 @lru_cache(maxsize=4096)
@@ -339,31 +325,6 @@ def _lengths(values: Any, count: int) -> Any:
     return found
 
 
-def _demands(
-    constraints: Sequence[Constraint], ragged: frozenset[str]
-) -> tuple[dict[str, tuple[int, Constraint]], list[Constraint]]:
-    """Of lengths of rows what they are at least; and what else is demanded."""
-    least: dict[str, tuple[int, Constraint]] = {}
-    open_ = []
-    for constraint in constraints:
-        name, bound = str(constraint.lhs), constraint.rhs
-        if constraint.relation == ">=" and name in ragged and isinstance(bound, int):
-            if bound > least.get(name, (-1, constraint))[0]:
-                least[name] = bound, constraint
-        else:
-            open_.append(constraint)
-    return least, open_
-
-
-def _refuse_row(
-    constraint: Constraint, lengths: Mapping[str, np.ndarray[Any, Any]], row: int, sizes: Mapping[str, int]
-) -> NoReturn:
-    found = {**sizes, **{name: int(x[row]) for name, x in lengths.items()}}
-    names = sorted(dimension.roots(constraint.lhs - constraint.rhs))
-    said = ", ".join(f"{name} = {found[name]}" for name in names)
-    raise ArgumentShapeError(f"row {row}: {constraint} does not hold for {said} ({constraint.where})")
-
-
 def _result(x: Any, dims: Sequence[Dim], known: Mapping[str, Any], rows: int) -> Any:
     """A result of all rows, cut to the longest of them; `known` has the sizes, those of each row as vectors."""
     sizes = [_size_of(dim, known) for dim in dims]
@@ -383,20 +344,27 @@ def _result(x: Any, dims: Sequence[Dim], known: Mapping[str, Any], rows: int) ->
 
 def _size_of(dim: Dim, known: Mapping[str, Any]) -> Any:
     """A dimension's value in each row: an int where it is the same in all."""
-    values = [known[name] for name in dimension.roots(dim)]
-    if all(isinstance(x, int) for x in values):
-        return dimension.evaluate(dim, known)
-    module: Any = jax.numpy if any(isinstance(x, jax.core.Tracer) for x in values) else np
-    return _value_of(dim, known, module).astype(np.int32)
+    value = _value_of(dim, known)
+    return value if isinstance(value, int) else value.astype(np.int32)
 
 
-def _value_of(dim: Dim, known: Mapping[str, Any], module: Any) -> Any:
-    """A dimension of sizes, of which some are vectors, by NumPy or `jax.numpy`."""
+def _value_of(dim: Dim, known: Mapping[str, Any]) -> Any:
+    """A dimension of sizes, of which some are vectors."""
+    traced = any(isinstance(known[name], jax.core.Tracer) for name in dimension.roots(dim))
+    module: Any = jax.numpy if traced else np
+    wide = None if traced else np.int64
+
+    def minimum(a: Any, b: Any) -> Any:
+        return min(a, b) if isinstance(a, int) and isinstance(b, int) else module.minimum(a, b)
+
+    def maximum(a: Any, b: Any) -> Any:
+        return max(a, b) if isinstance(a, int) and isinstance(b, int) else module.maximum(a, b)
+
     return dimension.rebuild(
         dim,
-        lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name]),
-        minimum=module.minimum,
-        maximum=module.maximum,
+        lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name], wide),
+        minimum=minimum,
+        maximum=maximum,
     )
 
 

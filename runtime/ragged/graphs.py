@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -32,11 +33,9 @@ from ...codegen.sparse_parts import grouped
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
-from .arguments import OF_ROWS, sizes_named, with_rows
-from .calling import Empty, OfRows, Variant
+from .calling import Empty, Leaf, OfRows, Rows, Variant
 from .function import RowsFunction
-from .leaves import Leaf, lengths_of
-from .values import Ragged
+from .values import OF_ROWS, Ragged, sizes_named, with_rows
 
 
 class RaggedFunction(OfRows):
@@ -115,7 +114,7 @@ class RaggedFunction(OfRows):
                 key = jax.random.wrap_key_data(key_data(argument, leaves[number].value), impl=argument.key)
                 parts = jax.random.key_data(jax.random.split(key, known[self._rows]))
                 leaves[number] = Leaf(parts, argument.name, False)
-        found = self._run(self, leaves, *lengths_of(leaves, known))
+        found = self._run(self, Rows.of(leaves, known))
         results = found if isinstance(found, tuple) else (found,)
         cut = tuple(x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in results)
         return cut[0] if len(cut) == 1 else cut
@@ -136,19 +135,12 @@ class RaggedFunction(OfRows):
                 raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
         if axes is None:
             return Leaf(array, argument.name, True)
-        if not isinstance(value, Ragged):
-            lengths = tuple(np.full(array.shape[0], array.shape[axis], np.int32) for axis in axes)
-        elif tuple(axes) == value.axes:
-            lengths = value.lengths
-        else:
-            raise ArgumentShapeError(
-                f"argument {argument.name!r}: axes {value.axes} have lengths of rows, dims has {tuple(axes)}"
-            )
+        leaf = Leaf.of_rows(value if isinstance(value, Ragged) else array, argument.name, axes)
         if self._inside:  # the element has the rows' axis too, of size 1
-            array, axes = array[:, None], {axis + 1: name for axis, name in axes.items()}
-        return Leaf(array, argument.name, False, axes, lengths)
+            leaf = replace(leaf, value=array[:, None], axes={axis + 1: name for axis, name in axes.items()})
+        return leaf
 
-    def _variant(self, plan: Any, leaves: Sequence[Leaf], sizes: Mapping[str, int], empty: Empty) -> Variant:
+    def _variant(self, plan: Any, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
         assert self.variant is not None
         return self.variant
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jax
-import numpy as np
 from jax import tree_util
 
 from ...codegen import dims as dimension
@@ -35,11 +34,9 @@ from ..jitted.programs import JitStats
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
-from .arguments import OF_ROWS, is_ragged_value, leading, prefix, sizes_named, with_rows
-from .calling import Empty, OfRows, Variant, converted
+from .calling import Empty, Leaf, OfRows, Rows, Variant
 from .function import RowsFunction
-from .leaves import Leaf, all_filled, lengths_of, part
-from .values import Ragged, as_array, zeros
+from .values import OF_ROWS, Ragged, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows, zeros
 
 # Calls with this many different shapes are recognized; then recognition starts again.
 _KNOWN_CALLS = 1 << 12
@@ -51,8 +48,8 @@ class _Plan:
 
     Attributes:
         call: the call as one of a single row.
-        specs: of a single row.
-        leaves: the program's arguments, without values.
+        specs: of a single row, for each of the program's arguments.
+        leaves: these arguments, without values.
         order: for each of them its place among the flat arguments.
         moved: for each of these the axis of the rows, if it is not the first.
         sizes: those that are the same in every such call.
@@ -67,16 +64,13 @@ class _Plan:
     sizes: dict[str, int]
     variant: Variant | None = None
 
-    def filled(self, flat: Sequence[Any]) -> list[Leaf]:
-        """The arguments with the values of a call."""
+    def rows(self, flat: Sequence[Any]) -> Rows:
+        """The rows of a call with these flat arguments."""
         found = []
         for leaf, place, axis in zip(self.leaves, self.order, self.moved, strict=True):
-            value = flat[place]
-            if isinstance(value, Ragged):
-                found.append(Leaf(value.values, leaf.path, leaf.shared, leaf.axes, value.lengths))
-            else:
-                found.append(Leaf(leading(value, axis), leaf.path, leaf.shared, leaf.axes, leaf.lengths))
-        return found
+            value = leading(flat[place], axis)
+            found.append(replace(leaf, value=value) if leaf.shared else Leaf.of_rows(value, leaf.path, leaf.axes))
+        return Rows.of(found, self.sizes)
 
 
 class RaggedJit(OfRows):
@@ -121,12 +115,11 @@ class RaggedJit(OfRows):
             UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
             PaddingError: an op that cannot be padded.
         """
-        plan, flat, listed = self._look_at(args, kwargs)
-        leaves = plan.filled(flat)
-        return self._finished(self._run(plan, leaves, *lengths_of(leaves, plan.sizes)), listed)
+        plan, call, listed = self._look_at(args, kwargs)
+        return self._finished(self._run(plan, call), listed)
 
-    def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, list[Any], bool]:
-        """What is to be done for such a call, its flat arguments, and whether all rows come as lists."""
+    def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, Rows, bool]:
+        """What is to be done for such a call, its rows, and whether all of them come as lists."""
         static: Static = ()
         if self._parameters.static:
             (args, kwargs), static = self._parameters.split(args, kwargs)
@@ -143,7 +136,7 @@ class RaggedJit(OfRows):
             if len(self._plans) >= _KNOWN_CALLS:
                 self._plans.clear()
             plan = self._plans[key] = self._plan(args, kwargs, flat, tree, static)
-        return plan, flat, bool(listed) and all(listed)
+        return plan, plan.rows(flat), bool(listed) and all(listed)
 
     def _plan(self, args: Any, kwargs: Any, flat: Sequence[Any], tree: Any, static: Any) -> _Plan:
         mapped = self._mapped(args, kwargs)
@@ -156,16 +149,16 @@ class RaggedJit(OfRows):
             for keys, _ in tree_util.tree_flatten_with_path(value)[0]
         ]
         order = leaves_of(call.places)
-        leaves, specs = [], []
+        leaves, specs, whole_leaves = [], [], []
         for place, path, spec in zip(order, paths, leaves_of(whole), strict=True):
             leaf, own = self._leaf(flat[place], mapped[place], path, spec)
-            leaves.append(leaf)
+            leaves.append(replace(leaf, value=None))
             specs.append(own)
+            whole_leaves.append(leaf)
         structure = tree_util.tree_structure(list(whole.values()))
         found = dict(zip(whole, tree_util.tree_unflatten(structure, specs), strict=True))
-        sizes = self._sizes(leaves, [spec.shape for spec in specs])
-        empty = [replace(leaf, value=None) for leaf in leaves]
-        return _Plan(call, found, empty, order, [mapped[place] for place in order], sizes)
+        sizes = self._sizes(whole_leaves, [spec.shape for spec in specs])
+        return _Plan(call, found, leaves, order, [mapped[place] for place in order], sizes)
 
     def _mapped(self, args: Any, kwargs: Any) -> list[int | None]:
         """For each leaf the axis that `jax.vmap` maps over; None where it has none."""
@@ -202,34 +195,28 @@ class RaggedJit(OfRows):
                 )
             row.append(axes.get(number, size))
         own = jax.ShapeDtypeStruct(tuple(row), spec.dtype, weak_type=spec.weak_type)
-        if not isinstance(value, Ragged):
-            count = np.shape(value)[0]
-            full = tuple(np.full(count, np.shape(value)[number], np.int32) for number in axes)
-            return Leaf(value, path, False, axes, full), own
-        if tuple(axes) != value.axes:
-            said = f"dims has {tuple(axes)}" if axes else "dims names none (write `n[b]`)"
-            raise ArgumentShapeError(f"argument {path!r}: axes {value.axes} have lengths of rows, but {said}")
-        return Leaf(value.values, path, False, axes, value.lengths), own
+        return Leaf.of_rows(value, path, axes), own
 
     # ---- traces -----------------------------------------------------------------------------------------------------
 
-    def _variant(self, plan: _Plan, leaves: Sequence[Leaf], sizes: Mapping[str, int], empty: Empty) -> Variant:
-        call, specs = plan.call, plan.specs
-        flat, tree = tree_util.tree_flatten(list(specs.values()))
-        shared = frozenset(number for number, leaf in enumerate(leaves) if leaf.shared)
+    def _variant(self, plan: _Plan, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
+        flat, tree = tree_util.tree_flatten(list(plan.specs.values()))
+        shared = frozenset(number for number, leaf in enumerate(plan.leaves) if leaf.shared)
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
-        key = (tree, call.static, X64.value, kinds, shared, empty)
+        key = (tree, plan.call.static, X64.value, kinds, shared, empty)
         with self._lock:
             variants = self._found.setdefault(key, [])
             for variant in variants:
                 if all(guard.holds(sizes) for guard in variant.guards):
                     return variant
-            traced = self._trace(call, specs, sizes, empty)
+            traced = self._trace(plan, sizes, empty)
             for limit in traced.limits:
                 if not limit.holds(sizes):
                     raise ArgumentShapeError(f"{limit} does not hold: {limit.where}")
-            gone = self._ragged - {root.name for root in traced.program.signature.roots}
-            how = replace(self._how, policy=_policy_of(self._how.policy, gone))
+            how = self._how
+            if isinstance(how.policy, Mapping):  # without the sizes that the trace has fixed
+                gone = self._ragged - {root.name for root in traced.program.signature.roots}
+                how = replace(how, policy={name: each for name, each in how.policy.items() if name not in gone})
             rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
             variants.append(Variant(traced.guards, traced.program, rows, restoration(traced)))
             return variants[-1]
@@ -238,15 +225,19 @@ class RaggedJit(OfRows):
     def _variants(self) -> list[Variant]:
         return [variant for found in list(self._found.values()) for variant in found]
 
-    def _trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int], empty: frozenset[str]) -> Traced:
+    def _trace(self, plan: _Plan, sizes: Mapping[str, int], empty: Empty) -> Traced:
         self._traces += 1
-        if empty:
-            specs = tree_util.tree_map(lambda spec: _without(spec, empty), specs)
+
+        def filled(spec: Any) -> Any:
+            shape = tuple(0 if size in empty else size for size in spec.shape)
+            return jax.ShapeDtypeStruct(shape, spec.dtype, weak_type=spec.weak_type)
+
+        specs = tree_util.tree_map(filled, plan.specs) if empty else plan.specs
         known = {name: size for name, size in sizes.items() if name != self._rows and name not in empty}
         target = None if self._how.device is None else platform_of(self._how.device)
         name = self._parameters.name
         demands = [text for text in self._constraints if not any(re.search(rf"\b{n}\b", text) for n in empty)]
-        return trace(call.function, specs, name=name, constraints=demands, platform=target, sizes=known)
+        return trace(plan.call.function, specs, name=name, constraints=demands, platform=target, sizes=known)
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -274,10 +265,8 @@ class RaggedJit(OfRows):
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program of one row that calls with such arguments run."""
-        plan, flat, _ = self._look_at(args, kwargs)
-        leaves = plan.filled(flat)
-        _, sizes = lengths_of(leaves, plan.sizes)
-        return self._variant(plan, leaves, sizes, frozenset()).program
+        plan, call, _ = self._look_at(args, kwargs)
+        return self._variant(plan, call, call.sizes, frozenset()).program
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program of such a call for its bounds, ahead of time, with its stages; see `Function.lower`.
@@ -287,14 +276,11 @@ class RaggedJit(OfRows):
         Raises:
             ArgumentShapeError: the rows need several programs.
         """
-        plan, flat, _ = self._look_at(args, kwargs)
-        leaves = plan.filled(flat)
-        lengths, sizes = lengths_of(leaves, plan.sizes)
-        variant = self._variant(plan, leaves, sizes, frozenset())
-        if variant.guards or not all_filled(lengths):
+        plan, call, _ = self._look_at(args, kwargs)
+        variant = self._variant(plan, call, call.sizes, frozenset())
+        if variant.guards or not call.filled:
             raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
-        arrays = [converted(leaf.value, dtype) for leaf, dtype in zip(leaves, variant.dtypes, strict=True)]
-        made, given = variant.rows.prepared(arrays, lengths, sizes)
+        made, given = variant.rows.prepared(*variant.given(call))
         return made.function.lower(*given)
 
     def warm(
@@ -321,40 +307,28 @@ class RaggedJit(OfRows):
                 "known before; give the sizes that are met: sizes=[...]"
             )
         args, kwargs = tree_util.tree_map(as_array, (args, kwargs), is_leaf=is_ragged_value)
-        plan, flat, _ = self._look_at(args, kwargs)
-        own = plan.filled(flat)
-        known = lengths_of(own, plan.sizes)[1]
+        plan, own, _ = self._look_at(args, kwargs)
         seconds: dict[str, float] = {}
         for given in sets_of({} if sizes is None else sizes):
-            unknown = sorted(given.keys() - known.keys())
+            unknown = sorted(given.keys() - own.sizes.keys())
             if unknown:
-                raise ArgumentError(f"sizes: there is no size {unknown[0]!r}; its sizes: {', '.join(known)}")
-            leaves = own if not given else self._resized(plan, {**known, **given})
-            for name, time in self._warm_call(plan, leaves).items():
-                seconds[name] = time or seconds.get(name, 0.0)
+                raise ArgumentError(f"sizes: there is no size {unknown[0]!r}; its sizes: {', '.join(own.sizes)}")
+            call = self._resized(plan, {**own.sizes, **given}) if given else own
+            parts = self._parts(plan, call)
+            for variant, empty, rows in parts:
+                some = call if len(parts) == 1 else call.some(rows, self._rows)
+                for name, time in variant.rows.warm_call(*variant.given(some, empty)).items():
+                    seconds[name] = seconds.get(name, 0.0) + time
         return seconds
 
-    def _resized(self, plan: _Plan, sizes: Mapping[str, int]) -> list[Leaf]:
-        """The arguments of a call with these sizes, whose rows are all full."""
-        leaves = []
-        for leaf, spec in zip(plan.leaves, tree_util.tree_leaves(list(plan.specs.values())), strict=True):
+    def _resized(self, plan: _Plan, sizes: Mapping[str, int]) -> Rows:
+        """The rows of a call with these sizes, all full."""
+        leaves, specs = [], leaves_of(plan.specs)
+        for leaf, spec in zip(plan.leaves, specs, strict=True):
             row = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
-            shape = row if leaf.shared else [sizes[self._rows], *row]
-            full = tuple(np.full(shape[0], shape[axis], np.int32) for axis in leaf.axes)
-            leaves.append(replace(leaf, value=zeros(shape, spec.dtype), lengths=full))
-        return leaves
-
-    def _warm_call(self, plan: _Plan, leaves: list[Leaf]) -> dict[str, float]:
-        """Compiles what runs a call with these values."""
-        shapes = [spec.shape for spec in tree_util.tree_leaves(list(plan.specs.values()))]
-        lengths, sizes = lengths_of(leaves, self._sizes(leaves, shapes))
-        parts = self._parts(plan, leaves, lengths, sizes)
-        seconds: dict[str, float] = {}
-        for variant, empty, rows in parts:
-            some = (leaves, lengths, sizes) if len(parts) == 1 else part(leaves, lengths, sizes, self._rows, rows)
-            for name, time in variant.rows.warm_call(*self._given(variant, *some, empty)).items():
-                seconds[name] = seconds.get(name, 0.0) + time
-        return seconds
+            value = zeros(row if leaf.shared else [sizes[self._rows], *row], spec.dtype)
+            leaves.append(replace(leaf, value=value) if leaf.shared else Leaf.of_rows(value, leaf.path, leaf.axes))
+        return Rows.of(leaves, self._sizes(leaves, [spec.shape for spec in specs]))
 
     @property
     def stats(self) -> JitStats:
@@ -374,16 +348,6 @@ class RaggedJit(OfRows):
 
     def __repr__(self) -> str:
         return f"<hlograph.jit vmap of {self._parameters.name}{self._parameters.signature}>"
-
-
-def _without(spec: Any, empty: frozenset[str]) -> Any:
-    shape = tuple(0 if size in empty else size for size in spec.shape)
-    return jax.ShapeDtypeStruct(shape, spec.dtype, weak_type=spec.weak_type)
-
-
-def _policy_of(policy: Any, gone: frozenset[str]) -> Any:
-    """Without the sizes that a trace has fixed."""
-    return {k: v for k, v in policy.items() if k not in gone} if isinstance(policy, Mapping) else policy
 
 
 def _kind_of(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`Ragged`: rows of different lengths as one array with padding, and how rows come and go.
+"""`Ragged`: rows of different lengths as one array with padding; how rows come and go, and are put together.
 
     Ragged.from_rows([x0, x1, x2])              a list of arrays
     Ragged(values, lengths)                     padded: values[j, :lengths[j]] is row j, the rest may hold anything
@@ -10,15 +10,18 @@ Decision to know: padding is done on the host where the values are there, and by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
 
 import jax
 import numpy as np
+from jax import tree_util
 
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
+from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
+from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import enable_x64
 from ..executables.padding import in_host_memory
 
@@ -252,3 +255,150 @@ def zeros(shape: Sequence[int], dtype: Any) -> Any:
 def as_array(x: Any) -> Any:
     """An array where a `jax.ShapeDtypeStruct` stands for one."""
     return zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x
+
+
+# ---- results of rows that were computed apart -----------------------------------------------------------------------
+
+
+def joined(parts: Sequence[Any], places: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """Rows that were computed apart, in their order."""
+    order = np.argsort(np.concatenate(places))
+    arrays = [x.values if isinstance(x, Ragged) else x for x in parts]
+    module: Any = np if all(isinstance(x, np.ndarray) for x in arrays) else jax.numpy
+    sizes = np.array([x.shape[1:] for x in arrays])
+    known = {axis for x in parts if isinstance(x, Ragged) for axis in x.axes}
+    known |= {axis + 1 for axis in range(sizes.shape[1]) if len(set(sizes[:, axis])) > 1}
+    whole = sizes.max(0) if sizes.size else np.zeros(0, int)
+    padded = [
+        module.pad(x, [(0, 0), *[(0, int(n - own)) for n, own in zip(whole, x.shape[1:], strict=True)]]) for x in arrays
+    ]
+    values = module.concatenate(padded)[order]
+    if not known:
+        return values
+    axes = tuple(sorted(known))
+    lengths = tuple(np.concatenate([_lengths_along(x, axis) for x in parts])[order] for axis in axes)
+    return Ragged(values, lengths, axes)
+
+
+def _lengths_along(x: Any, axis: int) -> np.ndarray[Any, Any]:
+    if isinstance(x, Ragged) and axis in x.axes:
+        return np.asarray(x.lengths[x.axes.index(axis)])
+    values = x.values if isinstance(x, Ragged) else x
+    return np.full(values.shape[0], values.shape[axis], np.int32)
+
+
+def undefined(x: Any) -> Any:
+    """NaN, where there is one."""
+    values = x.values if isinstance(x, Ragged) else x
+    kind = jax.numpy.issubdtype(values.dtype, np.inexact)
+    found = jax.numpy.full_like(values, np.nan if kind else 0)
+    return Ragged(found, x.lengths, x.axes) if isinstance(x, Ragged) else found
+
+
+def chosen(filled: Any, x: Any, other: Any) -> Any:
+    """Rows with elements from one result, those without from another."""
+    if isinstance(x, Ragged):
+        values = other.values if isinstance(other, Ragged) else other
+        shape = tuple(map(max, values.shape, x.values.shape))
+        made = chosen(filled, _padded(x.values, shape), _padded(values, shape))
+        lengths = []
+        for axis, own in zip(x.axes, x.lengths, strict=True):
+            there = other.lengths[x.axes.index(axis)] if isinstance(other, Ragged) else values.shape[axis]
+            lengths.append(jax.numpy.where(filled, own, there).astype(np.int32))
+        return Ragged(made, tuple(lengths), x.axes)
+    return jax.numpy.where(filled.reshape((-1,) + (1,) * (x.ndim - 1)), x, other)
+
+
+def _padded(x: Any, shape: Sequence[int]) -> Any:
+    return jax.numpy.pad(x, [(0, whole - own) for own, whole in zip(x.shape, shape, strict=True)])
+
+
+# ---- arguments: which of their axes belong to rows ------------------------------------------------------------------
+
+OF_ROWS = re.compile(r"\b([A-Za-z_]\w*)\[([A-Za-z_]\w*)\]")
+
+
+def sizes_named(dims: Any) -> tuple[str, frozenset[str]]:
+    """The name of the number of rows, and the sizes that each of them has for itself."""
+    texts: list[str] = []
+    stack = [dims]
+    while stack:
+        entry = stack.pop()
+        if isinstance(entry, str):
+            texts.append(entry)
+        elif isinstance(entry, Mapping):
+            stack.extend(entry.values())
+        elif isinstance(entry, Sequence):
+            stack.extend(entry)
+    found = [match for text in texts for match in OF_ROWS.findall(text)]
+    rows = {name for _, name in found}
+    if len(rows) > 1:
+        raise GraphError(f"dims: sizes belong to the rows of one batch, not to {' and '.join(sorted(rows))}")
+    return rows.pop(), frozenset(name for name, _ in found)
+
+
+def is_ragged_value(x: Any) -> bool:
+    return isinstance(x, Ragged)
+
+
+def _is_axes(entry: Any) -> bool:
+    return isinstance(entry, tuple | list) and all(x in (None, ...) or isinstance(x, str | int) for x in entry)
+
+
+def with_rows(value: Any, entry: Any, listed: list[bool]) -> Any:
+    """An argument with `Ragged` in place of lists of rows; notes for each ragged leaf whether it came as a list."""
+    if isinstance(value, Ragged):
+        listed.append(False)
+        return value
+    if entry is None or not is_ragged(entry):
+        return value
+    if _is_axes(entry):
+        if isinstance(value, tuple | list) and (... in entry or all(np.ndim(x) == len(entry) - 1 for x in value)):
+            axes = unfolded(entry, np.ndim(value[0]) + 1) if value else ()
+            listed.append(True)
+            return Ragged.from_rows(
+                value, [axis for axis, size in enumerate(axes) if isinstance(size, str) and OF_ROWS.search(size)]
+            )
+        if hasattr(value, "shape"):
+            listed.append(False)
+            return value
+        if tree_util.all_leaves([value]):
+            raise ArgumentTypeError(f"rows are a list of arrays, a Ragged or an array, got {type(value).__name__}")
+        return tree_util.tree_map(lambda x: with_rows(x, entry, listed), value, is_leaf=is_ragged_value)
+    if isinstance(value, Mapping):
+        return type(value)({name: with_rows(x, entry.get(name), listed) for name, x in value.items()})  # type: ignore[call-arg]
+    if isinstance(value, tuple | list) and isinstance(entry, tuple | list):
+        parts = [with_rows(x, each, listed) for x, each in zip(value, entry, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def prefix(axes: Any, value: Any) -> list[int | None]:
+    """For each leaf of a pytree the entry of a prefix of it."""
+    found: list[int | None] = []
+
+    def visit(axis: Any, part: Any) -> None:
+        found.extend([axis] * len(tree_util.tree_leaves(part, is_leaf=is_ragged_value)))
+
+    tree_util.tree_map(visit, axes, value, is_leaf=lambda x: x is None)
+    return found
+
+
+def leading(value: Any, axis: int | None) -> Any:
+    """A leaf with the rows in front."""
+    if isinstance(value, Ragged):
+        if axis not in (0, None):
+            raise OptionError(f"rows of different lengths have in_axes 0, not {axis}")
+        return value
+    if not axis:
+        return value
+    return (np if isinstance(value, np.ndarray) else jax.numpy).moveaxis(value, axis, 0)
+
+
+def is_ragged(dims: Any) -> bool:
+    """Whether names of axes say somewhere that rows have sizes of their own."""
+    if isinstance(dims, str):
+        return OF_ROWS.search(dims) is not None
+    if isinstance(dims, Mapping):
+        return any(map(is_ragged, dims.values()))
+    return isinstance(dims, Sequence) and any(map(is_ragged, dims))
