@@ -7,10 +7,8 @@ import pytest
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.passes import available
 from hlograph.codegen.passes.driver import steps
 from hlograph.codegen.passes.optimize import DEFAULT, exact, resolve
-from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import ir, is_constant, require, rewrite
 
 ADDS = """
@@ -23,16 +21,6 @@ module @adds {
   }
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def own_rewrites():
-    """Rewrites that a test registers go with it."""
-    available()  # hlograph's own are registered
-    before = dict(REWRITES)
-    yield
-    REWRITES.clear()
-    REWRITES.update(before)
 
 
 @pytest.fixture
@@ -91,20 +79,8 @@ def test_what_is_no_choice_is_said(optimize, message):
 
 
 def test_users_rewrites_are_default_when_they_ask_for_it():
-    @rewrite("stablehlo.add", name="mine", default=True)
-    def function(op):
-        """Nothing."""
-        return None
-
+    rewrite("stablehlo.add", name="mine", default=True)(lambda op: None)
     assert resolve("default") == (*DEFAULT, "mine")
-
-
-def test_default_stands_for_its_passes_in_a_list():
-    @rewrite("stablehlo.add", name="mine", default=True)
-    def function(op):
-        """Nothing."""
-        return None
-
     assert resolve(["inline", "default", "cse"]) == ("inline", *DEFAULT, "mine", "cse")
     assert resolve(["exact", "cse"]) == (*resolve("exact"), "cse")
 
@@ -137,37 +113,6 @@ def test_passes_with_something_to_match_are_started():
              stablehlo.return %1 : tensor<i1> }
       return %0 : tensor<i1> } }"""
     assert started(hlograph.Program.parse(loop), "sink_reductions")
-
-
-def test_a_rewrite_by_name(add_zero):
-    program = hlograph.Program.parse(ADDS)
-    reports = []
-    optimized = program.optimize(["add_zero"], reports=reports)
-    assert optimized.op_counts() == {"stablehlo.add": 1}
-    assert reports[0].rewritten == {"add_zero": 1}
-    assert "left alone: the second operand is not 0" in reports[0].text
-    assert program.op_counts()["stablehlo.add"] == 2
-
-
-def test_a_rewrite_that_is_not_exact_stays_out_without_reassociation(add_zero):
-    program = hlograph.Program.parse(ADDS)
-    reports = []
-    assert program.optimize(exact(["add_zero"]), reports=reports).text == program.text
-    assert "reassociate=false" in reports[0].text
-
-
-def test_a_pass_that_fails_leaves_the_program_untouched(add_zero):
-    @rewrite("stablehlo.add", name="fails")
-    def fails(op):
-        """Makes something, then fails."""
-        ir.Operation.create("stablehlo.negate", results=[op.results[0].type], operands=[op.operands[0]])
-        raise ZeroDivisionError("in the middle")
-
-    program = hlograph.Program.parse(ADDS)
-    text = program.text
-    with pytest.raises(ZeroDivisionError, match="in the middle"):
-        program.optimize(["add_zero", "fails"])
-    assert program.text == text
 
 
 def test_what_a_rewrite_returns_is_verified():

@@ -14,22 +14,17 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.codegen.passes import rewriting
-from hlograph.codegen.program import Program
-from hlograph.passes import forget
+from hlograph.passes import available, forget
 
 FILE = Path(__file__).parents[3] / "examples" / "own_rewrites.py"
 
 
 @pytest.fixture
 def example():
-    """What the file defines; its rewrites are gone after the test."""
-    hlograph.passes.available()
-    before = dict(rewriting.REWRITES)
-    yield runpy.run_path(str(FILE))
-    rewriting.REWRITES.clear()
-    rewriting.REWRITES.update(before)
+    """What the file defines."""
+    return runpy.run_path(str(FILE))
 
 
 def lowered(function, *arguments) -> Program:
@@ -145,7 +140,7 @@ def test_the_text_of_the_docs(example):
     for block in shown:
         exec(block, scope)
     for name in ("log_of_squares", "sum_of_product"):
-        assert rewriting.REWRITES[name].function is scope[name]
+        assert name in available()
         function, arguments = example["examples"]()[name]
         assert "rewritten" in explained(lowered(function, *arguments), name)[1]
 
@@ -167,12 +162,8 @@ def test_the_file_at_the_command_line(tmp_path):
 
 def test_the_program(capsys):
     """`python examples/own_rewrites.py` prints a line for each."""
-    hlograph.passes.available()
-    before = dict(rewriting.REWRITES)
     with enable_x64(True):
         runpy.run_path(str(FILE), run_name="__main__")
-    rewriting.REWRITES.clear()
-    rewriting.REWRITES.update(before)
     jax.config.update("jax_enable_x64", False)
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["log_of_squares", "sum_of_product", "tridiagonal_to_lapack"]
