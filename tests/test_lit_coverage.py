@@ -6,7 +6,7 @@ printed (lit_tests/ops/common.py); which op the builder takes for a symbolic siz
 scalar op's line `# CHECK-NEXT: Name: formula` is of both: it is printed only where they are the same. A padding rule
 has a line `# CHECK: op: ...`, or its op stands in a module with a label in one of lit_tests/passes/pad*. A pass of ours
 has lit_tests/passes/NAME.mlir (or .py, which prints modules), with others named NAME-*.mlir if it needs them, which run
-it on a module with symbolic sizes and on one without; a rewrite of simplify has functions `@NAME.what` in simplify.mlir.
+it on a module with symbolic sizes and on one without; simplify.mlir has functions `@NAME.what` for its rewrites.
 Passes that MLIR and StableHLO have are all run by lit_tests/passes/mlir_pipelines.mlir.
 """
 
