@@ -30,8 +30,7 @@ from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
 from .calls.arguments import check_call, converted, in_order, key_data, key_of, narrowed, signature_of, to_arrays
 from .calls.checks import raise_failed
-from .calls.path import X64, call_function
-from .calls.short import short_call
+from .calls.path import X64, call_function, short_call
 from .calls.writer import Written
 from .executables.cache import Entry, Key
 from .executables.devices import find_device, platform_of
@@ -113,19 +112,10 @@ class Function(Written):
         )
         jax_arrays, cache = options.numpy is None, self._serving.cache
         self._short = short_call(signature, cache.lock, self._serving.known, self._x64) if jax_arrays else None
-        self._written = call_function(
-            signature,
-            name=program.name,
-            entries=cache.entries,
-            count=self._calls.increment,
-            slow=self._slow_call,
-            traced=self._traced_call,
-            failed=self._failed_call,
-            checked=self._checked,
-            widened=self._widened if self.needs_x64 else None,
-            shorter=self._short,
-            returns_jax=jax_arrays,
-        )
+        ways = {"entries": cache.entries, "count": self._calls.increment, "slow": self._slow_call}
+        ways |= {"traced": self._traced_call, "failed": self._failed_call, "checked": self._checked}
+        ways["widened"] = self._widened if self.needs_x64 else None
+        self._written = call_function(signature, ways, name=program.name, shorter=self._short, returns_jax=jax_arrays)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
-from ..dialects.jax.merging import merging
+from ..dialects.jax.source import merging
 from ..dialects.jax.trace import ClosesOverTracers, is_tracing
 from .calls.writer import Written
 from .executables.devices import find_device, platform_of

@@ -186,7 +186,7 @@ def _names() -> Iterator[Name]:
         yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
     yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
     for name in ("_sharding", "_committed", "_pjrt_layout"):
-        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/calls/short.py", _SHORT)
+        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/calls/path.py", _SHORT)
     yield Name(("jax._src.core:trace_state",), f"{compat} short_calls", _SHORT, _has_value)
     for name in ("trace_ctx.trace", "eval_trace"):
         yield Name(

@@ -56,11 +56,10 @@ from .axes import (
     path_text,
     symbolic_specs,
 )
-from .merging import merging
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
 from .sizes import Number, watch
-from .source import TracedSource
+from .source import TracedSource, merging
 
 # With so many equations XLA compiles derivatives for longer than computing the function again takes.
 _LONG = 500
@@ -305,7 +304,6 @@ class _Attempt:
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
             _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
-
 
             def export_for(platform: str | None) -> export.Exported:
                 platforms = None if platform is None else [platform]

@@ -1,12 +1,17 @@
 """Graphs from graphs: what JAX's transformations need of PyTensor and Aesara.
 
-In: the inputs and outputs of a graph. Out: those of its pushforward (forward mode), its pullback (reverse mode), of the
-graph with the gradients of a number. The libraries' own
-gradients do the work. A graph that comes out holds the variables that went in; it is lowered as any graph is.
+In: the inputs and outputs of a graph. Out: those of another graph. The libraries' own gradients do the work. A graph
+that comes out holds the variables that went in; it is lowered as any graph is.
 
     outputs = f(inputs)
     pushforward:  (*inputs, *tangents of some inputs)     -> tangents of the outputs
     pullback:     (*inputs, *cotangents of some outputs)  -> cotangents of the inputs that they depend on
+    gradient:     inputs                                  -> outputs, and the gradients of one of them
+
+Equal nodes are one before a gradient is made: `x / y` written three times has one derivative. Equal nodes give equal
+bits, so the function keeps its own; a gradient adds cotangents up before it multiplies, where it would have added
+products. Decision to know: only ops on tensors that the library itself computes with are merged: no draws, no ops that
+run Python or hold a graph, nothing that writes to its inputs.
 """
 
 from __future__ import annotations
@@ -58,6 +63,9 @@ def _with_sizes_looked_up(method: Method) -> Method:
 class Transforms:
     """The transformations of one library's graphs.
 
+    Each takes a graph's inputs and outputs, and the places of the inputs that are meant (`active`). They raise
+    `DerivativeError` for an op that has no gradient, or one that PyTensor calls undefined.
+
     Args:
         library: the graph library's classes.
     """
@@ -71,13 +79,6 @@ class Transforms:
 
         The pullback is linear in the cotangents, so its own pullback is the pushforward. Where it mentions the
         cotangents still, ones stand for them: that of a product leaves out what only a cotangent of zero allows to.
-
-        Args:
-            inputs, outputs: the graph's.
-            active: which inputs have a tangent.
-
-        Raises:
-            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
         """
         outputs = merged(outputs, set(inputs))
         tangents = [_companion(inputs[i], "tangent") for i in active]
@@ -91,28 +92,20 @@ class Transforms:
         basic = self._library.module("tensor.basic")
         ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
         found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
-        results = self._replace([self._as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)], ones)
+        results = [_as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)]
+        results = list(self._library.clone_replace(results, ones)) if results else []
         return Transformed([*inputs, *tangents], results, tuple(smooth))
 
     @_with_sizes_looked_up
     def pullback(
         self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], seeded: Sequence[int]
     ) -> Transformed:
-        """Cotangents of the active inputs, from cotangents of some outputs.
-
-        Args:
-            inputs, outputs: the graph's.
-            active: of which inputs.
-            seeded: which outputs have a cotangent.
-
-        Raises:
-            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
-        """
+        """Cotangents of the active inputs, from cotangents of the seeded outputs."""
         outputs = merged(outputs, set(inputs))
         cotangents = [_companion(outputs[j], "cotangent") for j in seeded]
         pulled = self._pull([outputs[j] for j in seeded], [inputs[i] for i in active], cotangents)
         found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
-        results = [self._as_type_of(g, inputs[i]) for i, g in found]
+        results = [_as_type_of(g, inputs[i]) for i, g in found]
         return Transformed([*inputs, *cotangents], results, tuple(i for i, _ in found))
 
     def clips(self, outputs: Sequence[Any]) -> bool:
@@ -121,24 +114,12 @@ class Transforms:
 
     @_with_sizes_looked_up
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], of: int) -> Transformed:
-        """The outputs, and then the gradients of one of them, a real number, by the active inputs.
-
-        Args:
-            inputs, outputs: the graph's.
-            active: by which inputs.
-            of: which output.
-
-        Returns:
-            With places for the gradients alone: an input that has none is not there.
-
-        Raises:
-            DerivativeError: an op has no gradient, or one that PyTensor calls undefined.
-        """
+        """The outputs, and then the gradients of one of them, a real number, by the active inputs that have one."""
         outputs = merged(outputs, set(inputs))
         number = outputs[of]
         one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
         pulled = self._pull([number], [inputs[i] for i in active], [one])
-        found = [(i, self._as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
+        found = [(i, _as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
         return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
 
     # ---- the library's own gradients --------------------------------------------------------------------------------
@@ -184,15 +165,10 @@ class Transforms:
         dtype = dtype if dtype.startswith(("float", "complex")) else "float64"
         return self._library.module("tensor.basic").zeros_like(variable, dtype=dtype)
 
-    def _as_type_of(self, value: Any, variable: Any) -> Any:
-        """A gradient in the dtype that JAX demands: that of what it belongs to."""
-        return value if value.type.dtype == variable.type.dtype else value.astype(variable.type.dtype)
 
-    def _replace(self, outputs: list[Any], replacements: dict[Any, Any]) -> list[Any]:
-        if not outputs:
-            return outputs
-        replaced: list[Any] = self._library.clone_replace(outputs, replacements)
-        return replaced
+def _as_type_of(value: Any, variable: Any) -> Any:
+    """A gradient in the dtype that JAX demands: that of what it belongs to."""
+    return value if value.type.dtype == variable.type.dtype else value.astype(variable.type.dtype)
 
 
 def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:
@@ -201,11 +177,7 @@ def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:
 
 
 def is_smooth(variable: Any) -> bool:
-    """Whether a variable has derivatives at all: its dtype is real floating point.
-
-    Raises:
-        DerivativeError: it is complex: PyTensor's convention for complex gradients is not JAX's.
-    """
+    """Whether a variable has derivatives at all; raises `DerivativeError` for a complex one."""
     dtype = str(getattr(variable.type, "dtype", ""))
     if dtype.startswith("complex"):
         raise DerivativeError(

@@ -114,7 +114,7 @@ class Executable:
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
             to be.
         jitted: the `jax.jit` that every call after the first one is a call of; None where there is more to calls.
-        short: what runs calls of `jitted` without JAX, by the arguments' types and places, see `calls.short`.
+        short: what runs calls of `jitted` without JAX, by the arguments' types and places, see `calls.path`.
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
         compiles: number of compilations.

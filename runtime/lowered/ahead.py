@@ -13,7 +13,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
@@ -51,14 +51,8 @@ def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.
     return serialize_executable.deserialize_and_load(serialized, *trees, **options)
 
 
-class HasDevices(Protocol):
-    """A topology: `jax.experimental.topologies.TopologyDescription`."""
-
-    @property
-    def devices(self) -> Sequence[Any]: ...
-
-
-Topology: TypeAlias = "HasDevices | Sequence[jax.Device]"
+# A `jax.experimental.topologies.TopologyDescription`, or devices.
+Topology: TypeAlias = Any
 
 # From the function of flat arrays and their specs to one with arguments of another structure, and these.
 Around: TypeAlias = Callable[[Callable[..., Any], Sequence[Any]], tuple[Callable[..., Any], Any, Any]]

@@ -6,7 +6,7 @@ JAX writes the calling convention; the program is a private function of the modu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -15,11 +15,11 @@ from jax import export
 
 from ...codegen import dims as dimension
 from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible, refuse_others
-from ...codegen.constraints import Constraint, Constraints
+from ...codegen.constraints import Constraint
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
-from ...codegen.signature import Argument, known_constraints
+from ...codegen.signature import known_constraints
 from ..executables.prepared import prepare_open
 from ..function import Function
 from ..transforms.callee import FunctionCall, evaluate
@@ -84,13 +84,7 @@ def to_jax_export(
 
 
 def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, ...]:
-    """The platforms to export for: those asked for, or the program's, or JAX's own, or those that it can run on.
-
-    Raises:
-        OptionError: a name is none of a platform's.
-        DeviceError: the program is not for one of them.
-        UnsupportedGraphError: the program calls what some of them do not have.
-    """
+    """The platforms to export for: those asked for, or the program's, or JAX's own, or those that it can run on."""
     module, said = program._module, program.signature.platforms
     here = possible(module)
     if platforms is None and said:
@@ -118,65 +112,48 @@ def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, 
 def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
     """The arguments, with symbols of JAX's for the sizes; what the constraints say of them goes into the scope.
 
-    Raises:
-        UnsupportedGraphError: JAX has no way to say a size or a constraint, which is named.
+    JAX rewrites sizes by those that are equal, so each constraint is written as those before it leave it: first what is
+    equal of several sizes, then what is known of one. What JAX has no way to say is refused by name.
     """
-    signature = program.signature
-    known = known_constraints(signature)
-    sizes = _symbols(program, known, _limits(program, known))
-    return [
-        jax.ShapeDtypeStruct(_shape(program, argument, known, sizes), argument.dtype)
-        for place, argument in enumerate(signature.arguments)
-        if place not in program.bindings
-    ]
+    signature, known = program.signature, known_constraints(program.signature)
+    dims = [known.canonical(dim) for argument in signature.arguments for dim in argument.dims]
+    names = sorted({name for dim in dims for name in dimension.roots(dim)})  # of sizes that follow from no others
 
+    def symbols(limits: Sequence[str]) -> dict[str, Any]:
+        found = {}
+        with _said(program, "the constraints " + ", ".join(limits)):
+            scope = export.SymbolicScope(limits)
+        for name in names:
+            with _said(program, f"the size {name}"):
+                (found[name],) = export.symbolic_shape(name, scope=scope)
+        return found
 
-def _symbols(program: Program, known: Constraints, limits: Sequence[str]) -> dict[str, Any]:
-    """JAX's symbols for the sizes that follow from no others, in one scope with these constraints."""
-    dims = [dim for argument in program.signature.arguments for dim in argument.dims]
-    names = sorted({name for dim in dims for name in dimension.roots(known.canonical(dim))})
-    found = {}
-    with _said(program, "the constraints " + ", ".join(limits)):
-        scope = export.SymbolicScope(limits)
-    for name in names:
-        with _said(program, f"the size {name}"):
-            (found[name],) = export.symbolic_shape(name, scope=scope)
-    return found
-
-
-def _limits(program: Program, known: Constraints) -> list[str]:
-    """The constraints as JAX writes them, but for what follows from the sizes themselves.
-
-    JAX rewrites sizes by those that are equal, so each is written as those before it leave it: first what is equal of
-    several sizes, then what is known of one.
-    """
-    roots = {root.name: known.canonical(dimension.symbol(root.name)) for root in program.signature.roots}
-    found: list[str] = []
-    for constraint in sorted(program.signature.constraints, key=_is_of_one):
-        sides = dimension.substitute(constraint.lhs, roots), dimension.substitute(constraint.rhs, roots)
-        if sides[0] == sides[1]:
+    roots = {root.name: known.canonical(dimension.symbol(root.name)) for root in signature.roots}
+    limits: list[str] = []
+    for constraint in sorted(signature.constraints, key=_is_of_one):
+        lhs, rhs = dimension.substitute(constraint.lhs, roots), dimension.substitute(constraint.rhs, roots)
+        if lhs == rhs:
             continue
         with _said(program, f"the constraint {constraint}"):
             if constraint.relation == "!=":
                 raise ValueError("it has no constraint of this kind")
-            sizes = _symbols(program, known, found)
-            lhs, rhs = (evaluate(dim, sizes) for dim in sides)
-            text = f"{lhs} {constraint.relation} {rhs}"
+            sizes = symbols(limits)
+            text = f"{evaluate(lhs, sizes)} {constraint.relation} {evaluate(rhs, sizes)}"
             export.SymbolicScope([text])
-        found.append(text)
-    return found
+        limits.append(text)
+    sizes, specs = symbols(limits), []
+    for place, argument in enumerate(signature.arguments):
+        if place not in program.bindings:
+            shape = []
+            for dim in argument.dims:
+                with _said(program, f"the size {dim} of {argument.name}"):
+                    shape.append(evaluate(known.canonical(dim), sizes))
+            specs.append(jax.ShapeDtypeStruct(tuple(shape), argument.dtype))
+    return specs
 
 
 def _is_of_one(constraint: Constraint) -> bool:
     return constraint.relation != "==" or int in (type(constraint.lhs), type(constraint.rhs))
-
-
-def _shape(program: Program, argument: Argument, known: Constraints, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
-    shape = []
-    for dim in argument.dims:
-        with _said(program, f"the size {dim} of {argument.name}"):
-            shape.append(evaluate(known.canonical(dim), sizes))
-    return tuple(shape)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import hlograph
-from hlograph.dialects.jax.merging import merging, without_duplicates
+from hlograph.dialects.jax.source import merging, without_duplicates
 
 
 def names(function: Any, *args: Any) -> list[str]:

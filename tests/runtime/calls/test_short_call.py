@@ -29,7 +29,7 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.ir.jax_compat import short_calls
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
-from hlograph.runtime.calls.short import _OFTEN as OFTEN
+from hlograph.runtime.calls.path import _OFTEN as OFTEN
 
 pytestmark = pytest.mark.skipif(short_calls() is None, reason="no short calls with this JAX")
 
