@@ -1,93 +1,83 @@
-"""What follows for a value's sign from the ops that make it.
+"""Between which numbers a value's elements lie, by the ops that make it.
 
-In: a value. Out: whether all its elements are known to lie in a range; NaN may be among them. Decision to know: only a
-few ops back are looked at, and only ops that models put before a gamma function; `False` is always right.
+In: a value. Out: the least and the greatest number, as far as is known, of elements that are not NaN. Decision to know:
+only a few ops back are looked at, and only ops that models put before a gamma function; infinities are always right.
 """
 
 from __future__ import annotations
+
+import math
 
 from ..ir.bindings import ir
 from ..ir.kinds import direction_of, having
 from ..ir.values import constant, is_constant, owner
 
+Limits = tuple[float, float]
+
 _DEPTH = 12
+_ANY: Limits = (-math.inf, math.inf)
+_POSITIVE: Limits = (0, math.inf)
 _FIRST, _NONNEGATIVE, _KEEPS = (having(fact) for fact in ("first", "nonnegative", "keeps"))
+_OTHERS = frozenset(f"stablehlo.{name}" for name in ("divide", "maximum", "minimum", "multiply", "negate", "select"))
 
 
-def is_not_negative(value: ir.Value, depth: int = _DEPTH) -> bool:
+def limits(value: ir.Value, depth: int = _DEPTH, known: dict[ir.Value, Limits] | None = None) -> Limits:
+    """The least and the greatest number among the elements."""
+    known = {} if known is None else known
+    if value not in known:
+        known[value] = _found(value, depth, known)
+    return known[value]
+
+
+def _found(value: ir.Value, depth: int, known: dict[ir.Value, Limits]) -> Limits:
+    array, op = constant(value), owner(value)
+    if array is not None and array.size and array.dtype.kind in "fiub" and (array == array).all():
+        return float(array.min()), float(array.max())
+    if op is None or not depth:
+        return _ANY
+    if op.name in _NONNEGATIVE or (op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1]):
+        return _POSITIVE
+    if op.name in _FIRST:
+        return limits(op.operands[0], depth - 1, known)
+    if op.name not in _OTHERS and op.name not in _KEEPS:
+        return _ANY
+    name, ends = op.name.partition(".")[2], [limits(operand, depth - 1, known) for operand in op.operands]
+    if name == "negate":
+        return -ends[0][1], -ends[0][0]
+    if name in ("maximum", "minimum"):
+        pick = max if name == "maximum" else min
+        return pick(low for low, _ in ends), pick(high for _, high in ends)
+    if name == "select":
+        low = min(low for low, _ in ends[1:])
+        return (0 if _is_folded(op) else low), max(high for _, high in ends[1:])
+    if name == "multiply":
+        corners = [0.0 if 0 in (a, b) else a * b for a in ends[0] for b in ends[1]]
+        return min(corners), max(corners)
+    natural = all(low >= 0 for low, _ in ends)
+    return _POSITIVE if natural and (name != "divide" or _has_no_negative_zero(op.operands[1])) else _ANY
+
+
+def is_not_negative(value: ir.Value) -> bool:
     """Whether no element is below 0."""
-    found = constant(value)
-    if found is not None:
-        return bool((found >= 0).all())
-    op = owner(value)
-    if op is None or not depth:
-        return False
-
-    def of(*operands: ir.Value) -> bool:
-        return all(is_not_negative(operand, depth - 1) for operand in operands)
-
-    if op.name in _NONNEGATIVE:
-        return True
-    if op.name in _FIRST:
-        return of(op.operands[0])
-    if op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1]:
-        return True
-    if op.name in _KEEPS:
-        return of(*op.operands)
-    if op.name == "stablehlo.divide":
-        return of(*op.operands) and _has_no_negative_zero(op.operands[1])
-    if op.name == "stablehlo.maximum":
-        return of(op.operands[0]) or of(op.operands[1])
-    if op.name == "stablehlo.select":
-        _, yes, no = op.operands
-        return (of(yes) and of(no)) or _is_folded(op)
-    return False
-
-
-def is_not_positive(value: ir.Value, depth: int = _DEPTH) -> bool:
-    """Whether no element is above 0."""
-    found = constant(value)
-    if found is not None:
-        return bool((found <= 0).all())
-    op = owner(value)
-    if op is None or not depth:
-        return False
-    if op.name == "stablehlo.negate":
-        return is_not_negative(op.operands[0], depth - 1)
-    if op.name in _FIRST:
-        return is_not_positive(op.operands[0], depth - 1)
-    if op.name == "stablehlo.multiply":
-        first, second = op.operands
-        return any(
-            is_not_negative(one, depth - 1) and is_not_positive(other, depth - 1)
-            for one, other in ((first, second), (second, first))
-        )
-    if op.name == "stablehlo.minimum":
-        return any(is_not_positive(operand, depth - 1) for operand in op.operands)
-    return False
+    return limits(value)[0] >= 0
 
 
 def is_fraction(value: ir.Value) -> bool:
-    """Whether all elements lie in [0, 1]."""
+    """Whether all elements are a logistic function's, or exponentials of what is not above 0: they lie in [0, 1]."""
     op = owner(value)
     if op is not None and op.name in _FIRST:
         return is_fraction(op.operands[0])
     if op is None:
         return False
-    return op.name == "stablehlo.logistic" or (op.name == "stablehlo.exponential" and is_not_positive(op.operands[0]))
+    return op.name == "stablehlo.logistic" or (op.name == "stablehlo.exponential" and limits(op.operands[0])[1] <= 0)
 
 
 def _has_no_negative_zero(value: ir.Value) -> bool:
     """Whether no element is -0, given that none is below 0: 1/x is then not negative either."""
-    found = constant(value)
-    if found is not None:
-        return bool((found > 0).all())
     op = owner(value)
-    if op is None:
-        return False
-    if op.name in _FIRST:
+    if op is not None and op.name in _FIRST:
         return _has_no_negative_zero(op.operands[0])
-    return op.name in _NONNEGATIVE - {"stablehlo.sqrt"}
+    return limits(value)[0] > 0 or (op is not None and op.name in _NONNEGATIVE - {"stablehlo.sqrt"})
 
 
 def _is_folded(select: ir.Operation) -> bool:
@@ -95,16 +85,10 @@ def _is_folded(select: ir.Operation) -> bool:
     test, yes, no = (owner(operand) for operand in select.operands)
     if test is None or test.name != "stablehlo.compare" or not is_constant(test.operands[1], 0):
         return False
+    places = {"LT": (yes, select.operands[2]), "GE": (no, select.operands[1])}
+    changed, kept = places.get(direction_of(test), (None, None))
     x = test.operands[0]
-    direction = direction_of(test)
-    if direction == "LT":
-        changed, kept = yes, select.operands[2]
-    elif direction == "GE":
-        changed, kept = no, select.operands[1]
-    else:
-        return False
     if changed is None or kept != x or changed.name not in ("stablehlo.subtract", "stablehlo.negate"):
         return False
-    if changed.name == "stablehlo.negate":
-        return bool(changed.operands[0] == x)
-    return bool(changed.operands[1] == x) and is_not_negative(changed.operands[0])
+    *least, subtracted = changed.operands
+    return bool(subtracted == x) and all(map(is_not_negative, least))
