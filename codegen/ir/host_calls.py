@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from .attributes import attributes_of, call_target
 from .bindings import ir
+from .values import owner
 from .walk import walk
 
 TARGET = "hlograph.host"
@@ -128,3 +129,51 @@ def _read(entry: ir.DictAttr) -> Part:
         tuple(ir.TypeAttr(item).value for item in ir.ArrayAttr(entry["results"])),
         "live" in attributes_of(entry),
     )
+
+
+# ---- calls that can be one -----------------------------------------------------------------------------------------
+
+
+Group = list[ir.Operation]
+
+
+def host_groups(module: ir.Module) -> list[Group]:
+    """The calls in groups of one or more: of which one takes what another gives, and nothing compiled is between them.
+
+    They follow each other, so that what a group needs can be there before it, and what needs it comes behind.
+    """
+    groups: list[Group] = []
+    for block in [block for op in walk(module) for region in op.regions for block in region.blocks]:
+        last: Group = []
+        needing: set[ir.Operation] = set()  # what is no call, and needs one of the last group
+        for op in [view.operation for view in block.operations]:
+            if is_host_call(op):
+                needed = set(map(owner, data_of(op)))
+                if needed & set(last) and not needed & needing:
+                    last.append(op)
+                    continue
+                last, needing = [op], set()
+                groups.append(last)
+            elif op.regions and any(map(is_host_call, walk(op))):
+                last = []
+            elif set(map(owner, reads_of(op))) & (needing | set(last)):
+                needing.add(op)
+    return groups
+
+
+def taken_by(group: Group) -> list[ir.Value]:
+    """What the functions of a group take of others."""
+    inside = set(group)
+    return list(dict.fromkeys(x for call in group for x in data_of(call) if owner(x) not in inside))
+
+
+def given_by(group: Group) -> list[ir.Value]:
+    """What they give to others."""
+    inside = set(group)
+    results = (result for call in group for result in list(call.results)[1:])
+    return [result for result in results if any(use.owner.operation not in inside for use in result.uses)]
+
+
+def reads_of(op: ir.Operation) -> Iterable[ir.Value]:
+    """Values that an op, or an op inside, reads."""
+    return dict.fromkeys(operand for inner in walk(op) for operand in inner.operands)

@@ -4,7 +4,7 @@
             %b:2 = custom_call @hlograph.host(%o, %a#1, %y)                {parts = [a of (0), b of (2, 1)]}
 
 At each call XLA stops, and what crosses is copied, both ways. Where one function takes what another gives, and nothing
-compiled is on any way between them (`analysis/host_groups.py`), they are parts of one call: what only they use stays in
+compiled is on any way between them (`ir/host_calls.py`), they are parts of one call: what only they use stays in
 Python. They run in the order in which they stood; what needs their results comes behind. Modules with unknown sizes
 stay as they are. Rounding: none.
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..analysis.host_groups import Group, definer, given_by, host_groups, reads_of, taken_by
 from ..ir.bindings import ir
-from ..ir.host_calls import data_of, host_calls, is_merged, merged, parts_of
+from ..ir.host_calls import data_of, given_by, host_calls, host_groups, is_merged, merged, parts_of, reads_of, taken_by
 from ..ir.types import is_static
+from ..ir.values import owner
 from .report import Report
 
 TRIGGERS = frozenset({"stablehlo.custom_call"})
@@ -46,7 +46,7 @@ def _refusal(call: ir.Operation) -> str:
     return ""
 
 
-def _merge(group: Group) -> None:
+def _merge(group: list[ir.Operation]) -> None:
     """Makes a group one call, where its last one is."""
     last = group[-1]
     for op in reversed(_following(group)):
@@ -68,13 +68,13 @@ def _merge(group: Group) -> None:
         call.erase()
 
 
-def _following(group: Group) -> list[ir.Operation]:
+def _following(group: list[ir.Operation]) -> list[ir.Operation]:
     """What stands between the calls of a group and needs one of them."""
     inside = set(group)
     found: dict[ir.Operation, None] = {}
     ops = [view.operation for view in group[0].block.operations]
     for op in ops[ops.index(group[0]) : ops.index(group[-1])]:
-        needed = {definer(value) for value in reads_of(op)}
+        needed = set(map(owner, reads_of(op)))
         if op not in inside and needed & (inside | found.keys()):
             found[op] = None
     return list(found)

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.analysis.host_groups import given_by, host_groups, taken_by
 from ...codegen.constraints import Constraint
 from ...codegen.dims_text import parse
-from ...codegen.ir.host_calls import name_of, parts_of
+from ...codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
 from ...codegen.passes.pad.padder import Action
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result
