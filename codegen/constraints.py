@@ -14,10 +14,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from .dims import Dim, evaluate, roots, substitute
+from .dims import Dim, DimSyntaxError, evaluate, parse_between, roots, substitute
 from .dims_bounds import DEFAULT, bounds
 from .dims_terms import Atom, Monomial, coefficient_gcd, collect, constant_of, sole_atom, terms_of
-from .dims_text import DimSyntaxError, parse_between
 from .errors import DemandKind
 
 

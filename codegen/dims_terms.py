@@ -143,7 +143,8 @@ class SymbolicDim:
         self._values: Values | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unflattened, _flattened(self)
+        signed = frozenset(part.name for part in parts(self) if part.signed)
+        return rules["parse"], (str(self), signed)
 
     def __copy__(self) -> SymbolicDim:
         return self
@@ -362,31 +363,6 @@ def parts(dim: Dim) -> list[Atom]:
                     found.add(part)
                     pending += part.args
     return sorted(found, key=lambda part: part.serial)
-
-
-def _flattened(dim: SymbolicDim) -> tuple[Any, ...]:
-    """Arguments of `_unflattened`: rows for the atoms, in which atoms are numbers."""
-    rows: list[tuple[Any, ...]] = []
-    numbers: dict[Atom, int] = {}
-
-    def flat(dim: Dim) -> Any:
-        return dim if isinstance(dim, int) else tuple([(tuple([numbers[a] for a in m]), c) for m, c in dim.terms])
-
-    for number, part in enumerate(parts(dim)):
-        rows.append((part.kind, tuple(map(flat, part.args)), part.name, part.signed))
-        numbers[part] = number
-    return tuple(rows), flat(dim)
-
-
-def _unflattened(rows: tuple[tuple[Any, ...], ...], flat_dim: Any) -> Dim:
-    atoms: list[Atom] = []
-
-    def dim(flat: Any) -> Dim:
-        return flat if isinstance(flat, int) else collect({tuple([atoms[i] for i in m]): c for m, c in flat})
-
-    for kind, args, name, signed in rows:
-        atoms.append(atom(kind, tuple(map(dim, args)), name, signed))
-    return dim(flat_dim)
 
 
 def structural(function: Callable[..., R]) -> Callable[..., R]:

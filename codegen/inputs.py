@@ -18,7 +18,7 @@ import numpy as np
 
 from . import dims as dimension
 from .dims import Dim
-from .dims_text import parse as parse_dim
+from .dims import parse as parse_dim
 from .errors import GraphError
 from .signature import Argument
 

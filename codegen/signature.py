@@ -31,8 +31,7 @@ import numpy as np
 
 from . import dims as dimension
 from .constraints import Constraint, Constraints
-from .dims import Dim
-from .dims_text import parse
+from .dims import Dim, parse
 from .errors import ArtifactError
 from .ir.attributes import PREFIX, attributes_of
 from .ir.bindings import ir

@@ -19,7 +19,7 @@ from hlograph import Program
 from hlograph.codegen import builder as hlo
 from hlograph.codegen import dims as dimension
 from hlograph.codegen import signature as signatures
-from hlograph.codegen.dims_text import parse
+from hlograph.codegen.dims import parse
 from hlograph.codegen.errors import UnsupportedGraphError
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.signature import Argument, Result, Signature

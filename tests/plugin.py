@@ -126,6 +126,6 @@ class Run:
 
 
 def _evaluate(dim: int | str, sizes: Mapping[str, int]) -> int:
-    from hlograph.codegen.dims_text import parse
+    from hlograph.codegen.dims import parse
 
     return dim if isinstance(dim, int) else dimension.evaluate(parse(dim, signed=set(sizes)), sizes)

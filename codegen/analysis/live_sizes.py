@@ -19,8 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .. import dims as dimension
-from ..dims import Dim, roots
-from ..dims_text import parse
+from ..dims import Dim, parse, roots
 from ..ir import ops
 from ..ir.attributes import attributes_of, integers
 from ..ir.bindings import ir, stablehlo

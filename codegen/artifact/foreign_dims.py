@@ -26,8 +26,7 @@ from .. import dims as dimension
 from .. import signature as signatures
 from ..analysis.live_sizes import result_sizes
 from ..constraints import Constraint
-from ..dims import Dim
-from ..dims_text import parse
+from ..dims import Dim, parse
 from ..errors import ArtifactError
 from ..inputs import fresh, unfolded
 from ..ir.bindings import run_pipeline

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from ..dims import Dim, evaluate, roots, symbol
-from ..dims_text import parse
+from ..dims import Dim, evaluate, parse, roots, symbol
 from ..ir.bindings import ir
 
 Sizes: TypeAlias = "tuple[int | None, ...]"

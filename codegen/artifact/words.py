@@ -20,8 +20,7 @@ from typing import Any, Literal, TypeAlias
 from .. import dims as dimension
 from ..analysis.platforms import PLATFORMS, in_the_way, listed
 from ..constraints import DimMismatch
-from ..dims import Dim
-from ..dims_text import parse
+from ..dims import Dim, parse
 from ..errors import ArtifactError
 from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dims import Dim, substitute
-from ..dims_text import DimSyntaxError, parse
+from ..dims import Dim, DimSyntaxError, parse, substitute
 from ..errors import UnsupportedGraphError
 from ..ir.bindings import new_context
 from ..ir.functions import adopt, flat

@@ -24,8 +24,7 @@ from .. import dims as dimension
 from .. import signature as signatures
 from ..analysis.live_sizes import roots_of_open_sizes
 from ..builder.sizes import VALUE
-from ..dims import Dim
-from ..dims_text import parse
+from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
 from ..ir import dynamic_calls, ops
 from ..ir.attributes import call_target, dense_attr

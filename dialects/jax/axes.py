@@ -19,8 +19,7 @@ from jax import export, tree_util
 from ...codegen import dims as dimension
 from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
-from ...codegen.dims import Dim
-from ...codegen.dims_text import parse
+from ...codegen.dims import Dim, parse
 from ...codegen.errors import GraphError
 from ...codegen.inputs import fresh, root_base, unfolded
 from ...codegen.signature import Argument, Signature

@@ -22,8 +22,7 @@ from jax import export
 
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
-from ...codegen.dims import Dim
-from ...codegen.dims_text import DimSyntaxError, parse
+from ...codegen.dims import Dim, DimSyntaxError, parse
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.jax_compat import inconclusive_error
 

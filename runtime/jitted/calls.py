@@ -18,7 +18,7 @@ from jax import tree_util
 
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
-from ...codegen.dims_text import parse
+from ...codegen.dims import parse
 from ...codegen.ir.jax_compat import short_calls, x64_flag
 from ...codegen.ir.tidy import tidy
 from ...dialects.jax.axes import name_axes, open_signature

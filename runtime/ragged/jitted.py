@@ -21,7 +21,7 @@ from jax import tree_util
 
 from ...codegen import dims as dimension
 from ...codegen import forks
-from ...codegen.dims_text import parse
+from ...codegen.dims import parse
 from ...codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
 from ...codegen.ir.jax_compat import Vmapped
 from ...codegen.program import Program

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from hlograph.codegen import dims
 from hlograph.codegen.constraints import Constraint, Constraints, DimMismatch
-from hlograph.codegen.dims import maximum, minimum, symbol
-from hlograph.codegen.dims_text import DimSyntaxError, parse
+from hlograph.codegen.dims import DimSyntaxError, maximum, minimum, parse, symbol
 
 n, m, k, s = symbol("n"), symbol("m"), symbol("k"), symbol("s", signed=True)
 ROOTS = {"n": n, "m": m, "k": k, "s": s}

@@ -11,8 +11,7 @@ from shape_programs import any_tree, as_dim, as_int, some_roots, two_spellings
 
 from hlograph.codegen import dims
 from hlograph.codegen.constraints import Constraints
-from hlograph.codegen.dims import maximum, minimum, symbol
-from hlograph.codegen.dims_text import parse
+from hlograph.codegen.dims import maximum, minimum, parse, symbol
 
 SEED = int(os.environ.get("HLOGRAPH_SEED", "0"))
 PAIRS = 100_000 if "HLOGRAPH_NIGHTLY" in os.environ else 500

@@ -15,8 +15,7 @@ from shape_programs import ROOTS, SIZES, as_int, random_step, some_roots, with_l
 import hlograph
 from hlograph.codegen import dims
 from hlograph.codegen.constraints import Constraint
-from hlograph.codegen.dims import maximum, minimum, symbol
-from hlograph.codegen.dims_text import DimSyntaxError, parse
+from hlograph.codegen.dims import DimSyntaxError, maximum, minimum, parse, symbol
 
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 n, m = symbol("n"), symbol("m")

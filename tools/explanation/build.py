@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.constraints import Constraint
-from ...codegen.dims_text import parse
+from ...codegen.dims import parse
 from ...codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
 from ...codegen.passes.pad.padder import Action
 from ...codegen.program import Program

@@ -29,8 +29,7 @@ from ...builder import Tensor
 from ...builder.core import SizeSource
 from ...builder.types import INT32, INT64, Attributes, DType
 from ...constraints import DimMismatch
-from ...dims import Dim
-from ...dims_text import parse
+from ...dims import Dim, parse
 from ...errors import PaddingError
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS

@@ -12,7 +12,7 @@ import hlograph
 from hlograph import errors
 from hlograph.codegen import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.dims_text import parse
+from hlograph.codegen.dims import parse
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.ir.walk import constants
 
