@@ -391,10 +391,8 @@ def direct_execution(compiled: Any) -> Execution | None:
 
     It is what `jax._src.interpreters.pxla.ExecuteReplicated` does for one without effects.
     """
-    return _execution_of(compiled) if proven_jaxlib() and _has_direct_execution() else None
-
-
-def _execution_of(compiled: Any) -> Execution | None:
+    if not proven_jaxlib():
+        return None
     try:
         call: Any = compiled._executable.unsafe_call
         special = (
@@ -411,28 +409,6 @@ def _execution_of(compiled: Any) -> Execution | None:
     except AttributeError:
         return None
     return None if any(special) else Execution(execute, handlers, kept, collect)
-
-
-@functools.cache
-def _has_direct_execution() -> bool:
-    """Whether `_execution_of` does what it should; releases that it was not written for are tried, once (50 ms)."""
-    if version("jaxlib").startswith(("0.7.", "0.10.")):
-        return True
-    import jax
-    import numpy as np
-
-    (device, *_) = jax.devices("cpu")
-    x, unused, y = (jax.device_put(np.full(3, value, np.float32), device) for value in (2, 3, 5))
-    compiled = jax.jit(lambda x, unused, y: (x - y, x * y)).lower(x, unused, y).compile()
-    found = _execution_of(compiled)
-    if found is None:
-        return False
-    try:
-        outputs = found.execute([(x, unused, y)[i] for i in found.kept]).consume_with_handlers(found.handlers)
-        found.collect()
-    except (AttributeError, TypeError):
-        return False
-    return [np.asarray(output).tolist() for output in outputs] == [[-3.0] * 3, [10.0] * 3]
 
 
 def serialized_executable(executable: Any) -> bytes:

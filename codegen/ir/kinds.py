@@ -52,7 +52,7 @@ import numpy as np
 
 from ..dtypes import limits
 from .bindings import ir
-from .refused import require
+from .refused import needed
 
 _TABLE = """
 stablehlo.abs                     elementwise kernel finite zero nonnegative
@@ -249,14 +249,18 @@ def identity(monoid: Monoid | str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
 
 def monoid_of(block: ir.Block) -> str | None:
     """The monoid that a region's body is, by name: one op on its two arguments, in any order."""
+    found = _single_op(block)
+    name = "" if found is None else found.name.partition(".")[2]
+    return name if name in MONOIDS else None
+
+
+def _single_op(block: ir.Block) -> ir.Operation | None:
+    """The op that a block is, on its two arguments."""
     arguments = list(block.arguments)
-    first, *rest = itertools.islice(block.operations, 3)
-    body = first.operation
-    name = body.name.partition(".")[2]
-    if name not in MONOIDS or len(rest) != 1 or len(arguments) != 2 or rest[0].operation.operands[0] != body.results[0]:
+    body, *rest = (view.operation for view in itertools.islice(block.operations, 3))
+    if len(rest) != 1 or len(arguments) != 2 or rest[0].operands[0] not in body.results:
         return None
-    operands = list(body.operands)
-    return name if operands in (arguments, arguments[::-1]) else None
+    return body if list(body.operands) in (arguments, arguments[::-1]) else None
 
 
 def reduction(op: ir.Operation) -> str:
@@ -265,14 +269,7 @@ def reduction(op: ir.Operation) -> str:
     Raises:
         Refused: it combines in another way, or several arrays at once.
     """
-    body = list(op.regions[0].blocks[0].operations)
-    arguments = op.regions[0].blocks[0].arguments
-    names = " then ".join(inner.operation.name for inner in body[:-1])
-    require(
-        len(body) == 2
-        and set(body[0].operation.operands) == set(arguments)
-        and len(arguments) == 2
-        and body[1].operation.operands[0] == body[0].operation.results[0],
-        f"{op.name} does not combine its elements with a single op, but with {names or 'none'}",
-    )
-    return str(body[0].operation.name)
+    block = op.regions[0].blocks[0]
+    names = " then ".join(inner.operation.name for inner in list(block.operations)[:-1])
+    found = _single_op(block)
+    return needed(found, f"{op.name} does not combine its elements with a single op, but with {names or 'none'}").name
