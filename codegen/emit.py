@@ -66,23 +66,124 @@ def emit(
         GraphError: `dims` does not fit the graph.
     """
     with collector.paused():
-        emitter = _Emitter(graph, name, find, platforms)
-        vars(emitter.builder).update(loose)
-        return emitter.emit(dims)
+        context = Context(graph, name, find)
+        builder = context.builder
+        vars(builder).update(loose)
+        arguments = name_arguments(graph.inputs, dims)
+        variables, wanted = [x.variable for x in graph.inputs], [variable for variable, _ in graph.outputs]
+        order = context._order(variables, wanted)
+        context._refuse_unsupported(order)
+        root = context._place(order, wanted)
+        with builder.function("main", [(a.dims, a.dtype) for a in arguments]) as handles:
+            arguments = _declare_roots(builder, arguments, handles)
+            context._values.update(zip(variables, handles, strict=True))
+            try:
+                context._lower(root)
+                results = [context._result(variable, name) for variable, name in graph.outputs]
+            except DimMismatch as error:
+                raise demand_error(error.kind)(f"sizes that must agree cannot: {error}") from None
+            builder.location = ir.Location.unknown(builder.context)
+            checks = list(builder.checks)
+            # The flags are one vector: booleans, or numbers where some are of loops.
+            dtype = INT32 if any(check.place for check in checks) else BOOL
+            flags = [hlo.stack_scalars([hlo.convert(check.flag, dtype) for check in checks])] if checks else []
+            operation = builder.finish([*results, *flags])
+        signatures.write(operation, _signature(builder, graph, arguments, results, checks, platforms))
+        signatures.forget_unused_counts(builder.module)
+        verify(builder.module, "the emitted module")
+        if platforms:
+            refuse_calls(builder.module, platforms, name)
+        bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
+        return Program(builder.module, filename=f"<{name}>", bindings=bindings, host_calls=builder.host_calls)
+
+
+def _declare_roots(builder: Builder, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[Argument]:
+    """Says where each root comes from; integer scalars and short vectors know their elements as roots, by names that
+    the arguments get."""
+    taken = {name for a in arguments for dim in a.dims for name in dimension.roots(dim)} | dimension.RESERVED
+    named = []
+    for number, (argument, handle) in enumerate(zip(arguments, handles, strict=True)):
+        count = argument.possible_sizes
+        if 0 < count <= 16 and not argument.key:
+            base, scalar = root_base(argument.name, number), not argument.dims
+            names = tuple(fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
+            argument = replace(argument, values=names)
+            symbols = tuple(dimension.symbol(name, signed=argument.dtype.kind == "i") for name in names)
+            handle.sizes = symbols[0] if scalar else symbols
+        named.append(argument)
+    for root in signatures.find_roots(named):
+        builder.add_root(SizeSource(root.name, handles[root.argument], root.axis, root.element))
+    undefined = {
+        (name, argument.name)
+        for argument in arguments
+        for dim in argument.dims
+        for name in dimension.roots(dim)
+        if name not in builder.roots
+    }
+    if undefined:
+        name, where = min(undefined)
+        raise GraphError(
+            f"size {name!r}, used in dims of {where!r}, is not the size of any axis by itself; give one axis "
+            f"exactly {name!r}"
+        )
+    return named
+
+
+def _signature(
+    builder: Builder,
+    graph: Graph,
+    arguments: Sequence[Argument],
+    results: Sequence[Tensor],
+    checks: Sequence[Check],
+    platforms: tuple[str, ...],
+) -> Signature:
+    """What was found, of which only those integer arguments are sizes that a type or a demand depends on."""
+    canonical = builder.constraints.canonical
+    sizes = [dim for c in builder.constraints for dim in (c.lhs, c.rhs)]
+    sizes += [bound for bound in (*builder.counts.values(), *builder.local_counts.values()) if bound is not None]
+    used = builder.used_roots.union(*map(dimension.roots, sizes))
+    names = unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
+    return Signature(
+        tuple(a if used.intersection(a.values) else replace(a, values=()) for a in arguments),
+        tuple(
+            Result(name, x.dtype, tuple(map(canonical, x.dims)), sparse=graph.sparse.get(i, ()))
+            for i, (name, x) in enumerate(zip(names, results, strict=True))
+        ),
+        (),
+        tuple(builder.constraints),
+        tuple(CheckSpec(check.exception, check.message, check.place) for check in checks),
+        tuple(Count(name, bound) for name, bound in builder.counts.items()),
+        tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
+        platforms,
+    )
+
+
+@dataclass(eq=False)
+class _Region:
+    """Where a node is evaluated: the function's body, or a branch of a lazy node."""
+
+    parent: _Region | None
+    depth: int
+    nodes: list[Any] = field(default_factory=list)
 
 
 class Context:
-    """What a lowering rule sees besides its operands.
+    """What a lowering rule sees besides its operands; it walks through the graph.
 
     Attributes:
         builder: the builder, for constants and sizes; most builder functions need only the operands.
         node: the node being lowered.
     """
 
-    def __init__(self, emitter: _Emitter) -> None:
-        self._emitter = emitter
-        self.builder: Builder = emitter.builder
+    def __init__(self, graph: Graph, name: str, find: Callable[[Any], Lowering | None]) -> None:
+        self.builder = Builder(new_context(), name)
         self.node: Any = None
+        self._graph = graph
+        self._find = find
+        self._values: dict[Any, Any] = {}
+        self._branches: dict[Any, list[_Region]] = {}
+
+    # ---- for rules --------------------------------------------------------------------------------------------------
 
     def out_dtype(self, index: int = 0) -> np.dtype[Any]:
         """Dtype of the node's output."""
@@ -110,147 +211,56 @@ class Context:
 
     def literal(self, variable: Any) -> Any:
         """The numpy value of a constant variable of the graph, or None."""
-        return self._emitter.graph.constant(variable)
-
-    def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
-        """Lowers an inner graph in place, with `operands` for its inputs."""
-        return self._emitter.lower_inner(inputs, outputs, operands)
+        return self._graph.constant(variable)
 
     def value(self, variable: Any) -> Tensor:
         """What a variable of the graph has become, which has been lowered or is a constant."""
-        return self._emitter.value(variable)
+        found: Any = self._values.get(variable)
+        if isinstance(found, Undeclared):
+            raise UnsupportedGraphError(found.why)
+        if found is None:
+            value = self._graph.constant(variable)
+            if isinstance(value, np.ndarray | np.generic):
+                found = self.builder.constant(value, np.dtype(variable.type.dtype))
+            else:
+                found = value  # slices, None, sparse matrices: rules that take them read them as they are
+            self._values[variable] = found
+        return found
+
+    def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
+        """Lowers an inner graph in place, with `operands` for its inputs."""
+        outer_values, outer_branches = self._values, self._branches
+        self._values, self._branches = dict(zip(inputs, operands, strict=True)), {}
+        try:
+            with self._place_kept():
+                self._lower(self._place(self._order(inputs, outputs), outputs))
+                return [self._inside(variable) for variable in outputs]
+        finally:
+            self._values, self._branches = outer_values, outer_branches
 
     def lower_more(self, variables: Sequence[Any]) -> list[Tensor]:
         """Lowers variables that are not in the graph, of ones that have been lowered."""
-        return self._emitter.lower_more(variables)
+        known = dict(self._values)
+        return self.lower_inner(list(known), variables, list(known.values()))
 
     def branch(self, index: int) -> Callable[[], list[Tensor]]:
         """For a lazy op: lowers what branch `index` needs, when called, and returns the branch's operands."""
-        return self._emitter.branch(self.node, index)
+        node = self.node
+        positions = self._find(node.op).branches(node.op)[index]  # type: ignore[union-attr, misc]
+
+        def build() -> list[Tensor]:
+            with self._place_kept():
+                self._lower(self._branches[node][index])
+                return [self._inside(node.inputs[p]) for p in positions]
+
+        return build
 
     def lower_op(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
         """Applies the rule of another op to this node's operands (for ops that wrap one)."""
-        return self._emitter.apply(op, node, operands)
-
-
-@dataclass(eq=False)
-class _Region:
-    """Where a node is evaluated: the function's body, or a branch of a lazy node."""
-
-    parent: _Region | None
-    depth: int
-    nodes: list[Any] = field(default_factory=list)
-
-
-class _Emitter:
-    def __init__(
-        self, graph: Graph, name: str, find: Callable[[Any], Lowering | None], platforms: tuple[str, ...]
-    ) -> None:
-        self.graph = graph
-        self.find = find
-        self.platforms = platforms
-        self.context = new_context()
-        self.builder = Builder(self.context, name)
-        self.values: dict[Any, Any] = {}
-        self.branches: dict[Any, list[_Region]] = {}
-        self.rule_context = Context(self)
-
-    # ---- the program ----------------------------------------------------------------------------------------------
-
-    def emit(self, dims: DimsArgument) -> Program:
-        graph, builder = self.graph, self.builder
-        arguments = name_arguments(graph.inputs, dims)
-        order = self._order([i.variable for i in graph.inputs], [variable for variable, _ in graph.outputs])
-        self._refuse_unsupported(order)
-        root = self._place(order, [variable for variable, _ in graph.outputs])
-        with builder.function("main", [(a.dims, a.dtype) for a in arguments]) as handles:
-            values = self._declare_roots(arguments, handles)
-            self.values.update(zip([i.variable for i in graph.inputs], handles, strict=True))
-            try:
-                self._lower(root)
-                results = [self._result(variable, name) for variable, name in graph.outputs]
-            except DimMismatch as error:
-                raise demand_error(error.kind)(f"sizes that must agree cannot: {error}") from None
-            builder.location = ir.Location.unknown(self.context)
-            checks = list(builder.checks)
-            flags = [self._flags(checks)] if checks else []
-            operation = builder.finish([*results, *flags])
-        names = unique([name or f"out{i}" for i, (_, name) in enumerate(graph.outputs)])
-        parts = [graph.sparse.get(i, ()) for i in range(len(results))]
-        canonical = builder.constraints.canonical
-        used = builder.used_roots | {
-            name for c in builder.constraints for dim in (c.lhs, c.rhs) for name in dimension.roots(dim)
-        }
-        limits = [*builder.counts.values(), *builder.local_counts.values()]
-        used |= {name for bound in limits if bound is not None for name in dimension.roots(bound)}
-        signature = Signature(
-            tuple(
-                replace(a, values=elements if used.intersection(elements) else ())
-                for a, elements in zip(arguments, values, strict=True)
-            ),
-            tuple(
-                Result(n, x.dtype, tuple(canonical(d) if type(d) is not int else d for d in x.dims), sparse=part)
-                for n, x, part in zip(names, results, parts, strict=True)
-            ),
-            (),
-            tuple(builder.constraints),
-            tuple(CheckSpec(check.exception, check.message, check.place) for check in checks),
-            tuple(Count(name, bound) for name, bound in builder.counts.items()),
-            tuple(Count(name, bound) for name, bound in builder.local_counts.items()),
-            self.platforms,
-        )
-        signatures.write(operation, signature)
-        signatures.forget_unused_counts(builder.module)
-        verify(builder.module, "the emitted module")
-        if self.platforms:
-            refuse_calls(builder.module, self.platforms, builder_name(builder))
-        bindings = {i: x.container for i, x in enumerate(graph.inputs) if x.container is not None}
-        filename = f"<{builder_name(builder)}>"
-        return Program(builder.module, filename=filename, bindings=bindings, host_calls=builder.host_calls)
-
-    def _flags(self, checks: Sequence[Check]) -> Tensor:
-        """The flags as one vector: booleans, or numbers where some are of loops."""
-        dtype = INT32 if any(check.place for check in checks) else BOOL
-        return hlo.stack_scalars([hlo.convert(check.flag, dtype) for check in checks])
-
-    def _declare_roots(self, arguments: Sequence[Argument], handles: Sequence[Tensor]) -> list[tuple[str, ...]]:
-        """Says where each root comes from; integer scalars and short vectors know their elements as roots."""
-        builder = self.builder
-        taken = {name for a in arguments for dim in a.dims for name in dimension.roots(dim)} | dimension.RESERVED
-        values: list[tuple[str, ...]] = []
-        for argument, handle in zip(arguments, handles, strict=True):
-            for axis, dim in enumerate(argument.dims):
-                if dimension.roots(dim) == {str(dim)}:
-                    builder.add_root(SizeSource(str(dim), handle, axis))
-        for number, (argument, handle) in enumerate(zip(arguments, handles, strict=True)):
-            names: tuple[str, ...] = ()
-            scalar = argument.dims == ()
-            vector = len(argument.dims) == 1 and type(argument.dims[0]) is int and argument.dims[0] <= 16
-            if argument.dtype.kind in "iu" and (scalar or vector) and not argument.key:
-                count = 1 if scalar else int(argument.dims[0])  # type: ignore[arg-type]
-                base = root_base(argument.name, number)
-                names = tuple(fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
-                signed = argument.dtype.kind == "i"
-                symbols = tuple(dimension.symbol(name, signed=signed) for name in names)
-                for i, name in enumerate(names):
-                    builder.add_root(SizeSource(name, handle, None, None if scalar else i))
-                if names:
-                    handle.sizes = symbols[0] if scalar else symbols
-            values.append(names)
-        undefined = {
-            (name, argument.name)
-            for argument in arguments
-            for dim in argument.dims
-            for name in dimension.roots(dim)
-            if name not in builder.roots
-        }
-        if undefined:
-            name, where = min(undefined)
-            raise GraphError(
-                f"size {name!r}, used in dims of {where!r}, is not the size of any axis by itself; give one axis "
-                f"exactly {name!r}"
-            )
-        return values
+        lowering = self._find(op)
+        if lowering is None:
+            raise UnsupportedOpError(f"{type(op).__name__} inside {self._graph.describe(node)} has no lowering rule")
+        return lowering.rule(self, node, *operands)
 
     # ---- order, regions ---------------------------------------------------------------------------------------------
 
@@ -273,45 +283,40 @@ class _Emitter:
         return order
 
     def _refuse_unsupported(self, order: Sequence[Any]) -> None:
-        found: list[str] = []
-        ops: list[Any] = []
+        found: list[tuple[Any, str]] = []
         stack: list[tuple[Sequence[Any], str]] = [(order, "")]
         seen: set[int] = set()
         while stack:
             nodes, place = stack.pop()
             for number, node in enumerate(nodes):
-                lowering, before = self.find(node.op), len(found)
-                if lowering is None:
-                    where = f"node {number + 1} of {len(nodes)}{place}"
-                    found.append(f"  {self.graph.describe(node)}  [{where}]")
-                elif lowering.unsupported is not None and (wrapped := lowering.unsupported(node.op)):
-                    where = f"node {number + 1} of {len(nodes)}{place}"
-                    found.append(f"  {self.graph.describe(node)}  [{', '.join(wrapped)}; {where}]")
-                elif lowering.refuses is not None and (reason := lowering.refuses(node)):
-                    where = f"node {number + 1} of {len(nodes)}{place}"
-                    found.append(f"  {self.graph.describe(node)}  [{reason}; {where}]")
+                lowering, why = self._find(node.op), ""
+                if lowering is not None:
+                    why = ", ".join(lowering.unsupported(node.op)) if lowering.unsupported is not None else ""
+                    why = why or (lowering.refuses(node) if lowering.refuses is not None else "")
+                if lowering is None or why:
+                    where = f"{why}; " * bool(why) + f"node {number + 1} of {len(nodes)}{place}"
+                    found.append((node.op, f"  {self._graph.describe(node)}  [{where}]"))
                 elif lowering.inner and id(node.op) not in seen:
                     seen.add(id(node.op))
-                    inner = self.graph.inner(node.op)
+                    inner = self._graph.inner(node.op)
                     if inner is not None:
                         stack.append((inner, f", inside {type(node.op).__name__} at node {number + 1}{place}"))
-                ops += [node.op] * (len(found) - before)
         if found:
             plural = "s have" if len(found) > 1 else " has"
-            listed = "\n".join(found)
+            listed = "\n".join(line for _, line in found)
             error = UnsupportedOpError(
                 f"{len(found)} node{plural} no lowering rule:\n{listed}\nWrite the graph without them, or register a "
                 "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor. "
                 'on_unsupported="host" has the graph library run such ops in Python, between the others, if they say '
                 "their shapes."
             )
-            error.ops = tuple(ops)
+            error.ops = tuple(op for op, _ in found)
             raise error
 
     def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
         """Gives each node the innermost region that holds all its uses."""
         root = _Region(None, 0)
-        lazy = {node: low for node in order if (low := self.find(node.op)) is not None and low.branches}
+        lazy = {node: low for node in order if (low := self._find(node.op)) is not None and low.branches}
         if not lazy:
             root.nodes = list(order)
             return root
@@ -322,49 +327,38 @@ class _Emitter:
             target: dict[int, _Region] = {}
             if node in lazy:
                 groups = lazy[node].branches(node.op)  # type: ignore[misc]
-                self.branches[node] = [_Region(region, region.depth + 1) for _ in groups]
-                target = {p: inner for group, inner in zip(groups, self.branches[node], strict=True) for p in group}
+                self._branches[node] = [_Region(region, region.depth + 1) for _ in groups]
+                target = {p: inner for group, inner in zip(groups, self._branches[node], strict=True) for p in group}
             for position, variable in enumerate(node.inputs):
                 if variable.owner is not None:
                     use = target.get(position, region)
                     before = where.get(variable.owner)
                     where[variable.owner] = use if before is None else _common(before, use)
         # Nodes were added last first.
-        regions = [root, *(inner for inners in self.branches.values() for inner in inners)]
+        regions = [root, *(inner for inners in self._branches.values() for inner in inners)]
         for region in regions:
             region.nodes.reverse()
         return root
 
-    def branch(self, node: Any, index: int) -> Callable[[], list[Tensor]]:
-        lowering = self.find(node.op)
-        positions = lowering.branches(node.op)[index]  # type: ignore[union-attr, misc]
-
-        def build() -> list[Tensor]:
-            with self._place_kept():
-                self._lower(self.branches[node][index])
-                return [self._inside(node.inputs[p]) for p in positions]
-
-        return build
-
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
     def _lower(self, region: _Region) -> None:
-        builder, values, context = self.builder, self.values, self.rule_context
+        builder, values = self.builder, self._values
         for number, node in enumerate(region.nodes):
             given = [variable for variable in node.outputs if variable in values]
             if len(given) == len(node.outputs):
                 continue
-            lowering = self.find(node.op)
+            lowering = self._find(node.op)
             name, kind = node.outputs[0].name, type(node.op).__name__
-            builder.location = ir.Location.name(name or f"{kind}.{number}", context=self.context)
+            builder.location = ir.Location.name(name or f"{kind}.{number}", context=builder.context)
             builder.where = f"node {name!r}" if name else f"an unnamed {kind} node"
-            context.node = node
+            self.node = node
             inputs = node.inputs
             if lowering.branches is not None:  # type: ignore[union-attr]
                 lazy = {position for group in lowering.branches(node.op) for position in group}  # type: ignore[union-attr]
                 inputs = [x for position, x in enumerate(inputs) if position not in lazy]
-            operands = [self._read(x) for x in inputs]
-            results = lowering.rule(context, node, *operands)  # type: ignore[union-attr]
+            operands = [self.value(x) for x in inputs]
+            results = lowering.rule(self, node, *operands)  # type: ignore[union-attr]
             made = (results,) if isinstance(results, Tensor) else tuple(results)
             self._check_results(lowering, node, made)
             # An output may be an input of the graph: it keeps the value that the caller gives.
@@ -387,37 +381,16 @@ class _Emitter:
             code = getattr(lowering.rule, "__code__", None)
             place = "" if code is None else f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
             rule = f"{getattr(lowering.rule, '__name__', lowering.rule)}{place}"
-            raise LoweringError(f"the rule {rule} {wrong}, at {self.graph.describe(node)}")
-
-    def apply(self, op: Any, node: Any, operands: Sequence[Tensor]) -> Any:
-        lowering = self.find(op)
-        if lowering is None:
-            raise UnsupportedOpError(f"{type(op).__name__} inside {self.graph.describe(node)} has no lowering rule")
-        return lowering.rule(self.rule_context, node, *operands)
-
-    def lower_inner(self, inputs: Sequence[Any], outputs: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
-        outer_values, outer_branches = self.values, self.branches
-        self.values, self.branches = dict(zip(inputs, operands, strict=True)), {}
-        try:
-            with self._place_kept():
-                order = self._order(inputs, outputs)
-                self._lower(self._place(order, outputs))
-                return [self._inside(variable) for variable in outputs]
-        finally:
-            self.values, self.branches = outer_values, outer_branches
-
-    def lower_more(self, outputs: Sequence[Any]) -> list[Tensor]:
-        known = dict(self.values)
-        return self.lower_inner(list(known), outputs, list(known.values()))
+            raise LoweringError(f"the rule {rule} {wrong}, at {self._graph.describe(node)}")
 
     @contextmanager
     def _place_kept(self) -> Iterator[None]:
         """Comes back to the node that is being lowered, after others were lowered on its behalf."""
-        node, location, where = self.rule_context.node, self.builder.location, self.builder.where
+        node, location, where = self.node, self.builder.location, self.builder.where
         try:
             yield
         finally:
-            self.rule_context.node, self.builder.location, self.builder.where = node, location, where
+            self.node, self.builder.location, self.builder.where = node, location, where
 
     def _result(self, variable: Any, name: str | None) -> Tensor:
         """What an output is.
@@ -425,7 +398,7 @@ class _Emitter:
         Raises:
             UnsupportedGraphError: it is no dense tensor.
         """
-        held = self.values.get(variable)
+        held = self._values.get(variable)
         found = held.value if isinstance(held, Undeclared) else self._inside(variable)
         if not isinstance(found, Tensor):
             raise UnsupportedGraphError(
@@ -440,27 +413,11 @@ class _Emitter:
         Raises:
             UnsupportedGraphError: it never entered the program.
         """
-        found: Any = self._read(variable)
+        found: Any = self.value(variable)
         if isinstance(found, Deferred):
             raise UnsupportedGraphError(
                 f"{variable.name or variable} is computed in Python and cannot come back: {found.reason}"
             )
-        return found
-
-    def value(self, variable: Any) -> Tensor:
-        return self._read(variable)
-
-    def _read(self, variable: Any) -> Tensor:
-        found: Any = self.values.get(variable)
-        if isinstance(found, Undeclared):
-            raise UnsupportedGraphError(found.why)
-        if found is None:
-            value = self.graph.constant(variable)
-            if isinstance(value, np.ndarray | np.generic):
-                found = self.builder.constant(value, np.dtype(variable.type.dtype))
-            else:
-                found = value  # slices, None, sparse matrices: rules that take them read them as they are
-            self.values[variable] = found
         return found
 
 
@@ -471,8 +428,3 @@ def _common(a: _Region, b: _Region) -> _Region:
         else:
             b = b.parent  # type: ignore[assignment]
     return a
-
-
-def builder_name(builder: Builder) -> str:
-    """Name of the module being built."""
-    return ir.StringAttr(builder.module.operation.attributes["sym_name"]).value

@@ -24,8 +24,8 @@ for; without it, it runs wherever what it calls is there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -99,6 +99,13 @@ class Result:
 
     def __str__(self) -> str:
         return f"{self.name}: {describe(self.dtype, self.dims)}"
+
+
+Item = TypeVar("Item", Argument, Result)
+# Of each its further fields, with their defaults: attributes `hlograph.NAME` of texts, a text, or a flag.
+_FIELDS: dict[type, list[tuple[str, Any]]] = {
+    kind: [(each.name, each.default) for each in fields(kind)[3:]] for kind in (Argument, Result)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,13 +263,20 @@ def _strings(values: Iterable[str]) -> ir.Attribute:
     return ir.ArrayAttr.get([ir.StringAttr.get(value) for value in values])
 
 
-def _live_entries(item: Argument | Result) -> dict[str, ir.Attribute]:
-    entries: dict[str, ir.Attribute] = {}
-    if item.live != () and item.live != item.dims:
-        entries[LIVE] = _strings(map(str, item.live))
-    if item.size:
-        entries["hlograph.size"] = ir.StringAttr.get(item.size)
-    return entries
+def _entry(item: Argument | Result) -> ir.DictAttr:
+    """An argument's or a result's attributes: those of its fields that are not as they are by default."""
+    entry: dict[str, ir.Attribute] = {"hlograph.name": ir.StringAttr.get(item.name)}
+    if isinstance(item, Argument) or not _is_unknown(item):
+        entry["hlograph.dims"] = _strings(map(str, item.dims))
+    for name, _ in _FIELDS[type(item)]:
+        value = getattr(item, name)
+        if value is True:
+            entry[PREFIX + name] = ir.BoolAttr.get(True)
+        elif isinstance(value, str) and value:
+            entry[PREFIX + name] = ir.StringAttr.get(value)
+        elif isinstance(value, tuple) and any(map(str, value)) and not (name == "live" and value == item.dims):
+            entry[PREFIX + name] = _strings(map(str, value))
+    return ir.DictAttr.get(entry)
 
 
 def _is_unknown(result: Result) -> bool:
@@ -280,35 +294,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
     """Puts the signature on a `func.func` operation, in place of the one that stood there; others' attributes stay."""
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     with function.context:
-        arguments = []
-        for argument in signature.arguments:
-            entry = {
-                "hlograph.name": ir.StringAttr.get(argument.name),
-                "hlograph.dims": _strings(map(str, argument.dims)),
-            }
-            if any(argument.values):
-                entry["hlograph.values"] = _strings(argument.values)
-            if argument.shared:
-                entry["hlograph.shared"] = ir.BoolAttr.get(True)
-            if argument.sparse:
-                entry["hlograph.sparse"] = _strings(argument.sparse)
-            if argument.parameter:
-                entry["hlograph.parameter"] = ir.StringAttr.get(argument.parameter)
-            if argument.key:
-                entry["hlograph.key"] = ir.StringAttr.get(argument.key)
-            if any(argument.live_values):
-                entry["hlograph.live_values"] = _strings(argument.live_values)
-            arguments.append(ir.DictAttr.get(entry | _live_entries(argument)))
-        results = [
-            ir.DictAttr.get(
-                {"hlograph.name": ir.StringAttr.get(result.name)}
-                | ({} if _is_unknown(result) else {"hlograph.dims": _strings(map(str, result.dims))})
-                | _live_entries(result)
-                | ({"hlograph.weak": ir.BoolAttr.get(True)} if result.weak else {})
-                | ({"hlograph.sparse": _strings(result.sparse)} if result.sparse else {})
-            )
-            for result in signature.results
-        ]
+        arguments = list(map(_entry, signature.arguments))
+        results = list(map(_entry, signature.results))
         if signature.checks:
             results.append(ir.DictAttr.get({"hlograph.flags": ir.BoolAttr.get(True)}))
         attributes = function.attributes
@@ -319,18 +306,21 @@ def write(function: ir.Operation, signature: Signature) -> None:
             if len(others) == len(own):  # else what they are about is not known
                 own = [_joined(*pair) for pair in zip(others, own, strict=True)]
             attributes[name] = ir.ArrayAttr.get(own)
-        if signature.constraints:
-            pairs = [_strings([str(c), c.where, *([c.kind] if c.kind else [])]) for c in signature.constraints]
-            attributes["hlograph.constraints"] = ir.ArrayAttr.get(pairs)
-        if signature.checks:
-            entries = [[c.exception, c.message, *([c.place] if c.place else [])] for c in signature.checks]
-            attributes["hlograph.checks"] = ir.ArrayAttr.get([_strings(entry) for entry in entries])
+        counts, local = (
+            [[c.name, "" if c.bound is None else str(c.bound)] for c in counts]
+            for counts in (signature.counts, signature.local_counts)
+        )
+        lists: dict[str, list[list[str]]] = {
+            "constraints": [[str(c), c.where, *([c.kind] if c.kind else [])] for c in signature.constraints],
+            "checks": [[c.exception, c.message, *([c.place] if c.place else [])] for c in signature.checks],
+            "counts": counts,
+            "local_counts": local,
+        }
+        for name, rows in lists.items():
+            if rows:
+                attributes[PREFIX + name] = ir.ArrayAttr.get(list(map(_strings, rows)))
         if signature.platforms:
             set_platforms(function, signature.platforms)
-        for name, counts in (("counts", signature.counts), ("local_counts", signature.local_counts)):
-            if counts:
-                pairs = [_strings([c.name, "" if c.bound is None else str(c.bound)]) for c in counts]
-                attributes[PREFIX + name] = ir.ArrayAttr.get(pairs)
 
 
 def set_platforms(function: ir.Operation, platforms: Sequence[str]) -> None:
@@ -402,47 +392,20 @@ def read(module: ir.Module, filename: str = "<module>") -> Signature:
 
 
 def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
-    argument_entries = _entries(function, "arg_attrs", len(type_.inputs))
-    signed = {
-        name
-        for entry in argument_entries
-        for key in ("hlograph.values", "hlograph.live_values")
-        if key in entry
-        for name in _texts(entry[key])
-        if name
-    }
-    arguments = []
-    for index, (input_, entry) in enumerate(zip(type_.inputs, argument_entries, strict=True)):
-        name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"arg{index}"
-        dims = _dims(input_, entry, name, signed)
-        values = tuple(_texts(entry["hlograph.values"])) if "hlograph.values" in entry else ()
-        dtype = numpy_dtype(ir.RankedTensorType(input_).element_type)
-        live_values = tuple(_texts(entry["hlograph.live_values"])) if "hlograph.live_values" in entry else ()
-        arguments.append(
-            Argument(
-                name,
-                dtype,
-                dims,
-                values,
-                "hlograph.shared" in entry,
-                *_live(entry, dims, signed),
-                live_values=live_values,
-                key=ir.StringAttr(entry["hlograph.key"]).value if "hlograph.key" in entry else "",
-                sparse=_sparse(entry),
-                parameter=ir.StringAttr(entry["hlograph.parameter"]).value if "hlograph.parameter" in entry else "",
-            )
-        )
+    entries = _entries(function, "arg_attrs", len(type_.inputs))
+    keys = ("hlograph.values", "hlograph.live_values")
+    signed = {name for entry in entries for key in keys if key in entry for name in _texts(entry[key]) if name}
+    arguments = [
+        _item(Argument, f"arg{index}", input_, entry, signed)
+        for index, (input_, entry) in enumerate(zip(type_.inputs, entries, strict=True))
+    ]
     checks = tuple(CheckSpec(*pair) for pair in _lists(function, "hlograph.checks"))
     outputs = list(type_.results)[: len(type_.results) - bool(checks)]
-    result_entries = _entries(function, "res_attrs", len(type_.results))
-    results = []
-    for index, (output, entry) in enumerate(zip(outputs, result_entries, strict=False)):
-        name = ir.StringAttr(entry["hlograph.name"]).value if "hlograph.name" in entry else f"result{index}"
-        dtype = numpy_dtype(ir.RankedTensorType(output).element_type)
-        dims = _dims(output, entry, name, signed)
-        results.append(
-            Result(name, dtype, dims, *_live(entry, dims, signed), weak="hlograph.weak" in entry, sparse=_sparse(entry))
-        )
+    entries = _entries(function, "res_attrs", len(type_.results))
+    results = [
+        _item(Result, f"result{index}", output, entry, signed)
+        for index, (output, entry) in enumerate(zip(outputs, entries, strict=False))
+    ]
     constraints = tuple(Constraint.parse(*texts, signed=signed) for texts in _lists(function, "hlograph.constraints"))
     counts, local = (_counts(function, name, signed) for name in ("hlograph.counts", "hlograph.local_counts"))
     roots, platforms = find_roots(arguments), platforms_of(function)
@@ -459,23 +422,32 @@ def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count,
     return tuple(Count(count, parse(bound, signed=signed) if bound else None) for count, bound in pairs)
 
 
-def _live(entry: Mapping[str, ir.Attribute], dims: tuple[Dim, ...], signed: set[str]) -> tuple[tuple[Dim, ...], str]:
-    live = tuple(parse(text, signed=signed) for text in _texts(entry[LIVE])) if LIVE in entry else ()
-    return live, ir.StringAttr(entry["hlograph.size"]).value if "hlograph.size" in entry else ""
-
-
-def _sparse(entry: Mapping[str, ir.Attribute]) -> tuple[str, ...]:
-    return tuple(_texts(entry["hlograph.sparse"])) if "hlograph.sparse" in entry else ()
-
-
-def _dims(type_: ir.Type, entry: Mapping[str, ir.Attribute], name: str, signed: set[str]) -> tuple[Dim, ...]:
-    if "hlograph.dims" in entry:
-        return tuple(parse(text, signed=signed) for text in _texts(entry["hlograph.dims"]))
+def _item(kind: type[Item], name: str, type_: ir.Type, entry: Mapping[str, ir.Attribute], signed: set[str]) -> Item:
+    """An argument or a result, from its type and attributes; `name` is what it is called where they do not say."""
+    if "hlograph.name" in entry:
+        name = ir.StringAttr(entry["hlograph.name"]).value
     tensor = ir.RankedTensorType(type_)
-    return tuple(
-        dimension.symbol(f"{name}_{axis}") if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis)
-        for axis in range(tensor.rank)
-    )
+    if "hlograph.dims" in entry:
+        dims: list[Dim] = [parse(text, signed=signed) for text in _texts(entry["hlograph.dims"])]
+    else:
+        dims = [dimension.symbol(f"{name}_{axis}") if size is None else size for axis, size in enumerate(_sizes(type_))]
+    given: dict[str, Any] = {}
+    for field, default in _FIELDS[kind]:
+        attribute = entry.get(PREFIX + field)
+        if attribute is None:
+            continue
+        if field == "live":
+            given[field] = tuple(parse(text, signed=signed) for text in _texts(attribute))
+        elif default is False:
+            given[field] = True
+        else:
+            given[field] = tuple(_texts(attribute)) if default == () else ir.StringAttr(attribute).value
+    return kind(name, numpy_dtype(tensor.element_type), tuple(dims), **given)
+
+
+def _sizes(type_: ir.Type) -> list[int | None]:
+    tensor = ir.RankedTensorType(type_)
+    return [None if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis in range(tensor.rank)]
 
 
 def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
@@ -485,8 +457,7 @@ def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
     ]
     for what, described, types in sides:
         for item, actual in zip(described, types, strict=False):
-            tensor = ir.RankedTensorType(actual)
-            sizes = [None if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis in range(tensor.rank)]
+            sizes = _sizes(actual)
             fits = len(sizes) == len(item.dims) and all(
                 size is None or not isinstance(dim, int) or dim == size
                 for size, dim in zip(sizes, item.dims, strict=True)
