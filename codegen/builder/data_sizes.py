@@ -26,9 +26,9 @@ from ..errors import DataDependentSizeError
 from ..ir.bindings import ir
 from .core import Builder, SizeSource, Tensor
 from .elementwise import add, convert, select, subtract
-from .indexing import scatter
+from .indexing import put_elements
 from .reduce import cumulative, reduce_monoid
-from .shape import expand_dims, full, iota, product, reshape, slice
+from .shape import full, iota, product, reshape, slice
 from .types import INT64
 
 TARGET = "hlograph.size"
@@ -144,17 +144,8 @@ def true_places(mask: Tensor, name: str = "nonzero") -> Tensor:
     front = subtract(number, 1)
     back = subtract(add(places, full(builder, count, (size,))), number)
     target = select(flat, front, back)
-    order = scatter(
-        full(builder, builder.constant(0, INT64), (size,)),
-        expand_dims(target, [1]),
-        places,
-        "set",
-        update_window_dims=[],
-        inserted_window_dims=[0],
-        scatter_dims_to_operand_dims=[0],
-        index_vector_dim=1,
-        unique_indices=True,
-    )
+    zeros = full(builder, builder.constant(0, INT64), (size,))
+    order = put_elements(zeros, [target], places, [0], 0, "set", unique=True)
     result = slice(order, [0], [dim])
     builder.below[result.uid] = size
     builder.spare(result)

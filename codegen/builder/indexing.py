@@ -123,9 +123,16 @@ def take_elements(x: Tensor, indices: Sequence[Tensor], axes: Sequence[int], pla
 
 
 def put_elements(
-    x: Tensor, indices: Sequence[Tensor], updates: Tensor, axes: Sequence[int], place: int, combiner: Combiner
+    x: Tensor,
+    indices: Sequence[Tensor],
+    updates: Tensor,
+    axes: Sequence[int],
+    place: int,
+    combiner: Combiner,
+    *,
+    unique: bool = False,
 ) -> Tensor:
-    """`x` with what `take_elements` takes written or combined."""
+    """`x` with what `take_elements` takes written or combined; `unique` says that no place comes twice."""
     rank = indices[0].ndim
     return scatter(
         x,
@@ -136,6 +143,7 @@ def put_elements(
         inserted_window_dims=axes,
         scatter_dims_to_operand_dims=axes,
         index_vector_dim=rank,
+        unique_indices=unique,
     )
 
 

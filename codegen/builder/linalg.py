@@ -34,7 +34,7 @@ from .elementwise import (
     sqrt,
     subtract,
 )
-from .indexing import gather
+from .indexing import take_elements
 from .matrices import (
     adjoint,
     conjugate,
@@ -62,7 +62,7 @@ from .matrices import (
     total,
 )
 from .reduce import arg_reduce, reduce_monoid, sort
-from .shape import all_static, broadcast_in_dim, concatenate, expand_dims, full, iota, reshape, slice_axis
+from .shape import all_static, broadcast_in_dim, full, iota, reshape, slice_axis
 from .shape import slice as slice_
 from .types import INT32, INT64, Dims, DType
 
@@ -208,19 +208,9 @@ def lu_solve(factors: Tensor, permutation: Tensor, b: Tensor) -> Tensor:
 
 def permuted_rows(b: Tensor, permutation: Tensor) -> Tensor:
     """Row `permutation[..., i]` of `b` (..., n, k) as row i."""
-    rank = b.ndim
-    axes = list(range(rank - 1))
+    axes = range(b.ndim - 1)
     batch = [iota(b.builder, permutation.dims, axis, permutation.dtype) for axis in axes[:-1]]
-    places = concatenate([expand_dims(x, [rank - 1]) for x in (*batch, permutation)], rank - 1)
-    return gather(
-        b,
-        places,
-        offset_dims=[rank - 1],
-        collapsed_slice_dims=axes,
-        start_index_map=axes,
-        index_vector_dim=rank - 1,
-        slice_sizes=(*[minimum(dim, 1) for dim in b.dims[:-1]], b.dims[-1]),  # n may be 0
-    )
+    return take_elements(b, [*batch, permutation], axes, 0)
 
 
 def permutation_sign(permutation: Tensor, dtype: DType) -> Tensor:

@@ -24,8 +24,8 @@ show([x], x[1:], name="Subtensor.dynamic", dims={"x": ("n", 6)})
 show([v], v[::-1], name="Subtensor.dynamic.reverse", dims={"v": ("n",)})
 
 # CHECK-LABEL: module @Subtensor.dynamic.runtime
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed Subtensor node
-# CHECK-NEXT: constraints: n >= 1, index of axis 0 at an unnamed Subtensor node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed Subtensor node: the index into 'x', of length n
+# CHECK-NEXT: constraints: n >= 1, index of axis 0 at an unnamed Subtensor node, index
 # CHECK-NEXT: a = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<i64>
 # CHECK-NEXT: return reshape<6xf64>(dynamic_slice<[1, 6]>(x, a, 0)), and(GE(a, 0), LT(a, size<0>(x))) : tensor<6xf64>, tensor<1xi1>
 show([x, i], x[i], name="Subtensor.dynamic.runtime", dims={"x": ("n", 6)})
@@ -43,7 +43,7 @@ y = pt.dvector("y")
 
 # Not contiguous: through padding and a mask.
 # CHECK-LABEL: module @IncSubtensor.static.runtime
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed IncSubtensor node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed IncSubtensor node: the index into 'x', of length 5
 # CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<i64>
 # CHECK-NEXT: return dynamic_update_slice(x, reshape<1x6xf64>(v), a, 0), and(GE(a, 0), LT(a, 5)) : tensor<5x6xf64>, tensor<1xi1>
 show([x, v, i], set_subtensor(x[i], v), name="IncSubtensor.static.runtime", dims={"x": (5, 6), "v": (6,)})
@@ -66,22 +66,22 @@ advanced_subtensor1 = this_or_another_release(subtensor, "AdvancedSubtensor1", l
 i, j = pt.lvector("i"), pt.lvector("j")
 
 # CHECK-LABEL: module @AdvancedSubtensor1.dynamic
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node
-# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor1 node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node: 'i' into 'x', of length n
+# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor1 node, index
 # CHECK-NEXT: a = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: b = dynamic_gather(x, a, concatenate<0>(minimum(size<0>(x), 1), 6)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x6xf64>
-# CHECK-NEXT: return b,
+# CHECK-NEXT: return b, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
 show([x, i], advanced_subtensor1(x, i), name="AdvancedSubtensor1.dynamic", dims={"x": ("n", 6), "i": ("k",)})
 
 # CHECK-LABEL: module @AdvancedSubtensor.dynamic
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor node
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedSubtensor node
-# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor node: 'i' into 'x', of length n
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedSubtensor node: 'j' into 'x', of length 6
+# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor node, index
 # CHECK-NEXT: a = concatenate<0>(size<0>(i), 1) : tensor<2xi64>
 # CHECK-NEXT: b = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: c = select(LT(j, 0), add(j, 6), j) : tensor<?xi64>
 # CHECK-NEXT: d = dynamic_gather(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
-# CHECK-NEXT: return d,
+# CHECK-NEXT: return d, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?xf64>, tensor<2xi1>
 show([x, i, j], x[i, j], name="AdvancedSubtensor.dynamic", dims={"x": ("n", 6), "i": ("k",), "j": ("k",)})
 
 # Before PyTensor 3 slices are operands.
@@ -117,11 +117,11 @@ AdvancedIncSubtensor1 = this_or_another_release(subtensor, "AdvancedIncSubtensor
 y = pt.dmatrix("y")
 
 # CHECK-LABEL: module @AdvancedIncSubtensor1.dynamic
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node
-# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor1 node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node: 'i' into 'x', of length n
+# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor1 node, index
 # CHECK-NEXT: a = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: b = scatter(x, a, y) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<?x6xf64>
-# CHECK-NEXT: return b,
+# CHECK-NEXT: return b, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
 show(
     [x, y, i],
     AdvancedIncSubtensor1()(x, y, i),
@@ -130,14 +130,14 @@ show(
 )
 
 # CHECK-LABEL: module @AdvancedIncSubtensor.static.duplicates
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node: 'i' into 'x', of length 5
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node: 'j' into 'x', of length 6
 # CHECK-NEXT: a = select(LT(i, 0), add(i, 5), i) : tensor<20xi64>
 # CHECK-NEXT: b = select(LT(j, 0), add(j, 6), j) : tensor<20xi64>
 # CHECK-NEXT: c = concatenate<1>(reshape<20x1xi64>(a), reshape<20x1xi64>(b)) : tensor<20x2xi64>
 # CHECK-NEXT: d = gather(x, c) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<20xf64>
 # CHECK-NEXT: e = scatter(x, c, add(d, v)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<5x6xf64>
-# CHECK-NEXT: return e,
+# CHECK-NEXT: return e, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, 5)), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<5x6xf64>, tensor<2xi1>
 show(
     [x, v, i, j],
     inc_subtensor(x[i, j], v, ignore_duplicates=True),
@@ -146,14 +146,14 @@ show(
 )
 
 # CHECK-LABEL: module @AdvancedIncSubtensor.dynamic
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node
-# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node: 'i' into 'x', of length n
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node: 'j' into 'x', of length 6
+# CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor node, index
 # CHECK-NEXT: a = concatenate<0>(size<0>(v), 1) : tensor<2xi64>
 # CHECK-NEXT: b = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: c = select(LT(j, 0), add(j, 6), j) : tensor<?xi64>
 # CHECK-NEXT: d = scatter(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<?x6xf64>
-# CHECK-NEXT: return d,
+# CHECK-NEXT: return d, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?x6xf64>, tensor<2xi1>
 show(
     [x, v, i, j],
     set_subtensor(x[i, j], v),
@@ -193,7 +193,7 @@ show([i, table], pt.choose(i, table, mode="clip"), name="Choose.dynamic")
 show([i, x], pt.choose(i, [x, -x], mode="clip"), name="MakeList.dynamic")
 
 # CHECK-LABEL: module @PermuteRowElements.static
-# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed PermuteRowElements node
+# CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed PermuteRowElements node: the index into 'table', of length 3
 # CHECK-NEXT: a = broadcast_in_dim<[1], 2x3xi64>(i) : tensor<2x3xi64>
 # CHECK-NEXT: b = select(LT(a, 0), add(a, 3), a) : tensor<2x3xi64>
 # CHECK-NEXT: c = gather(table, concatenate<2>(reshape<2x3x1xi64>(iota<0, 2x3xi64>()), reshape<2x3x1xi64>(b))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<2x3xf64>
@@ -224,12 +224,12 @@ k = pt.lvector("k")
 # CHECK-NEXT: a = convert<f64>(k) : tensor<?xf64>
 # CHECK-NEXT: b = pad(x, 0) {edge_padding_high = [1], edge_padding_low = [0], interior_padding = [0]} : tensor<?xf64>
 # CHECK-NEXT: g:3 = while<(p0, p1, p2) -> GT(p0, 0)>(size<0>(x), 0, size<0>(x)) : tensor<i64>, tensor<?xi64>, tensor<?xi64>
-# CHECK-NEXT:   (p0, p1, p2) ->
-# CHECK-NEXT:     c = divide(add(p1, p2), 2) : tensor<?xi64>
-# CHECK-NEXT:     d = gather(b, c) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
-# CHECK-NEXT:     e = not(or(LT(a, d), and(EQ(a, a), NE(d, d)))) : tensor<?xi1>
-# CHECK-NEXT:     f = LT(p1, p2) : tensor<?xi1>
-# CHECK-NEXT:     return (divide(p0, 2), select(and(f, e), add(c, 1), p1), select(or(not(f), e), p2, c))
+# CHECK-NEXT: (p0, p1, p2) ->
+# CHECK-NEXT: c = divide(add(p1, p2), 2) : tensor<?xi64>
+# CHECK-NEXT: d = gather(b, c) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
+# CHECK-NEXT: e = not(or(LT(a, d), and(EQ(a, a), NE(d, d)))) : tensor<?xi1>
+# CHECK-NEXT: f = LT(p1, p2) : tensor<?xi1>
+# CHECK-NEXT: return (divide(p0, 2), select(and(f, e), add(c, 1), p1), select(or(not(f), e), p2, c))
 # CHECK-NEXT: return g#1 : tensor<?xi64>
 show([x, k], pt.searchsorted(x, k, side="right"), name="SearchsortedOp.dynamic", dims={"x": ("n",), "k": ("m",)})
 
@@ -244,7 +244,7 @@ show([x, k], pt.searchsorted(x, k, side="right"), name="SearchsortedOp.dynamic",
 # CHECK-NEXT: c = @hlograph.size(b) {hlograph.bound = "8", hlograph.dim = "nonzero_0"} : tensor<i64>
 # CHECK-NEXT: d = reduce_window(a, 0) {padding = [7, 0], window_dimensions = [8], add} : tensor<8xi64>
 # CHECK-NEXT: e = iota<0, 8xi64>() : tensor<8xi64>
-# CHECK-NEXT: f = scatter(0, reshape<8x1xi64>(select(mask, subtract(d, 1), subtract(add(e, b), d))), e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<8xi64>
+# CHECK-NEXT: f = scatter(0, select(mask, subtract(d, 1), subtract(add(e, b), d)), e) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<8xi64>
 # CHECK-NEXT: return real_dynamic_slice(f, 0, c, 1) : tensor<?xi64>
 show([mask], mask.nonzero()[0], name="Nonzero.dynamic", dims={"mask": (8,)})
 

@@ -123,7 +123,7 @@ show([a], SLogDet()(a), name="SLogDet.dynamic", dims={"a": ("n", "n")})
 # CHECK-LABEL: module @MatrixInverse.dynamic
 # CHECK-NEXT: b = concatenate<0>(size<0>(a), size<0>(a)) : tensor<2xi64>
 # CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK-NEXT: d = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)))), dynamic_reshape<?x1xi32>(c#1, concatenate<0>(size<0>(a), 1)), concatenate<0>(minimum(size<0>(a), 1), size<0>(a))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
+# CHECK-NEXT: d = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(b), dynamic_iota<1, ?x?xi64>(b)))), c#1, concatenate<0>(minimum(size<0>(a), 1), size<0>(a))) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
 # CHECK-NEXT: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
 # CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
 # CHECK-NEXT: return select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, f) : tensor<?x?xf64>
@@ -153,12 +153,11 @@ show(
 )
 
 # CHECK-LABEL: module @Solve.dynamic
-# CHECK-NEXT: b = concatenate<0>(size<0>(a), 1) : tensor<2xi64>
-# CHECK-NEXT: c:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK-NEXT: d = dynamic_gather(dynamic_reshape<?x1xf64>(v, b), dynamic_reshape<?x1xi32>(c#1, b), concatenate<0>(minimum(size<0>(a), 1), 1)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x1xf64>
-# CHECK-NEXT: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
-# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
-# CHECK-NEXT: return dynamic_reshape<?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, f), size<0>(a)) : tensor<?xf64>
+# CHECK-NEXT: b:2 = @lu_float64(a) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK-NEXT: c = dynamic_gather(dynamic_reshape<?x1xf64>(v, concatenate<0>(size<0>(a), 1)), b#1, concatenate<0>(minimum(size<0>(a), 1), 1)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x1xf64>
+# CHECK-NEXT: d = triangular_solve(b#0, c) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
+# CHECK-NEXT: e = triangular_solve(b#0, d) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: return dynamic_reshape<?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(b#0, multiply(size<0>(a), size<0>(a))), 0, multiply(size<0>(a), size<0>(a)), add(size<0>(a), 1)), 0), false), nan, e), size<0>(a)) : tensor<?xf64>
 show([a, v], Solve(b_ndim=1)(a, v), name="Solve.dynamic", dims={"a": ("n", "n"), "v": ("n",)})
 
 # ---- TensorInv and TensorSolve: solves between reshapes
@@ -166,10 +165,10 @@ a = pt.dtensor3("a")
 x = pt.dtensor4("x")
 
 # CHECK-LABEL: module @TensorSolve.dynamic
-# CHECK: c:2 = @lu_float64(dynamic_reshape<?x?xf64>(x, concatenate<0>(a, a))) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK: e = triangular_solve(c#0, d) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
-# CHECK-NEXT: f = triangular_solve(c#0, e) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
-# CHECK-NEXT: return dynamic_reshape<?x?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(c#0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x))), 0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x)), add(a, 1)), 0), false), nan, f), concatenate<0>(size<2>(x), size<3>(x))) : tensor<?x?xf64>
+# CHECK: b:2 = @lu_float64(dynamic_reshape<?x?xf64>(x, concatenate<0>(a, a))) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: d = triangular_solve(b#0, c) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x1xf64>
+# CHECK-NEXT: e = triangular_solve(b#0, d) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xf64>
+# CHECK-NEXT: return dynamic_reshape<?x?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(b#0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x))), 0, multiply(multiply(multiply(size<0>(x), size<0>(x)), size<1>(x)), size<1>(x)), add(a, 1)), 0), false), nan, e), concatenate<0>(size<2>(x), size<3>(x))) : tensor<?x?xf64>
 # CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
 show([x, y], TensorSolve()(x, y), name="TensorSolve.dynamic", dims={"x": ("m", "n", "k", "l"), "y": ("m", "n")})
 
@@ -178,7 +177,7 @@ show([x, y], TensorSolve()(x, y), name="TensorSolve.dynamic", dims={"x": ("m", "
 # CHECK-NEXT: b = multiply(size<1>(a), size<2>(a)) : tensor<i64>
 # CHECK-NEXT: c = concatenate<0>(b, b) : tensor<2xi64>
 # CHECK-NEXT: d:2 = @lu_float64(dynamic_reshape<?x?xf64>(a, c)) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK-NEXT: e = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), dynamic_reshape<?x1xi32>(d#1, concatenate<0>(b, 1)), concatenate<0>(minimum(b, 1), b)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
+# CHECK-NEXT: e = dynamic_gather(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), d#1, concatenate<0>(minimum(b, 1), b)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x?xf64>
 # CHECK-NEXT: f = triangular_solve(d#0, e) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
 # CHECK-NEXT: g = triangular_solve(d#0, f) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
 # CHECK-NEXT: return dynamic_reshape<?x?x?xf64>(select(reduce<[0], or>(EQ(real_dynamic_slice(dynamic_reshape<?xf64>(d#0, multiply(multiply(multiply(size<1>(a), size<1>(a)), size<2>(a)), size<2>(a))), 0, multiply(multiply(multiply(size<1>(a), size<1>(a)), size<2>(a)), size<2>(a)), add(b, 1)), 0), false), nan, g), concatenate<0>(size<1>(a), size<2>(a), b)) : tensor<?x?x?xf64>
@@ -210,10 +209,10 @@ show([a], LUFactor()(a), name="LUFactor.dynamic", dims={"a": ("n", "n")})
 # CHECK-LABEL: module @PivotToPermutations.dynamic
 # CHECK-NEXT: a = dynamic_iota<0, ?xi64>(size<0>(pivots)) : tensor<?xi64>
 # CHECK-NEXT: d:2 = while<(p0, p1) -> LT(p0, size<0>(pivots))>(0, a) : tensor<i64>, tensor<?xi64>
-# CHECK-NEXT:   (p0, p1) ->
-# CHECK-NEXT:     b = EQ(a, p0) : tensor<?xi1>
-# CHECK-NEXT:     c = EQ(a, reduce<[0], add>(select(b, convert<i64>(pivots), 0), 0)) : tensor<?xi1>
-# CHECK-NEXT:     return (add(p0, 1), select(b, reduce<[0], add>(select(c, p1, 0), 0), select(c, reduce<[0], add>(select(b, p1, 0), 0), p1)))
+# CHECK-NEXT: (p0, p1) ->
+# CHECK-NEXT: b = EQ(a, p0) : tensor<?xi1>
+# CHECK-NEXT: c = EQ(a, reduce<[0], add>(select(b, convert<i64>(pivots), 0), 0)) : tensor<?xi1>
+# CHECK-NEXT: return (add(p0, 1), select(b, reduce<[0], add>(select(c, p1, 0), 0), select(c, reduce<[0], add>(select(b, p1, 0), 0), p1)))
 # CHECK-NEXT: e:2 = sort(d#1, a) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> LT(p0, p1)} : tensor<?xi64>, tensor<?xi64>
 # CHECK-NEXT: return e#1 : tensor<?xi64>
 show([pivots], PivotToPermutations(inverse=False)(pivots), name="PivotToPermutations.dynamic", dims={"pivots": ("n",)})
@@ -316,13 +315,13 @@ a, b, q, r = pt.dmatrices("a", "b", "q", "r")
 # CHECK: e:2 = @lu_float64(r) : tensor<?x?xf64>, tensor<?xi32>
 # CHECK: g = triangular_solve(e#0, f) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
 # CHECK-NEXT: h = triangular_solve(e#0, g) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
-# CHECK: i1:4 = while<(p0, p1, p2, p3) -> and(not(LE(reduce<[0, 1], maximum>(abs(p1), -inf), 2.22045e-16)), LT(p0, 60))>(0, a, i, q) : tensor<i64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
-# CHECK:     k:2 = @lu_float64_1(add(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), j)) : tensor<?x?xf64>, tensor<?xi32>
-# CHECK:     n = triangular_solve(k#0, m) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
-# CHECK-NEXT:     o = triangular_solve(k#0, n) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
-# CHECK:     b1 = triangular_solve(k#0, a1) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
-# CHECK-NEXT:     c1 = triangular_solve(k#0, b1) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
-# CHECK: return select(and(LT(reduce<[0, 1], add>(abs(i), 0), inf), LE(reduce<[0, 1], maximum>(abs(i1#1), -inf), 2.22045e-16)), multiply(add(i1#3, transpose<[1, 0]>(i1#3)), 0.5), nan) : tensor<?x?xf64>
+# CHECK: h1:4 = while<(p0, p1, p2, p3) -> and(not(LE(reduce<[0, 1], maximum>(abs(p1), -inf), 2.22045e-16)), LT(p0, 60))>(0, a, i, q) : tensor<i64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: k:2 = @lu_float64_1(add(convert<f64>(convert<i8>(EQ(dynamic_iota<0, ?x?xi64>(c), dynamic_iota<1, ?x?xi64>(c)))), j)) : tensor<?x?xf64>, tensor<?xi32>
+# CHECK: m = triangular_solve(k#0, l) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT: n = triangular_solve(k#0, m) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK: a1 = triangular_solve(k#0, o) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = true} : tensor<?x?xf64>
+# CHECK-NEXT: b1 = triangular_solve(k#0, a1) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x?xf64>
+# CHECK: return select(and(LT(reduce<[0, 1], add>(abs(i), 0), inf), LE(reduce<[0, 1], maximum>(abs(h1#1), -inf), 2.22045e-16)), multiply(add(h1#3, transpose<[1, 0]>(h1#3)), 0.5), nan) : tensor<?x?xf64>
 # CHECK: @lu_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
 # CHECK: @lu_float64_1(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xi32>) implements "lu":
 show(
@@ -358,8 +357,8 @@ a, b, c = pt.dmatrices("a", "b", "c")
 # CHECK-NEXT: d3 = dot_general(j1, convert<complex<f64>>(c)) {lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
 # CHECK-NEXT: e3 = dot_general(d3, o2) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
 # CHECK-NEXT: j3:2 = while<(p0, p1) -> LT(p0, size<0>(b))>(0, (0.000000e+00,0.000000e+00)) : tensor<i64>, tensor<?x?xcomplex<f64>>
-# CHECK:     h3 = dot_general(p1, dynamic_reshape<?x1xcomplex<f64>>(f3, concatenate<0>(size<0>(b), 1))) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x1xcomplex<f64>>
-# CHECK-NEXT:     i3 = triangular_solve(add(select(LE(h, i), l1, (0.000000e+00,0.000000e+00)), multiply(convert<complex<f64>>(convert<i8>(l)), reduce<[0], add>(select(EQ(dynamic_iota<0, ?xi64>(size<0>(b)), p0), f3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)))), subtract(dynamic_reshape<?x1xcomplex<f64>>(reduce<[1], add>(select(g3, e3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)), concatenate<0>(size<0>(a), 1)), h3)) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xcomplex<f64>>
+# CHECK: h3 = dot_general(p1, dynamic_reshape<?x1xcomplex<f64>>(f3, concatenate<0>(size<0>(b), 1))) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x1xcomplex<f64>>
+# CHECK-NEXT: i3 = triangular_solve(add(select(LE(h, i), l1, (0.000000e+00,0.000000e+00)), multiply(convert<complex<f64>>(convert<i8>(l)), reduce<[0], add>(select(EQ(dynamic_iota<0, ?xi64>(size<0>(b)), p0), f3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)))), subtract(dynamic_reshape<?x1xcomplex<f64>>(reduce<[1], add>(select(g3, e3, (0.000000e+00,0.000000e+00)), (0.000000e+00,0.000000e+00)), concatenate<0>(size<0>(a), 1)), h3)) {left_side = true, lower = false, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<?x1xcomplex<f64>>
 # CHECK: k3 = dot_general(i1, j3#1) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
 # CHECK-NEXT: l3 = dot_general(k3, a3) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xcomplex<f64>>
 # CHECK-NEXT: return real(l3) : tensor<?x?xf64>

@@ -46,8 +46,8 @@ show([], dense(constant * constant.T.T), name="SparseMultiplySparseSparse.static
 show([x], dense(ps.multiply(constant, x)), name="SparseMultiplySparseDense.static", dims={"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseEqualSparseDense.dynamic
-# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of EqualSparseDense'
-# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of EqualSparseDense'
+# CHECK-NEXT: constraints: 3 == x_0, SpecifyShape: axis 0 at node 'operand of EqualSparseDense', shape
+# CHECK-NEXT: constraints: 2 == x_1, SpecifyShape: axis 1 at node 'operand of EqualSparseDense', shape
 # CHECK-NEXT: a = scatter(0, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
 # CHECK-NEXT: return convert<ui8>(EQ(a, reshape<3x2xf64>(x))) : tensor<3x2xui8>
 show([x], math.eq(constant, x), name="SparseEqualSparseDense.dynamic")
@@ -130,7 +130,7 @@ show([values], csr[1, 0], name="SparseGetItemScalar.static", dims={"values": (3,
 show([values], dense(basic.get_item_list(csr, index)), name="SparseGetItemList.static", dims={"values": (3,)})
 
 # CHECK-LABEL: module @SparseGetItem2Lists.dynamic
-# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}"
+# CHECK-NEXT: constraints: 3 == values_0, SpecifyShape: axis 0 at node "operand of CSM{format='csr'}", shape
 # CHECK-NEXT: a = scatter(0, [0, 1, 2], reshape<3xf64>(values)) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3xf64>
 # CHECK-NEXT: b = gather(concatenate<0>(a, 0), [2, 0]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<2xf64>
 # CHECK-NEXT: return select([true, false], b, broadcast_in_dim<[0], 2xf64>(0)) : tensor<2xf64>
