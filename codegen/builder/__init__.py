@@ -3,115 +3,101 @@
 Lowering rules use it as `from ..codegen import builder as hlo`.
 """
 
-from ..ir.host_calls import HostCall as HostCall
-from ..ir.kinds import Monoid as Monoid
-from ..ir.kinds import identity as identity
-from .control import Carries as Carries
-from .control import all_true as all_true
-from .control import call as call
-from .control import case as case
-from .control import custom_call as custom_call
-from .control import growing_loop as growing_loop
-from .control import host_call as host_call
-from .control import if_ as if_
-from .control import mapped as mapped
-from .control import while_loop as while_loop
-from .control import written_out as written_out
-from .core import Builder as Builder
-from .core import Check as Check
-from .core import SizeSource as SizeSource
-from .core import Tensor as Tensor
-from .data_sizes import count_true as count_true
-from .data_sizes import data_size as data_size
-from .data_sizes import known_size as known_size
-from .data_sizes import running_count as running_count
-from .data_sizes import true_places as true_places
-from .elementwise import *  # noqa: F403  its `__all__` says what there is
-from .equations import discrete_riccati as discrete_riccati
-from .equations import expm as expm
-from .equations import triangular_form as triangular_form
-from .equations import triangular_sylvester as triangular_sylvester
-from .equations import tridiagonal_lu as tridiagonal_lu
-from .equations import tridiagonal_solve as tridiagonal_solve
-from .imported import import_elementwise as import_elementwise
-from .imported import import_function as import_function
-from .imported import import_functions as import_functions
-from .indexing import dynamic_slice as dynamic_slice
-from .indexing import dynamic_update_slice as dynamic_update_slice
-from .indexing import element_sizes as element_sizes
-from .indexing import gather as gather
-from .indexing import put as put
-from .indexing import put_elements as put_elements
-from .indexing import row as row
-from .indexing import rows_of as rows_of
-from .indexing import scatter as scatter
-from .indexing import take as take
-from .indexing import take_elements as take_elements
-from .indexing import with_row as with_row
-from .indexing import with_rows as with_rows
-from .linalg import cholesky as cholesky
-from .linalg import diagonal as diagonal
-from .linalg import eig as eig
-from .linalg import eigh as eigh
-from .linalg import householder_product as householder_product
-from .linalg import householder_qr as householder_qr
-from .linalg import lu as lu
-from .linalg import lu_factor as lu_factor
-from .linalg import lu_solve as lu_solve
-from .linalg import permutation_sign as permutation_sign
-from .linalg import permuted_rows as permuted_rows
-from .linalg import pivoted_qr as pivoted_qr
-from .linalg import pivots_to_permutation as pivots_to_permutation
-from .linalg import rank_of as rank_of
-from .linalg import reflectors as reflectors
-from .linalg import schur as schur
-from .linalg import singular_values as singular_values
-from .linalg import svd as svd
-from .linalg import triangle as triangle
-from .linalg import triangular_solve as triangular_solve
-from .reduce import MONOIDS as MONOIDS
-from .reduce import arg_reduce as arg_reduce
-from .reduce import cumulative as cumulative
-from .reduce import dot_general as dot_general
-from .reduce import is_nan as is_nan
-from .reduce import is_number as is_number
-from .reduce import larger as larger
-from .reduce import less_nan_last as less_nan_last
-from .reduce import map_elements as map_elements
-from .reduce import ordered as ordered
-from .reduce import reduce as reduce
-from .reduce import reduce_monoid as reduce_monoid
-from .reduce import smaller as smaller
-from .reduce import sort as sort
-from .shape import all_static as all_static
-from .shape import broadcast as broadcast
-from .shape import broadcast_in_dim as broadcast_in_dim
-from .shape import concatenate as concatenate
-from .shape import expand_dims as expand_dims
-from .shape import full as full
-from .shape import iota as iota
-from .shape import pad as pad
-from .shape import product as product
-from .shape import reshape as reshape
-from .shape import reverse as reverse
-from .shape import slice as slice
-from .shape import slice_axes as slice_axes
-from .shape import slice_axis as slice_axis
-from .shape import squeeze as squeeze
-from .shape import stack_scalars as stack_scalars
-from .shape import transpose as transpose
-from .shape import with_dims as with_dims
-from .shape import with_last as with_last
-from .signal import as_product as as_product
-from .signal import at_end as at_end
-from .signal import by_axes as by_axes
-from .signal import correlate as correlate
-from .signal import fft as fft
-from .signal import of_some as of_some
-from .types import BOOL as BOOL
-from .types import INT32 as INT32
-from .types import INT64 as INT64
-from .types import Dims as Dims
-from .types import DType as DType
+from ..ir.host_calls import HostCall
+from ..ir.kinds import Monoid, identity
+from .control import (
+    Carries,
+    all_true,
+    call,
+    case,
+    custom_call,
+    growing_loop,
+    host_call,
+    if_,
+    mapped,
+    while_loop,
+    written_out,
+)
+from .core import Builder, Check, SizeSource, Tensor
+from .data_sizes import count_true, data_size, known_size, running_count, true_places
+from .elementwise import *  # its `__all__` says what there is
+from .equations import discrete_riccati, expm, triangular_form, triangular_sylvester, tridiagonal_lu, tridiagonal_solve
+from .imported import import_elementwise, import_function, import_functions
+from .indexing import (
+    dynamic_slice,
+    dynamic_update_slice,
+    element_sizes,
+    gather,
+    put,
+    put_elements,
+    row,
+    rows_of,
+    scatter,
+    take,
+    take_elements,
+    with_row,
+    with_rows,
+)
+from .linalg import (
+    cholesky,
+    diagonal,
+    eig,
+    eigh,
+    householder_product,
+    householder_qr,
+    lu,
+    lu_factor,
+    lu_solve,
+    permutation_sign,
+    permuted_rows,
+    pivoted_qr,
+    pivots_to_permutation,
+    rank_of,
+    reflectors,
+    schur,
+    singular_values,
+    svd,
+    triangle,
+    triangular_solve,
+)
+from .reduce import (
+    MONOIDS,
+    arg_reduce,
+    cumulative,
+    dot_general,
+    is_nan,
+    is_number,
+    larger,
+    less_nan_last,
+    map_elements,
+    ordered,
+    reduce,
+    reduce_monoid,
+    smaller,
+    sort,
+)
+from .shape import (
+    all_static,
+    broadcast,
+    broadcast_in_dim,
+    concatenate,
+    expand_dims,
+    full,
+    iota,
+    pad,
+    product,
+    reshape,
+    reverse,
+    slice,
+    slice_axes,
+    slice_axis,
+    squeeze,
+    stack_scalars,
+    transpose,
+    with_dims,
+    with_last,
+)
+from .signal import as_product, at_end, by_axes, correlate, fft, of_some
+from .types import BOOL, INT32, INT64, Dims, DType
 
 Root = SizeSource  # its older name
