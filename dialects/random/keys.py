@@ -19,7 +19,7 @@ variables a second time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -27,6 +27,7 @@ from typing import Any
 from ...codegen.errors import UnsupportedGraphError
 from ..library import Library
 from ..releases import draw_parts, inner_graph
+from ..rewrites.rebuilding import replaced
 from ..scan_parts import ScanParts, is_scan
 from ..walk import order
 
@@ -66,27 +67,21 @@ class _Scope:
         return self.states.get(variable) or _State(variable)
 
 
-# The states of generators that random variables read, and the places of their subkeys.
-_Places = dict[_State, int]
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """A Scan whose steps have generators.
+class _Keys:
+    """The keys of states that are read, in the order in which they are first asked for.
 
     Attributes:
-        parts: its parts.
-        inner: the scope of its step.
-        starts: the states in which the first step gets the generators that steps hand on, in order of their first use.
-        of_step: the states of each of these that a step reads.
-        same: the states that are the same in all steps.
+        of: each state's key, a variable that the graph is made with.
     """
 
-    parts: ScanParts
-    inner: _Scope
-    starts: list[_State]
-    of_step: dict[_State, list[_State]]
-    same: list[_State]
+    def __init__(self, type_: Any) -> None:
+        self.of: dict[_State, Any] = {}
+        self._type = type_
+
+    def __getitem__(self, state: _State) -> Any:
+        if state not in self.of:
+            self.of[state] = self._type(name=NAME)
+        return self.of[state]
 
 
 def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
@@ -111,11 +106,14 @@ def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> t
                 f"{what} {variable.name or variable} is a random generator; leave it out: a function with random "
                 "variables takes one key, as its first argument, and splits it for all of them"
             )
-    assignment.number(outputs, _Scope(), assignment.places)
-    if not assignment.places:
+    keys, scope = _Keys(assignment.key_type), _Scope()
+    assignment.rebuild(outputs, scope, keys)
+    if not keys.of:
         return None, list(inputs), list(outputs)
-    key, results = assignment.build(outputs)
-    return key, [key, *inputs], results
+    key = assignment.key_type(name=NAME)
+    subkeys = assignment.ops.SplitKey(len(keys.of))(key)
+    drawn = [scope.values.get(x, x) for x in outputs]
+    return key, [key, *inputs], replaced(drawn, {x: subkeys[place] for place, x in enumerate(keys.of.values())})
 
 
 class _Assignment:
@@ -124,60 +122,48 @@ class _Assignment:
         self._generator = library.module("tensor.random.type").RandomType
         self._inner_graph = library.module("compile.builders").OpFromGraph
         self._range = library.module("tensor.basic").arange
-        self._key_type = library.module("tensor.type").TensorType("uint32", (2,))
+        self.key_type = library.module("tensor.type").TensorType("uint32", (2,))
         self._package = library.package
         self._inputs = set(inputs)
         self._holds: dict[Any, bool] = {}
-        self._parts: dict[Any, ScanParts] = {}
-        self.places: _Places = {}
 
     @property
-    def _ops(self) -> Any:
-        """The ops on keys."""
+    def ops(self) -> Any:
+        """The ops on keys, which are imported for a graph that needs them."""
         return import_module(f".{self._package}_ops", __package__)
-
-    def _key_variable(self, name: str) -> Any:
-        return self._key_type(name=name)
 
     def is_generator(self, variable: Any) -> bool:
         """Whether a variable is a generator."""
         return isinstance(variable.type, self._generator)
 
-    # ---- the order --------------------------------------------------------------------------------------------------
-
-    def number(self, outputs: Sequence[Any], scope: _Scope, places: _Places) -> None:
-        """Gives every state that a random variable reads its place."""
+    def rebuild(self, outputs: Sequence[Any], scope: _Scope, keys: _Keys) -> None:
+        """Finds what stands for the variables that the outputs need, with draws from keys."""
+        values = scope.values
         for node in order(outputs, self._inputs):
+            operands = [values.get(x, x) for x in node.inputs]
             if isinstance(node.op, self._random_variable):
-                state = self._read(node, scope)
-                places.setdefault(state, len(places))
+                state = scope.state(node.inputs[0])
+                scope.states[node.outputs[0]] = state.following
+                op, size, parameters = draw_parts(node.op, operands)
+                type_ = node.outputs[1].type
+                results = {1: self.ops.Draw(op, dtype=type_.dtype).as_type(type_, keys[state], size, *parameters)}
             elif self._is_inlined(node.op):
-                inputs, results = inner_graph(node.op)
-                inner = self._inner_scope(node, scope, inputs)
-                self.number(results, inner, places)
-                self._leave(node, scope, inner, results)
-            elif self._is_loop(node):
-                loop = self._loop(node, scope)
-                for state in [*loop.starts, *loop.same]:
-                    places.setdefault(state, len(places))
-                self._leave_loop(loop, scope)
+                results = self._inline(node, operands, scope, keys)
+            elif is_scan(node) and self._holds_generators(node.op):
+                results = self._rebuild_loop(node, scope, keys)
+            elif any(map(self.is_generator, node.inputs)):
+                raise UnsupportedGraphError(
+                    f"{type(node.op).__name__} reads a random generator; only random variables can: draw outside of it"
+                )
+            elif all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+                continue
             else:
-                self._refuse_reading(node)
+                results = dict(enumerate(node.clone_with_new_inputs(operands, strict=False).outputs))
+            for place, result in results.items():
+                result.name = result.name or node.outputs[place].name
+                values[node.outputs[place]] = result
 
-    def _read(self, node: Any, scope: _Scope) -> _State:
-        """The state that a random variable reads; what it leaves behind is one draw further."""
-        state = scope.state(node.inputs[0])
-        scope.states[node.outputs[0]] = state.following
-        return state
-
-    def _inner_scope(self, node: Any, scope: _Scope, inputs: Sequence[Any]) -> _Scope:
-        pairs = zip(inputs, node.inputs, strict=True)
-        return _Scope(states={inner: scope.state(outer) for inner, outer in pairs if self.is_generator(outer)})
-
-    def _leave(self, node: Any, scope: _Scope, inner: _Scope, results: Sequence[Any]) -> None:
-        for outer, result in zip(node.outputs, results, strict=True):
-            if self.is_generator(outer):
-                scope.states[outer] = inner.state(result)
+    # ---- inner graphs -----------------------------------------------------------------------------------------------
 
     def _is_inlined(self, op: Any) -> bool:
         """Whether an op is an inner graph that reads or passes on a generator."""
@@ -187,41 +173,40 @@ class _Assignment:
         if op not in self._holds:
             fgraph = op.fgraph
             self._holds[op] = any(map(self.is_generator, [*fgraph.inputs, *fgraph.outputs])) or any(
-                isinstance(node.op, self._random_variable) or self._is_inlined(node.op) or self._is_loop(node)
+                isinstance(node.op, self._random_variable)
+                or self._is_inlined(node.op)
+                or (is_scan(node) and self._holds_generators(node.op))
                 for node in fgraph.apply_nodes
             )
         return self._holds[op]
 
-    def _refuse_reading(self, node: Any) -> None:
-        if any(map(self.is_generator, node.inputs)):
-            raise UnsupportedGraphError(
-                f"{type(node.op).__name__} reads a random generator; only random variables can: draw outside of it"
-            )
+    def _inline(self, node: Any, operands: Sequence[Any], scope: _Scope, keys: _Keys) -> dict[int, Any]:
+        """The outputs of an inner graph by their places, generators left out."""
+        inputs, inside = inner_graph(node.op)
+        states = {x: scope.state(y) for x, y in zip(inputs, node.inputs, strict=True) if self.is_generator(y)}
+        inner = _Scope(dict(zip(inputs, operands, strict=True)), states)
+        self.rebuild(inside, inner, keys)
+        for outer, result in zip(node.outputs, inside, strict=True):
+            if self.is_generator(outer):
+                scope.states[outer] = inner.state(result)
+        return {i: inner.values.get(x, x) for i, x in enumerate(inside) if not self.is_generator(x)}
 
-    # ---- loops ------------------------------------------------------------------------------------------------------
-
-    def _is_loop(self, node: Any) -> bool:
-        return is_scan(node) and self._holds_generators(node.op)
-
-    def _loop(self, node: Any, scope: _Scope) -> _Loop:
-        """What a Scan's steps read.
+    def _rebuild_loop(self, node: Any, scope: _Scope, keys: _Keys) -> dict[int, Any]:
+        """The outputs of a Scan whose steps get keys in the place of generators, by their places.
 
         Raises:
             UnsupportedGraphError: a step hands on another generator than the one that it got.
         """
-        if node not in self._parts:
-            self._parts[node] = ScanParts.of(node)
-        parts = self._parts[node]
-        inner = _Scope()
+        parts, values = ScanParts.of(node), scope.values
+        inner, inside = _Scope(), _Keys(self.key_type)
+        handed_on = [x for x in parts.untraced if self.is_generator(x.first)]
         for outer, variable in parts.constants:
             if self.is_generator(outer):
                 inner.states[variable] = scope.state(outer)
-        handed_on = [x for x in parts.untraced if self.is_generator(x.first)]
         for x in handed_on:
             inner.states[x.inner] = _State((_STEP, scope.state(x.first)))
-        read: _Places = {}
-        self.number(parts.inner_outputs, inner, read)
-        of_step: dict[_State, list[_State]] = {}
+        self.rebuild(parts.inner_outputs, inner, inside)
+        of_step: dict[Any, list[_State]] = {}  # what each generator that steps hand on is in a step: its states there
         for x in handed_on:
             got, left = inner.states[x.inner], inner.state(x.result)
             if left.generator != got.generator or left == got:
@@ -230,76 +215,25 @@ class _Assignment:
                     f"a step of scan {node.op.name!r} hands on {what}; pass it as a non-sequence if all steps are to "
                     "draw the same numbers"
                 )
-            of_step[got.generator[1]] = [state for state in read if state.generator == got.generator]
-        own = [state.generator for states in of_step.values() for state in states]
-        starts = list(dict.fromkeys(state.generator[1] for state in read if state.generator in own))
-        return _Loop(parts, inner, starts, of_step, [state for state in read if state.generator not in own])
-
-    def _leave_loop(self, loop: _Loop, scope: _Scope) -> None:
-        for x in loop.parts.untraced:
-            if self.is_generator(x.first):
-                scope.states[x.last] = scope.state(x.first).following
-
-    def _rebuild_loop(self, node: Any, scope: _Scope, keys: Mapping[_State, Any]) -> dict[int, Any]:
-        """The outputs of a Scan whose steps get keys in the place of generators, by their places."""
-        ops = self._ops
-        loop = self._loop(node, scope)
-        values = scope.values
-        new = replace(loop.parts)
-        new.steps = values.get(new.steps, new.steps)
-        new.buffers = [values.get(x, x) for x in new.buffers]
-        new.stacks = [(values.get(length, length), x) for length, x in new.stacks]
-        new.sequences = [(values.get(x, x), row) for x, row in new.sequences]
-        new.constants = [(values.get(x, x), y) for x, y in new.constants if not self.is_generator(x)]
-        kept = [x for x in new.untraced if not self.is_generator(x.first)]
-        new.untraced = [replace(x, first=values.get(x.first, x.first)) for x in kept]
-        inside: dict[_State, Any] = {}
-        for start in loop.starts:
-            row, states = self._key_variable("key"), loop.of_step[start]
-            new.sequences.append((ops.FoldIn()(keys[start], self._range(new.steps)), row))
-            parts = [row] if len(states) == 1 else ops.SplitKey(len(states))(row)
-            inside.update({state: parts[number] for number, state in enumerate(states)})
-        for state in loop.same:
-            inside[state] = self._key_variable("key")
-            new.constants.append((keys[state], inside[state]))
-        self._rebuild(new.inner_outputs, loop.inner, inside)
-        new.set_inner_outputs([loop.inner.values.get(x, x) for x in new.inner_outputs])
-        self._leave_loop(loop, scope)
+            of_step[got.generator] = [state for state in inside.of if state.generator == got.generator]
+            scope.states[x.last] = scope.state(x.first).following
+        parts.steps = values.get(parts.steps, parts.steps)
+        parts.buffers = [values.get(x, x) for x in parts.buffers]
+        parts.stacks = [(values.get(length, length), x) for length, x in parts.stacks]
+        parts.sequences = [(values.get(x, x), row) for x, row in parts.sequences]
+        parts.constants = [(values.get(x, x), y) for x, y in parts.constants if not self.is_generator(x)]
+        kept = [x for x in parts.untraced if not self.is_generator(x.first)]
+        parts.untraced = [replace(x, first=values.get(x.first, x.first)) for x in kept]
+        rows: dict[Any, Any] = {}
+        for generator in dict.fromkeys(state.generator for state in inside.of if state.generator in of_step):
+            states, row = of_step[generator], self.key_type(name=NAME)
+            parts.sequences.append((self.ops.FoldIn()(keys[generator[1]], self._range(parts.steps)), row))
+            split = [row] if len(states) == 1 else self.ops.SplitKey(len(states))(row)
+            rows.update({inside[state]: split[number] for number, state in enumerate(states)})
+        for state, key in inside.of.items():
+            if state.generator not in of_step:
+                parts.constants.append((keys[state], key))
+        drawn = [inner.values.get(x, x) for x in parts.inner_outputs]
+        parts.set_inner_outputs(replaced(drawn, rows))
         places = [place for place, x in enumerate(node.outputs) if not self.is_generator(x)]
-        return dict(zip(places, new.make().outputs, strict=True))
-
-    # ---- the graph --------------------------------------------------------------------------------------------------
-
-    def build(self, outputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The key and the outputs that are computed with it."""
-        ops = self._ops
-        key = self._key_variable(NAME)
-        subkeys = ops.SplitKey(len(self.places))(key)
-        scope = _Scope()
-        self._rebuild(outputs, scope, {state: subkeys[place] for state, place in self.places.items()})
-        return key, [scope.values.get(output, output) for output in outputs]
-
-    def _rebuild(self, outputs: Sequence[Any], scope: _Scope, keys: Mapping[_State, Any]) -> None:
-        values = scope.values
-        for node in order(outputs, self._inputs):
-            operands = [values.get(x, x) for x in node.inputs]
-            if isinstance(node.op, self._random_variable):
-                key, type_ = keys[self._read(node, scope)], node.outputs[1].type
-                op, size, parameters = draw_parts(node.op, operands)
-                results = {1: self._ops.Draw(op, dtype=type_.dtype).as_type(type_, key, size, *parameters)}
-            elif self._is_inlined(node.op):
-                inputs, inside = inner_graph(node.op)
-                inner = self._inner_scope(node, scope, inputs)
-                inner.values = dict(zip(inputs, operands, strict=True))
-                self._rebuild(inside, inner, keys)
-                self._leave(node, scope, inner, inside)
-                results = {i: inner.values.get(x, x) for i, x in enumerate(inside) if not self.is_generator(x)}
-            elif self._is_loop(node):
-                results = self._rebuild_loop(node, scope, keys)
-            elif all(new is old for new, old in zip(operands, node.inputs, strict=True)):
-                continue
-            else:
-                results = dict(enumerate(node.clone_with_new_inputs(operands, strict=False).outputs))
-            for place, result in results.items():
-                result.name = result.name or node.outputs[place].name
-                values[node.outputs[place]] = result
+        return dict(zip(places, parts.make().outputs, strict=True))
