@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import random
 
-from . import orders, rejection
+from . import samplers
 from .sampling import Array, Shape, of_numbers, samples
 
 
@@ -27,7 +27,7 @@ def _choice(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array)
 def _choice_without(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array) -> Array:
     """One choice for all of the draw, whose elements are of the same items."""
     flat = [x.reshape(-1, x.shape[-1])[0] for x in (items, *chances)]
-    return orders.choice(key, *flat, jnp.zeros(shape, bool))
+    return samplers.choice(key, *flat, jnp.zeros(shape, bool))
 
 
 of_numbers(
@@ -38,4 +38,4 @@ of_numbers(
         "PowerRV": lambda k, n, t, a: jnp.exp(-random.exponential(k, n, t) / a),  # inversion: the chance is x**a
     }
 )
-samples("ZipfRV")(lambda k, n, t, a: rejection.zipf(k, a, n).astype(np.int64))
+samples("ZipfRV")(lambda k, n, t, a: samplers.zipf(k, a, n).astype(np.int64))

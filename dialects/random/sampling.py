@@ -28,7 +28,7 @@ IMPLEMENTATION = "threefry2x32"
 # Their random variables of one name have the same parameters.
 _MODULES = ("pytensor.tensor.random.basic", "aesara.tensor.random.basic")
 # The files of samplers, which register them when they are imported.
-_FILES = ("samplers", "orders", "pymc_samplers", "aesara_samplers")
+_FILES = ("samplers", "aesara_samplers")
 
 # What is drawn is an order of items, or of the numbers below a count.
 _ORDERS = ("PermutationRV", "ChoiceWithoutReplacement")

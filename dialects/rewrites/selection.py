@@ -18,14 +18,13 @@ from ...codegen import collector
 from ...codegen.errors import GraphError, RewriteError
 from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
-from ..walk import order
+from ..walk import kind_of, order
 from .eigenvectors import with_slopes
-from .logsumexp import without_maximum
 from .patterns import pattern_rewriters
+from .products import one_rewriter, sum_rewriter
 from .quotients import quotient_rewriter
-from .rebuilding import Rebuilding
+from .rebuilding import Rebuilding, replaced
 from .saved_steps import save_steps
-from .sums import one_rewriter, sum_rewriter
 
 QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"
 Rewrite = bool | Literal["full"]
@@ -135,7 +134,7 @@ class Rewrites:
         kinds = {_kind(op) for op in ops.values()}
         before = outputs
         if "LogSumExp" in kinds:
-            outputs = without_maximum(outputs, nodes)
+            outputs = _without_maximum(outputs, nodes)
         if "Eigh" in kinds:
             outputs = with_slopes(self._module, outputs)
         if any(x is not y for x, y in zip(outputs, before, strict=True)):
@@ -227,3 +226,49 @@ def _kind(op: Any) -> str:
     """Name of the scalar op of an elementwise op, or of the op's class."""
     op = getattr(op, "core_op", op) if type(op).__name__ == "Blockwise" else op
     return type(getattr(op, "scalar_op", op)).__name__
+
+
+def _without_maximum(outputs: Sequence[Any], nodes: Sequence[Any]) -> list[Any]:
+    """The outputs of a graph in which gradients of `logsumexp` (an op in PyTensor 3.3) have no share of the maximum.
+
+        exp(x - m) * g / s + (m == x) * (g - sum(exp(x - m) * g / s))     ->     exp(x - m) * g / s
+
+    Here `m` is the maximum, `s = sum(exp(x - m))` and `g` the result's cotangent. Differentiating the op's inner graph
+    goes through the maximum too, whose two terms cancel up to rounding. The exponentials are those of the op itself.
+    """
+    return Rebuilding(lambda op: [_Gradient] if type(op).__name__ == "OpFromGraph" else [], nodes).outputs(outputs)
+
+
+class _Gradient:
+    @staticmethod
+    def transform(_graph: Any, node: Any) -> list[Any] | None:
+        """The quotient, for the gradient of a `LogSumExp`."""
+        if len(node.inputs) != 3 or len(node.outputs) != 1:
+            return None
+        x, result, cotangent = node.inputs
+        if result.owner is None or type(result.owner.op).__name__ != "LogSumExp" or result.owner.inputs[0] is not x:
+            return None
+        op = result.owner.op
+        if op.pullback([x], [result], [cotangent])[0].owner.op != node.op:
+            return None
+        ((inner,), outputs) = inner_graph(op)
+        total = _sum_inside(outputs[0])
+        if total is None:
+            return None
+        exponentials, total = replaced([total.owner.inputs[0], total], {inner: x})
+        axes = {axis % x.type.ndim for axis in op.axis}
+        kept = iter(range(cotangent.type.ndim))
+        places = ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)]
+        return [exponentials * (cotangent / total).dimshuffle(places)]
+
+
+def _sum_inside(variable: Any) -> Any:
+    """The sum of exponentials whose logarithm a variable is, up to a term and axes of size 1, or None."""
+    while variable.owner is not None:
+        node = variable.owner
+        if type(node.op).__name__ == "Sum":
+            return variable if kind_of(node.inputs[0]) == "Exp" else None
+        if kind_of(variable) not in ("Add", "Log", "DimShuffle"):
+            return None
+        variable = node.inputs[0]
+    return None

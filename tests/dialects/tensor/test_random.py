@@ -22,7 +22,7 @@ from support import NIGHTLY, PaddingRefusedWarning, assert_same, with_key
 
 import hlograph
 from hlograph.dialects.frontend import emit_graph
-from hlograph.dialects.random import rejection
+from hlograph.dialects.random import samplers
 from hlograph.errors import UnsupportedOpError
 
 KEY = np.array([17, 4711], np.uint32)
@@ -105,11 +105,11 @@ CASES = {
     "integers": ((-3, 7), lambda k, a, b, n: random.randint(k, n, a, b, np.int64)),
     "vonmises": (
         (0.5, 2.5),
-        lambda k, m, kappa, n: jnp.mod(m + rejection.vonmises(k, kappa, n) + np.pi, 2 * np.pi) - np.pi,
+        lambda k, m, kappa, n: jnp.mod(m + samplers.vonmises(k, kappa, n) + np.pi, 2 * np.pi) - np.pi,
     ),
     "hypergeometric": (
         (40, 30, 25),
-        lambda k, good, bad, m, n: rejection.hypergeometric(k, good, bad, m, n).astype(np.int64),
+        lambda k, good, bad, m, n: samplers.hypergeometric(k, good, bad, m, n).astype(np.int64),
     ),
     "categorical": (
         (np.array([0.2, 0.5, 0.3]),),
