@@ -132,7 +132,7 @@ samples("IntegersRV", "RandIntRV", "pymc.data.MinibatchIndexRV")(
 )
 
 
-# ---- permutations, and choices without replacement: orders of items, of a number that only the call may know -----------
+# ---- orders of items, of a number that only the call may know: permutations, choices without replacement -------------
 
 # An order is JAX's: rounds of sorting by random 32-bit keys, so many that no two items had the same in all of them.
 # More items than the first number take a round, more than the second take another one, ...

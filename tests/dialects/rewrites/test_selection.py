@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytensor
@@ -10,7 +13,7 @@ import pytest
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import vectorize_graph
 from pytensor.raise_op import Assert
-from support import REWRITES, assert_same, reference
+from support import REWRITES, assert_same, reference, rewritten
 
 import hlograph
 from hlograph import errors
@@ -20,135 +23,151 @@ from hlograph.dialects.rewrites.selection import EXCLUDED, FAMILIES, QUOTIENTS
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 POINTS = [0.0, 1e-9, -1e-9, 1.0, -1.0, 30.0, -30.0, 800.0, -800.0]
 
-# Expression of PyTensor, the same function of mpmath, and where it is not looked at (singular, or no derivative).
-CASES = {
-    "log sigmoid": (lambda x: pt.log(pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(-x)), ()),
-    "log 1 - sigmoid": (lambda x: pt.log(1 - pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(x)), ()),
-    "log1p -sigmoid": (lambda x: pt.log1p(-pt.sigmoid(x)), lambda x: -mpmath.log1p(mpmath.exp(x)), ()),
-    "log 1 + exp": (lambda x: pt.log(1 + pt.exp(x)), lambda x: mpmath.log1p(mpmath.exp(x)), ()),
-    "log exp + 1": (lambda x: pt.log(pt.exp(-x) + 1.0), lambda x: mpmath.log1p(mpmath.exp(-x)), ()),
-    "log1p exp": (lambda x: pt.log1p(pt.exp(x)), lambda x: mpmath.log1p(mpmath.exp(x)), ()),
-    "log of the logistic": (
-        lambda x: pt.log(1 / (1 + pt.exp(-x))),
-        lambda x: -mpmath.log1p(mpmath.exp(-x)),
-        (),
-    ),
-    "log of the other logistic": (
-        lambda x: pt.log(pt.exp(x) / (1 + pt.exp(x))),
-        lambda x: -mpmath.log1p(mpmath.exp(-x)),
-        (),
-    ),
-    "log 1 - logistic": (
-        lambda x: pt.log(1 - 1 / (1 + pt.exp(-x))),
-        lambda x: -mpmath.log1p(mpmath.exp(x)),
-        (),
-    ),
-    "logistic": (lambda x: 1 / (1 + pt.exp(-x)), lambda x: 1 / (1 + mpmath.exp(-x)), ()),
-    "the other logistic": (lambda x: pt.exp(x) / (1 + pt.exp(x)), lambda x: 1 / (1 + mpmath.exp(-x)), ()),
-    "logit": (lambda x: pt.log(pt.sigmoid(x) / (1 - pt.sigmoid(x))), lambda x: x, ()),
-    "log 1 - exp": (
-        lambda x: pt.log(1 - pt.exp(-abs(x))),
-        lambda x: mpmath.log(-mpmath.expm1(-abs(x))),
-        (0.0,),
-    ),
-    "log -expm1": (
-        lambda x: pt.log(-pt.expm1(-abs(x))),
-        lambda x: mpmath.log(-mpmath.expm1(-abs(x))),
-        (0.0,),
-    ),
-    "logaddexp": (
-        lambda x: pt.logaddexp(x, -2 * x),
-        lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(-2 * x)),
-        (),
-    ),
+
+def softplus(x: Any) -> Any:
+    return mpmath.log1p(mpmath.exp(x))
+
+
+def log_sigmoid(x: Any) -> Any:
+    return -softplus(-x)
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + mpmath.exp(-x))
+
+
+def bernoulli(success: float) -> Callable[[Any], Any]:
+    """As PyMC has it: a selection of both logarithms, and -inf outside of the support."""
+
+    def density(x: Any) -> Any:
+        p, y = pt.sigmoid(x), pt.full_like(x, success)
+        inside = pt.switch(y, pt.log(p), pt.log1p(-p))
+        return pt.switch(pt.or_(pt.lt(y, 0), pt.gt(y, 1)), -np.inf, inside)
+
+    return density
+
+
+def logarithms_and_a_selection(x: Any) -> Any:
+    """A selection whose gradient stands in a product with a sum of quotients."""
+    p = pt.sigmoid(x)
+    return pt.switch(pt.eq(p, 1), 0.0, 3 * pt.log(p) + 2 * pt.log1p(-p))
+
+
+def binomial_coefficient(x: Any) -> Any:
+    """Of `n + 2` over 3 with `n = exp(x)`, as PyMC's negative binomial has it: n is lost beside 2 where it is small."""
+    n, k = pt.exp(x), pt.constant(np.array([3.0], x.dtype))
+    top = n + k - 1
+    return pt.gammaln(top + 1) - pt.gammaln(k + 1) - pt.gammaln(top - k + 1)
+
+
+def exponential_by_scale(x: Any) -> Any:
+    """With the scale written as the inverse of a rate."""
+    scale = pt.reciprocal(pt.exp(x))
+    return pt.log(pt.reciprocal(scale)) - 1.25 / scale
+
+
+def softmax_as_written(x: Any) -> Any:
+    powers = pt.exp(pt.stack([x, 2 * x]))
+    return (powers / powers.sum(axis=0, keepdims=True))[0]
+
+
+# Expressions of PyTensor, and the same function of mpmath.
+CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "log sigmoid": (lambda x: pt.log(pt.sigmoid(x)), log_sigmoid),
+    "log 1 - sigmoid": (lambda x: pt.log(1 - pt.sigmoid(x)), lambda x: -softplus(x)),
+    "log1p -sigmoid": (lambda x: pt.log1p(-pt.sigmoid(x)), lambda x: -softplus(x)),
+    "log 1 + exp": (lambda x: pt.log(1 + pt.exp(x)), softplus),
+    "log exp + 1": (lambda x: pt.log(pt.exp(-x) + 1.0), lambda x: softplus(-x)),
+    "log1p exp": (lambda x: pt.log1p(pt.exp(x)), softplus),
+    "log of the logistic": (lambda x: pt.log(1 / (1 + pt.exp(-x))), log_sigmoid),
+    "log of the other logistic": (lambda x: pt.log(pt.exp(x) / (1 + pt.exp(x))), log_sigmoid),
+    "log 1 - logistic": (lambda x: pt.log(1 - 1 / (1 + pt.exp(-x))), lambda x: -softplus(x)),
+    "logistic": (lambda x: 1 / (1 + pt.exp(-x)), sigmoid),
+    "the other logistic": (lambda x: pt.exp(x) / (1 + pt.exp(x)), sigmoid),
+    "logit": (lambda x: pt.log(pt.sigmoid(x) / (1 - pt.sigmoid(x))), lambda x: x),
+    "log 1 - exp": (lambda x: pt.log(1 - pt.exp(-abs(x))), lambda x: mpmath.log(-mpmath.expm1(-abs(x)))),
+    "log -expm1": (lambda x: pt.log(-pt.expm1(-abs(x))), lambda x: mpmath.log(-mpmath.expm1(-abs(x)))),
+    "logaddexp": (lambda x: pt.logaddexp(x, -2 * x), lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(-2 * x))),
     "logsumexp": (
         lambda x: pt.log(pt.exp(pt.stack([x, 2 * x, -x])).sum(axis=0)),
         lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(2 * x) + mpmath.exp(-x)),
-        (),
     ),
     "difference of exps": (
         lambda x: pt.log(pt.exp(x + 1) - pt.exp(x)),
         lambda x: x + mpmath.log(mpmath.expm1(1)),
-        (),
     ),
     "log of the softmax": (
         lambda x: pt.log(pt.special.softmax(pt.stack([x, 2 * x]), axis=0))[0],
-        lambda x: -mpmath.log1p(mpmath.exp(x)),
-        (),
+        lambda x: -softplus(x),
     ),
-    "softmax as written": (
-        lambda x: (pt.exp(pt.stack([x, 2 * x])) / pt.exp(pt.stack([x, 2 * x])).sum(axis=0, keepdims=True))[0],
-        lambda x: 1 / (1 + mpmath.exp(x)),
-        (),
-    ),
-    "exp - 1": (lambda x: pt.exp(-abs(x)) - 1, lambda x: mpmath.expm1(-abs(x)), (0.0,)),
-    "log erfc": (
-        lambda x: pt.log(pt.erfc(x)),
-        lambda x: mpmath.log(mpmath.erfc(x)),
-        (),
-    ),
-    "1 - erf": (lambda x: 1 - pt.erf(x), mpmath.erfc, ()),
+    "softmax as written": (softmax_as_written, lambda x: sigmoid(-x)),
+    "exp - 1": (lambda x: pt.exp(-abs(x)) - 1, lambda x: mpmath.expm1(-abs(x))),
+    "log erfc": (lambda x: pt.log(pt.erfc(x)), lambda x: mpmath.log(mpmath.erfc(x))),
+    "1 - erf": (lambda x: 1 - pt.erf(x), mpmath.erfc),
     "Poisson": (
         lambda x: 3 * pt.log(pt.exp(-abs(x))) - pt.exp(-abs(x)),
         lambda x: -3 * abs(x) - mpmath.exp(-abs(x)),
-        (0.0,),
     ),
-    "x over abs": (lambda x: x / abs(x), mpmath.sign, (0.0,)),
-    "Student t": (
-        lambda x: -2.5 * pt.log(1 + (x / 2) ** 2 / 4),
-        lambda x: -mpmath.mpf(5) / 2 * mpmath.log1p(x**2 / 16),
-        (),
-    ),
+    "x over abs": (lambda x: x / abs(x), mpmath.sign),
+    "Student t": (lambda x: -2.5 * pt.log(1 + (x / 2) ** 2 / 4), lambda x: -2.5 * mpmath.log1p(x**2 / 16)),
     "half-Cauchy in log space": (
         lambda x: x - pt.log(1 + pt.exp(-abs(x)) ** 2),
-        lambda x: x - mpmath.log1p(mpmath.exp(-2 * abs(x))),
-        (0.0,),
+        lambda x: x - softplus(-2 * abs(x)),
     ),
     "normal with a log deviation": (
         lambda x: -0.5 * (2.0 / pt.exp(abs(x))) ** 2 - pt.log(pt.exp(abs(x))),
         lambda x: -2 * mpmath.exp(-2 * abs(x)) - abs(x),
-        (0.0,),
     ),
     "negative binomial": (
         lambda x: 3 * pt.log(pt.sigmoid(x - 2)) + 2 * pt.log(1 - pt.sigmoid(x - 2)),
-        lambda x: -3 * mpmath.log1p(mpmath.exp(2 - x)) - 2 * mpmath.log1p(mpmath.exp(x - 2)),
-        (),
+        lambda x: 3 * log_sigmoid(x - 2) + 2 * log_sigmoid(2 - x),
     ),
+    "Bernoulli, 1": (bernoulli(1.0), log_sigmoid),
+    "Bernoulli, 0": (bernoulli(0.0), lambda x: log_sigmoid(-x)),
+    "logarithms and a selection": (
+        logarithms_and_a_selection,
+        lambda x: 3 * log_sigmoid(x) + 2 * log_sigmoid(-x),
+    ),
+    "binomial coefficient": (
+        binomial_coefficient,
+        lambda x: sum(mpmath.log(mpmath.exp(x) + i) for i in range(3)) - mpmath.log(6),
+    ),
+    "exponential by scale": (exponential_by_scale, lambda x: x - 1.25 * mpmath.exp(x)),
 }
-
+# Singular, or without a derivative, at 0.
+AT_0 = {"log 1 - exp", "log -expm1", "exp - 1", "Poisson", "x over abs", "half-Cauchy in log space"}
+AT_0 |= {"normal with a log deviation"}
+POINTS_OF = {
+    **dict.fromkeys(("Bernoulli, 1", "Bernoulli, 0"), (*POINTS, -3.0, 36.7, -36.7, 40.0, -40.0, 90.0)),
+    "logarithms and a selection": (-800.0, -90.0, -30.0, 0.0, 3.0, 15.0),
+    "binomial coefficient": (-80.0, -30.0, -3.0, 0.5, 3.0),
+    "exponential by scale": (-80.0, -30.0, -3.0, 0.5, 3.0, 20.0),
+}
 # Their gradients, taken before rewriting, lose digits or are NaN, with PyTensor's full rewriting as well.
 VALUE_ONLY = {"difference of exps", "softmax as written", "log 1 - exp"}
 
 
-@pytest.fixture(scope="module")
-def computed() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Values and gradients of all cases at all points, from one program."""
-    outputs = []
-    for expression, _, _ in CASES.values():
-        value = expression(X)
-        outputs += [value, pytensor.grad(value.sum(), X)]
-    program = hlograph.emit_stablehlo(([X], REWRITES.apply([X], outputs, True)[1]))
-    results = [np.asarray(x) for x in program.compile()(np.array(POINTS))]
-    return dict(zip(CASES, zip(results[::2], results[1::2], strict=True), strict=True))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_extreme_arguments(name: str, computed: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
-    """Value and derivative against mpmath; what underflows in float64 may be zero."""
-    _, truth, skipped = CASES[name]
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((name, "float64") for name in CASES), *((name, "float32") for name in POINTS_OF)]
+)
+def test_extreme_arguments(name: str, dtype: str) -> None:
+    """Value and derivative against mpmath; the gradient is taken before rewriting, as PyMC does, and also alone."""
+    expression, truth = CASES[name]
+    at = np.array([x for x in POINTS_OF.get(name, POINTS) if x or name not in AT_0], dtype)
+    x = pt.vector("x", dtype=dtype)
+    outputs = [expression(x), pytensor.grad(expression(x).sum(), x)]
+    found = reference([x], rewritten([x], outputs)[1], [at])
+    alone = reference([x], rewritten([x], outputs[1:])[1], [at])
     with mpmath.workdps(60):
-        for number, x in enumerate(POINTS):
-            if x in skipped:
-                continue
-            exact = mpmath.mpf(x)
-            step = mpmath.mpf(10) ** -25
-            slope = (truth(exact + step) - truth(exact - step)) / (2 * step)
-            wanted = (truth(exact),) if name in VALUE_ONLY else (truth(exact), slope)
-            for found, expected in zip(computed[name], wanted, strict=False):
-                # Rounding of the argument itself counts as much as the argument is large.
-                np.testing.assert_allclose(
-                    found[number], float(expected), rtol=1e-12, atol=1e-15, err_msg=f"{name} at {x}"
-                )
+        exact, step = [mpmath.mpf(float(point)) for point in at], mpmath.mpf(10) ** -25
+        values = [float(truth(point)) for point in exact]
+        slopes = [float((truth(point + step) - truth(point - step)) / (2 * step)) for point in exact]
+    # What underflows may be zero. Rounding of the argument itself counts as much as the argument is large.
+    options = {"rtol": 1e-12, "atol": 1e-15} if dtype == "float64" else {"rtol": 4e-6, "atol": 1e-37}
+    wanted = [values] if name in VALUE_ONLY else [values, slopes, slopes]
+    for actual, expected in zip([*found, *alone], wanted, strict=False):
+        assert actual.dtype == dtype
+        np.testing.assert_allclose(actual, expected, **options)
 
 
 SCALAR, ROW = pt.dscalar("s"), pt.drow("r")
@@ -220,7 +239,7 @@ def count(outputs: list) -> int:
 
 def test_a_rewritten_graph_has_a_gradient_and_batches() -> None:
     """Differentiation after rewriting agrees with rewriting after differentiation, and so does a batch of points."""
-    expressions = [expression(X)[0] for name, (expression, _, _) in CASES.items() if name != "x over abs"]
+    expressions = [expression(X)[0] for name, (expression, _) in CASES.items() if name != "x over abs"]
     value = pt.stack(expressions).sum()
     _, (rewritten,) = REWRITES.apply([X], [value], True)
     after = pytensor.grad(rewritten, X)
