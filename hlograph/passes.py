@@ -40,11 +40,11 @@ from .codegen.ir.values import static_shape as static_shape
 from .codegen.ir.values import users as users
 from .codegen.ir.while_ops import rebuild_while as rebuild_while
 from .codegen.passes import available as available
+from .codegen.passes.registry import forget as forget
+from .codegen.passes.registry import group as group
+from .codegen.passes.registry import rewrite as rewrite
 from .codegen.passes.report import Note as Note
 from .codegen.passes.report import Report as Report
-from .codegen.passes.users import forget as forget
-from .codegen.passes.users import group as group
-from .codegen.passes.users import rewrite as rewrite
 
 # Counts up when a name here is taken away, or what it takes or gives is another.
 API = 1

@@ -50,7 +50,7 @@ FLOORS = (
 ROOMS = {"xla_bugs"}
 # What passes share; every other file and folder of codegen/passes/ is a pass.
 SHARED = {
-    *("base", "users", "registry", "driver", "rewriting", "report", "optimize"),
+    *("registry", "driver", "rewriting", "report", "optimize"),
     *("pad_sums", "factor_loops", "size_checks", "stepwise"),
 }
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.

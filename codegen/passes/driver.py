@@ -18,9 +18,9 @@ from ..ir.functions import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
 from ..ir.walk import has_operations, walk
 from ..signature import forget_unused_counts
-from .base import Pass
 from .registry import find, parse_spec, write_spec
 from .report import Report, Watch
+from .rewriting import Pass
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The passes by name, and how a pass is written: `name` or `name{option=value, ...}`.
+"""The passes by name, and how a pass is written: `name` or `name{option=value, ...}`; rewrites of users.
 
 In: text. Out: a `Pass`, and its options as values. A pass of ours is one file (or package) in this folder with a
 function `run`, and one line in `_TABLE`. The file may also say without what there is nothing to do (`TRIGGERS`).
@@ -16,10 +16,11 @@ from typing import Any
 
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
+from ..ir.driver import check_op
 from ..ir.walk import main_function
-from .base import LEGALIZE_CHLO, Pass
 from .report import Report
-from .rewriting import REWRITES
+from .rewriting import LEGALIZE_CHLO, REWRITES, Pass, Rewrite, RewriteFunction, apply
+from .rewriting import rewrite as register_rewrite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +71,8 @@ class _Pipeline(Pass):
         return pipeline
 
 
-def _ours(name: str, line: str) -> Pass:
-    return _File(name=name, line=line)
-
-
-def _other(name: str, line: str) -> Pass:
-    return _File(name=name, line=line, other_function=True)
+def _ours(name: str, line: str, other_function: bool = False) -> Pass:
+    return _File(name=name, line=line, other_function=other_function)
 
 
 def _for_xla(name: str, line: str) -> Pass:
@@ -92,8 +89,8 @@ def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
 
 _TABLE = (
     _ours("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
-    _other("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}"),
-    _other("batch", "a leading axis on all arguments and results, batch{size=64}"),
+    _ours("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}", other_function=True),
+    _ours("batch", "a leading axis on all arguments and results, batch{size=64}", other_function=True),
     _ours("inline", "inline calls, drop functions without a use"),
     _ours("roll_loops", "straight-line code that repeats a block becomes a loop"),
     _ours("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
@@ -105,7 +102,7 @@ _TABLE = (
     _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
     _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
     _ours("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
-    _other("for_iree", "forms that IREE compiles, and runs right"),
+    _ours("for_iree", "forms that IREE compiles, and runs right", other_function=True),
     _ours("merge_host_calls", "Python functions that feed each other are called at once"),
     _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
     _for_xla("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
@@ -214,3 +211,119 @@ def for_pullback(specs: Sequence[str], sizes: Collection[str]) -> list[str]:
             options = {size: value for size, value in options.items() if size in sizes}
         found.append(write_spec(name, options))
     return found
+
+
+# ---- rewrites of users: hlograph's own cannot be replaced; a user's can, by a later one of its name -----------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group(Pass):
+    """Rewrites that are applied together until none of them applies.
+
+    Attributes:
+        members: their names.
+    """
+
+    members: tuple[str, ...]
+
+    @property
+    def run(self) -> Callable[..., None]:
+        """Applies them, as they are defined by then."""
+
+        def together(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+            apply(module, self._rewrites, report, reassociate=reassociate)
+
+        return together
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The ops that one of them is called for."""
+        return tuple(dict.fromkeys(root for member in self._rewrites for root in member.roots))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.members
+
+    @property
+    def _rewrites(self) -> list[Rewrite]:
+        return [find(name) for name in self.members]  # type: ignore[misc]
+
+
+def rewrite(
+    *roots: str, name: str | None = None, exact: bool = False, default: bool = False
+) -> Callable[[RewriteFunction], RewriteFunction]:
+    """Registers a function on ops as a rewrite: it is then a pass of that name.
+
+    Args:
+        roots: full names of the ops that it is called for.
+        name: the function's name by default. One of the user's of that name is replaced.
+        exact: whether it keeps every bit of the results; if not, `optimize="exact"` leaves it out.
+        default: whether `optimize="default"` runs it from now on.
+
+    Raises:
+        PassError: no roots, one that is no op, or the name of a pass or rewrite of hlograph's.
+    """
+    if not roots or not all(isinstance(root, str) for root in roots):
+        raise PassError('rewrite() needs the names of the ops to match, as in @rewrite("stablehlo.reduce")')
+    for root in roots:
+        check_op(root)
+
+    def register(function: RewriteFunction) -> RewriteFunction:
+        wanted = name or str(getattr(function, "__name__", ""))
+        _check_free(wanted)
+        return register_rewrite(*roots, name=wanted, exact=exact, default=default)(function)
+
+    return register
+
+
+def group(name: str, *members: str | RewriteFunction, default: bool = False) -> None:
+    """Registers rewrites, in this order, as one pass: they are applied together until none of them applies.
+
+    Args:
+        name: the pass's; one of the user's of the same name is replaced.
+        members: the rewrites, or their names; hlograph's own too.
+        default: whether `optimize="default"` runs it from now on.
+
+    Raises:
+        PassError: no members, one that is no rewrite, or the name of a pass or rewrite of hlograph's.
+    """
+    _check_free(name)
+    names = tuple(each if isinstance(each, str) else _name_of(each) for each in members)
+    if not names:
+        raise PassError(f"the group {name!r} needs rewrites, as in group({name!r}, 'one', 'other')")
+    for each in names:
+        if not isinstance(find(each), Rewrite):
+            raise PassError(f"{each!r} is a pass, not a rewrite: it cannot be in a group, but beside it in optimize=")
+    REWRITES[name] = Group(name=name, line=f"together: {', '.join(names)}", default=default, members=names)
+
+
+def _check_free(name: str) -> None:
+    """Refuses a name for a rewrite that is a pass of hlograph's already; one of the user's is replaced.
+
+    Raises:
+        PassError: it is, or it is no name that can be written in `--pass`.
+    """
+    if name in PASSES or name in PASSES["simplify"].parts:
+        raise PassError(f"a pass {name!r} exists already; give the rewrite another name: rewrite(..., name=...)")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise PassError(f"a rewrite cannot be called {name!r}; use letters, digits, '_', '-' and '.'")
+
+
+def _name_of(function: RewriteFunction) -> str:
+    for name, found in REWRITES.items():
+        if isinstance(found, Rewrite) and found.function is function:
+            return name
+    raise PassError(f"{function!r} is no rewrite: register it first, with @rewrite(...)")
+
+
+def forget(name: str) -> None:
+    """Takes a rewrite, or a group, of one's own away.
+
+    Raises:
+        PassError: there is none of this name.
+    """
+    find(name)
+    if name not in REWRITES or name in PASSES["simplify"].parts:
+        raise PassError(f"{name!r} is a pass of hlograph's, which stays")
+    del REWRITES[name]

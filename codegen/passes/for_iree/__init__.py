@@ -28,10 +28,9 @@ from ...ir.values import defining, shape_of, users
 from ...ir.walk import walk
 from ...signature import CheckSpec
 from .. import size_checks
-from ..base import LEGALIZE_CHLO
 from ..factor_loops import expand
 from ..report import Report
-from ..rewriting import Rewrite, apply
+from ..rewriting import LEGALIZE_CHLO, Rewrite, apply
 from .forms import ABSOLUTE, FORMS
 
 _REWRITES = [
