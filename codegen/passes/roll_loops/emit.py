@@ -108,7 +108,30 @@ class Emitter:
 
     def pieces(self, codes: Array) -> list[Piece]:
         """Values as rows of what runs have made, and single ones."""
-        return split(self.sequence, self.plans, self.starts, self.ends, codes)
+        stride, count = self.sequence.stride, len(codes)
+        positions = codes // stride
+        runs = np.searchsorted(self.starts, positions, side="right") - 1
+        inside = (codes >= 0) & (runs >= 0)
+        if len(self.starts):
+            inside &= positions < self.ends[np.maximum(runs, 0)]
+        runs = np.where(inside, runs, -1)
+        nodes, repetitions = codes.copy(), np.zeros_like(codes)
+        for number in distinct(runs[inside]).tolist():
+            run, chosen = self.plans[number].run, runs == number
+            repetitions[chosen], nodes[chosen] = np.divmod(codes[chosen] - run.start * stride, run.period * stride)
+        same = (runs[1:] == runs[:-1]) & (nodes[1:] == nodes[:-1]) & (runs[1:] >= 0)
+        steps = np.append(np.where(same, np.diff(repetitions), 0), 0)
+        # A piece goes on as long as the step stays; a step of zero never does.
+        ends = np.append(np.flatnonzero((np.diff(steps[:-1]) != 0) | (steps[1:-1] == 0)) + 2, count)
+        found: list[Piece] = []
+        start = 0
+        while start < count:
+            alone = steps[start] == 0
+            end = start + 1 if alone else int(ends[np.searchsorted(ends, start + 2)])
+            step = 1 if alone else int(steps[start])
+            found.append(Piece(int(runs[start]), int(nodes[start]), int(repetitions[start]), step, end - start))
+            start = end
+        return found
 
     def column(self, codes: Array) -> Column:
         """One array for a value of each repetition."""
@@ -118,18 +141,15 @@ class Emitter:
         return self.columns[key]
 
     def _column(self, codes: Array) -> Column:
-        if (codes < 0).all():
-            constants = [self.constant(code) for code in codes.tolist()]
-            known = [op for op in constants if op is not None]
-            array = table(known) if len(known) == len(constants) else None
-            if array is not None:
-                return from_table(array)
+        constants = [op for code in codes.tolist() if (op := self.constant(code)) is not None]
+        known = [(constant_value(op), sizes_of(op.results[0])) for op in constants]
+        if len(known) == len(codes) and all(value is not None for value, _ in known):
+            table = np.stack([np.broadcast_to(value, shape) for value, shape in known])  # type: ignore[arg-type]
+            return Column(ops.constant(table), 0, 1, len(table), _distances(table))
         parts = self.pieces(codes)
-        if len(parts) == 1:
-            piece = parts[0]
-            rows_of = self.rows_of(piece)
-            if rows_of is not None:
-                return Column(rows_of, piece.first, piece.step, piece.count)
+        array = self.rows_of(parts[0]) if len(parts) == 1 else None
+        if array is not None:
+            return Column(array, parts[0].first, parts[0].step, parts[0].count)
         return Column(ops.concatenate([self.piece(piece) for piece in parts], 0), 0, 1, len(codes))
 
     def rows_of(self, piece: Piece) -> ir.Value | None:
@@ -158,24 +178,6 @@ class Emitter:
             moved = ops.transpose(array, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
             parts.append(ops.reshape(moved, [*inner[:axis], piece.count * inner[axis], *inner[axis + 1 :]]))
         return ops.concatenate(parts, axis)
-
-
-def split(sequence: Sequence, plans: List[Plan], starts: Array, ends: Array, codes: Array) -> list[Piece]:
-    """Values as rows of what runs have made, and single ones."""
-    stride = sequence.stride
-    positions = codes // stride
-    runs = np.searchsorted(starts, positions, side="right") - 1
-    inside = (codes >= 0) & (runs >= 0)
-    if len(starts):
-        inside &= positions < ends[np.maximum(runs, 0)]
-    runs = np.where(inside, runs, -1)
-    nodes, repetitions = np.zeros_like(codes), np.zeros_like(codes)
-    for number in distinct(runs[inside]).tolist():
-        run, chosen = plans[number].run, runs == number
-        relative = codes[chosen] - run.start * stride
-        nodes[chosen] = relative % (run.period * stride)
-        repetitions[chosen] = relative // (run.period * stride)
-    return pieces(codes, runs, nodes, repetitions)
 
 
 def outside(sequence: Sequence, start: int, period: int, count: int) -> dict[int, set[int]]:
@@ -251,57 +253,12 @@ class Piece:
     count: int
 
 
-def pieces(codes: Array, runs: Array, nodes: Array, repetitions: Array) -> list[Piece]:
-    """Splits values into pieces.
-
-    Args:
-        codes: the values.
-        runs: the run of each; -1 where it is in none.
-        nodes: which result of the run's block each is.
-        repetitions: of which repetition.
-    """
-    count = len(codes)
-    found: list[Piece] = []
-    start = 0
-    same = (runs[1:] == runs[:-1]) & (nodes[1:] == nodes[:-1]) & (runs[1:] >= 0)
-    steps = np.where(same, np.diff(repetitions), 0)
-    # A piece goes on as long as the step stays; a step of zero never does.
-    goes_on = np.flatnonzero((np.diff(steps) != 0) | (steps[1:] == 0)) + 2
-    ends = np.append(goes_on, count)
-    while start < count:
-        if runs[start] < 0 or start + 1 == count or steps[start] == 0:
-            run = int(runs[start])
-            found.append(Piece(run, int(codes[start]) if run < 0 else int(nodes[start]), int(repetitions[start]), 1, 1))
-            start += 1
-            continue
-        end = int(ends[np.searchsorted(ends, start + 2)])
-        found.append(
-            Piece(int(runs[start]), int(nodes[start]), int(repetitions[start]), int(steps[start]), end - start)
-        )
-        start = end
-    return found
-
-
-def table(attributes: List[ir.Operation]) -> Array | None:
-    """Constants as one array, (count, ...); None where one of them cannot be read."""
-    rows = []
-    for op in attributes:
-        value = constant_value(op)
-        if value is None:
-            return None
-        rows.append(np.broadcast_to(value, tuple(ir.RankedTensorType(op.results[0].type).shape)))
-    return np.stack(rows)
-
-
-def from_table(array: Array) -> Column:
-    """The column of constants."""
-    affine = None
-    if array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1:
-        wide = array.astype(object)
-        steps = wide[1:] - wide[:-1]
-        if (steps == steps[0]).all() and max(abs(int(wide[0])), abs(int(wide[-1]))) < 1 << 30:
-            affine = (int(wide[0]), int(steps[0]))
-    return Column(ops.constant(array), 0, 1, len(array), affine)
+def _distances(table: Array) -> tuple[int, int] | None:
+    """The first of integers at equal distances, and the distance."""
+    if table.ndim > 1 or table.dtype.kind not in "iu" or len(table) < 2:
+        return None
+    first, last, steps = int(table[0]), int(table[-1]), np.diff(table.astype(object))
+    return (first, int(steps[0])) if (steps == steps[0]).all() and max(abs(first), abs(last)) < 1 << 30 else None
 
 
 # ---- slices of an array that follow one another: `tiles` and `put_together` are inverse -----------------------------
@@ -366,11 +323,3 @@ def put_together(array: ir.Value, places: Array, whole: List[int]) -> ir.Value:
     low = [int(start) for start in places.min(axis=0)]
     taken = sizes_of(array)
     return ops.pad(array, filling, low, [full - one - size for full, one, size in zip(whole, low, taken, strict=True)])
-
-
-def chain_total(entry: ir.Value, parts: List[ir.Value]) -> ir.Value:
-    """What a sum started from, and all that was added to it."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = stablehlo.add(total, part)
-    return stablehlo.add(entry, total)

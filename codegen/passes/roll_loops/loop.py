@@ -18,10 +18,10 @@ import numpy as np
 from ...ir import ops, while_ops
 from ...ir.attributes import attributes_of, integers
 from ...ir.batching import Batcher, Row
-from ...ir.bindings import ir
+from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import identity
 from ...ir.values import dtype_of, sizes_of
-from .emit import Column, Emitter, affine, chain_total, put_together, rows, tiles
+from .emit import Column, Emitter, affine, put_together, rows, tiles
 
 
 def roll_up(emitter: Emitter, old: ir.Operation) -> ir.Operation:
@@ -70,12 +70,12 @@ class RunEmitter:
                 for node in nodes:
                     self.at_once(node)
         for chain in self.plan.chains:
-            parts = []
+            total = self.emitter.resolve(int(self.run.codes[0, chain.entry]))
             for node in chain.pads:
                 whole = sizes_of(self.template(node).results[0])
-                parts.append(put_together(self.repeated(self.run.first[node]), self.plan.places[node], whole))
-            entry = self.emitter.resolve(int(self.run.codes[0, chain.entry]))
-            self.finals[chain.adds[-1] * self.stride] = chain_total(entry, parts)
+                part = put_together(self.repeated(self.run.first[node]), self.plan.places[node], whole)
+                total = stablehlo.add(total, part)
+            self.finals[chain.adds[-1] * self.stride] = total
 
     def template(self, node: int) -> ir.Operation:
         """An op that stands for one of the block's."""
