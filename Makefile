@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest nightly outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
+.PHONY: help setup test lint types lit pytest nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -34,6 +34,7 @@ help:
 	@echo 'make without-jax  a model in C, and in a Python without JAX, through a PJRT plugin'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
+	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, many chains, into docs/gpu.md (GPU=cpu tries it)'
 	@echo 'make ops      docs/ops.md: which ops of PyTensor run here, and in its own backends; docs/bad_input.md (some minutes)'
 	@echo 'make native   the machine code that direct calls run on, from runtime/direct/native/*.c, with gcc for x86-64'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
@@ -246,6 +247,17 @@ build/aot/.installed: pyproject.toml
 
 aot: build/aot/.installed
 	@$(AOT_PY) tests/aot/run.py --markdown docs/aot.md $(AOT)
+
+# On a machine with a GPU nothing is installed: GPU_PYTHON is what has JAX there. `make gpu-programs`, where PyTensor and
+# PyMC are, writes what such a machine cannot (build/aot/programs, build/gpu), to be copied to it.
+GPU ?= gpu
+GPU_PYTHON ?= $(if $(filter cpu,$(GPU)),$(PY),python3)
+GPU_PAGE = $(if $(filter gpu,$(GPU)),--markdown docs/gpu.md)
+gpu:
+	@$(GPU_PYTHON) benchmarks/gpu.py --device $(GPU) $(GPU_PAGE)
+
+gpu-programs: setup
+	@$(PY) benchmarks/gpu.py prepare
 
 ops: $(STAMP)
 	@$(PY) tests/op_coverage.py --markdown docs/ops.md

@@ -18,6 +18,7 @@ import warnings
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 # What is measured must not depend on files that an earlier run left behind.
@@ -58,6 +59,7 @@ BENCHMARKS = (
     "small_model_remedies",
     "small_loops",
     "samplers",
+    "chains",
     "without_jax",
     "artifact_load",
     "parameters",
@@ -65,7 +67,7 @@ BENCHMARKS = (
     "host_calls",
     "ops",
 )
-LONG = ("stability", "ops", "blocks", "samplers", "parameters")  # only where it is asked for
+LONG = ("stability", "ops", "blocks", "samplers", "parameters", "chains")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 
@@ -112,7 +114,7 @@ def update(status: Status, name: str, text: str) -> None:
 
 def machine() -> dict[str, str]:
     """What the numbers depend on."""
-    packages = ("jax", "jaxlib", "numpy", "pytensor", "numba")
+    packages = [p for p in ("jax", "jaxlib", "numpy", "pytensor", "numba") if find_spec(p)]
     return {"Python": platform.python_version(), "cores": str(os.cpu_count())} | {p: version(p) for p in packages}
 
 

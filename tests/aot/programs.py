@@ -16,7 +16,7 @@ import json
 import os
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 NOT_EMITTING = {"pymc_eight_schools.py", "score.py", "state_space.py", "without_jax.py"}
 GROUPS = ("examples", "models", "rules", "scalars", "builder", "jax")
 # Sizes to try for each root; the first is a multiple of four, so that it divides among four devices.
-SIZES = {"examples": (64, 32, 8, 4), "models": (256, 64)}
+SIZES = {"examples": (64, 32, 96, 24, 8, 4), "models": (256, 64)}
 SMALL = (8, 4, 12, 16, 2, 3, 5, 6, 1, 0)
 
 
@@ -101,28 +101,26 @@ class Collection:
 
 @contextmanager
 def recorded() -> Iterator[list[Any]]:
-    """What is emitted, or parsed from text that was built, while this is open."""
-    import hlograph
+    """What is emitted, or parsed from text that was built, while this is open: by whatever name it was imported."""
     from hlograph.codegen.program import Program
-    from hlograph.dialects import frontend
+    from hlograph.dialects import frontend, registry
 
     found: list[Any] = []
-    emit_stablehlo, parse = frontend.emit_stablehlo, Program.parse
 
-    def emitted(*args: Any, **options: Any) -> Any:
-        found.append(emit_stablehlo(*args, **options))
-        return found[-1]
+    def recording(function: Callable[..., Any]) -> Callable[..., Any]:
+        def record(*args: Any, **options: Any) -> Any:
+            found.append(function(*args, **options))
+            return found[-1]
 
-    def parsed(source: Any, **options: Any) -> Any:
-        found.append(parse(source, **options))
-        return found[-1]
+        return record
 
-    frontend.emit_stablehlo = hlograph.emit_stablehlo = emitted
-    Program.parse = staticmethod(parsed)  # type: ignore[method-assign,assignment]
+    emit, trace, parse = frontend.emit, registry.trace, Program.parse
+    frontend.emit, registry.trace = recording(emit), recording(trace)
+    Program.parse = staticmethod(recording(parse))  # type: ignore[method-assign,assignment]
     try:
         yield found
     finally:
-        frontend.emit_stablehlo = hlograph.emit_stablehlo = emit_stablehlo
+        frontend.emit, registry.trace = emit, trace
         Program.parse = staticmethod(parse)  # type: ignore[method-assign,assignment]
 
 

@@ -5,7 +5,8 @@
 
 Results are kept in build/aot/results.json; a run replaces those of the programs that it compiles, so that the table can
 be made in parts. Exit code 1 when something does not compile that is not among the known refusals (`refusals.py`), or
-something compiles that is. `gpu` is a GPU that is here: the programs run on it, and are compared with the CPU.
+something compiles that is. `gpu` is a GPU that is here: the programs run on it, and are compared with the CPU; `cpu`
+tries the same without one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from worker import ANSWER
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 FOLDER = REPOSITORY / "build" / "aot"
-PLATFORMS = ("tpu", "cuda", "gpu")
+PLATFORMS = ("tpu", "cuda", "gpu", "cpu")
+HERE = ("gpu", "cpu")  # where programs are run
 LIMIT = 600  # seconds for one program
 
 
@@ -92,7 +94,7 @@ def variants(case: Case, policies: list[str], devices: list[int], platform: str)
     """How a program is compiled: a static one has nothing to pad, and a run takes one device."""
     for policy in policies:
         for count in devices:
-            if (policy == "exact" or case.sizes) and (platform != "gpu" or count == 1):
+            if (policy == "exact" or case.sizes) and (platform not in HERE or count == 1):
                 yield policy, count
 
 
@@ -106,13 +108,17 @@ def main() -> int:
     parser.add_argument("--policy", nargs="+", choices=("exact", "padded"), default=["exact", "padded"])
     parser.add_argument("--devices", nargs="+", type=int, choices=(1, 4), default=[1, 4])
     parser.add_argument("--missing", action="store_true", help="only what has no result yet, or failed")
+    parser.add_argument("--kept", action="store_true", help="the programs in build/aot/programs, collected before")
     parser.add_argument("--markdown", type=Path, help="put the tables into this file, between its markers")
     options = parser.parse_args()
 
     console = Console(width=None if sys.stdout.isatty() else 160)
     programs = FOLDER / "programs"
-    with console.status("collecting programs"):
-        collected = subprocess.run([sys.executable, Path(__file__).with_name("programs.py"), programs], check=False)
+    collected = 0
+    if not options.kept:
+        with console.status("collecting programs"):
+            command = [sys.executable, Path(__file__).with_name("programs.py"), programs]
+            collected = subprocess.run(command, check=False).returncode
     cases = read_index(programs)
     kept = FOLDER / "results.json"
     results: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {}
@@ -147,7 +153,7 @@ def main() -> int:
     outdated = stale(possible, {key: result["error"] for key, result in results.items()})
     for refusal in outdated:
         console.print(f"[red]{refusal.where}[/red] is a known refusal, and compiles", highlight=False)
-    return 1 if failed or outdated or collected.returncode else 0
+    return 1 if failed or outdated or collected else 0
 
 
 def compile_for(

@@ -29,13 +29,18 @@ def test_a_size_from_data_without_a_bound_gets_one():
     assert programs.choose_sizes(program, (8,))[size.name] == 8
 
 
-def test_what_is_emitted_is_recorded():
-    emit, parse = hlograph.emit_stablehlo, hlograph.Program.parse
-    with programs.recorded() as found:
-        vectors(lambda x, y: x * y)
-        hlograph.Program.parse(found[0].text)
-    assert [program.op_counts()["stablehlo.multiply"] for program in found] == [1, 1]
-    assert hlograph.emit_stablehlo is emit
+def test_what_scripts_emit_and_parse_is_recorded(tmp_path, monkeypatch):
+    """A lit test of a rule, which emits by another name than `hlograph.emit_stablehlo`, and one of the builder."""
+    lit = programs.REPOSITORY / "lit_tests"
+    for folder in (lit / "ops", lit / "builder", lit):
+        monkeypatch.syspath_prepend(str(folder))
+    collection = programs.Collection(tmp_path)
+    parse = hlograph.Program.parse
+    collection.run("rules", lit / "ops" / "eye.py")
+    collection.run("builder", lit / "builder" / "masks.py")
+    assert collection.problems == []
+    assert {case.group for case in collection.cases} == {"rules", "builder"}
+    assert "Eye" in {case.name.partition(".")[0] for case in collection.cases}
     assert hlograph.Program.parse is parse
 
 

@@ -1,6 +1,6 @@
 """Compiles programs for one platform, one request a line: a process of its own, because a compiler may end it.
 
-    python tests/aot/worker.py tpu|cuda|gpu
+    python tests/aot/worker.py tpu|cuda|gpu|cpu
 
 In, on stdin: {"path": "x.mlir", "sizes": {"n": 8}, "policy": "exact", "devices": 4}. Out, on stdout, behind `ANSWER`:
 {"error": "", "seconds": 0.3, ...}. `tpu` and `cuda` are devices that are not here; `gpu` is one that is, where the
@@ -166,5 +166,5 @@ if __name__ == "__main__":
     # No metadata server is asked for a TPU that is not here, and no other process kept from it.
     os.environ |= {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    os.environ["JAX_PLATFORMS"] = "cpu" if sys.argv[1] in ("tpu", "cuda") else "cuda,cpu"
+    os.environ["JAX_PLATFORMS"] = "cuda,cpu" if sys.argv[1] == "gpu" else "cpu"
     sys.exit(main())
