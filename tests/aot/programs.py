@@ -158,7 +158,7 @@ def collect(folder: Path) -> Collection:
     sys.path[:0] = [str(lit / "ops"), str(lit / "builder")]
     for file in sorted((lit / "ops").glob("*.py")):
         if file.name != "common.py":
-            collection.run("scalars" if file.name.startswith("scalar_") else "rules", file)
+            collection.run("scalars" if file.stem == "scalar" else "rules", file)
     for folder_name in ("builder", "jax"):
         for file in sorted((lit / folder_name).glob("*.py")):
             if file.name != "building.py":

@@ -103,7 +103,7 @@ def run_one(request: dict[str, Any], platform: str) -> dict[str, Any]:
             except Exception as error:  # a check of the program: both must raise it
                 outcomes.append(type(error).__name__)
             else:
-                outcomes.append([np.asarray(x) for x in (outputs if isinstance(outputs, tuple) else (outputs,))])
+                outcomes.append([np.asarray(x) for x in jax.tree.leaves(outputs)])
     return {"error": difference(*outcomes)}
 
 
