@@ -176,7 +176,7 @@ def page(facts: str, results: dict[str, dict[str, Any]], device: str) -> str:
         lines += [f"## {step.what}", "", f"`{' '.join(step.command)}`: {result['state']}, {result['seconds']} s", ""]
         table = FOLDER / f"{name}.md"
         if table.exists() and result["state"] == "passed" and "--markdown" in step.command:
-            lines += table.read_text().replace("\n## ", "\n### ").replace("## ", "### ", 1).splitlines()
+            lines += [*table.read_text().replace("\n## ", "\n### ").replace("## ", "### ", 1).splitlines(), ""]
         elif result["tail"]:
             lines += ["```text", *result["tail"], "```", ""]
     return "\n".join(lines).rstrip() + "\n"
