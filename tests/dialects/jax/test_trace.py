@@ -205,21 +205,19 @@ def test_constraints_decide_what_jax_cannot() -> None:
         program.compile()(random(3))
 
 
-def test_divisibility_can_be_demanded() -> None:
-    program = hlograph.emit_stablehlo(lambda x: x.reshape(4, x.shape[0] // 4), VECTOR, constraints=["n % 4 == 0"])
-    assert text(program.signature.results[0].dims) == "4, n//4"
-    np.testing.assert_array_equal(program.compile()(random(8)), random(8).reshape(4, -1))
-    with pytest.raises(errors.ArgumentShapeError, match="expected n % 4 == 0, got n = 6"):
-        program.compile()(random(6))
-
-
-def test_sizes_can_be_demanded_equal() -> None:
-    program = hlograph.emit_stablehlo(
-        lambda x, y: x[::2] + y, VECTOR, SDS(("m",), "float32"), constraints=["(n + 1)//2 == m"]
-    )
-    np.testing.assert_array_equal(program.compile()(random(5), random(3)), random(5)[::2] + random(3))
-    with pytest.raises(errors.ArgumentShapeError, match="got m = 2, n = 5"):
-        program.compile()(random(5), random(2))
+@pytest.mark.parametrize(
+    ("function", "constraint", "good", "bad", "message"),
+    [
+        (lambda x: x.reshape(4, x.shape[0] // 4), "n % 4 == 0", (8,), (6,), "expected n % 4 == 0, got n = 6"),
+        (lambda x, y: x[::2] + y, "(n + 1)//2 == m", (5, 3), (5, 2), "got m = 2, n = 5"),
+    ],
+)
+def test_relations_of_sizes_can_be_demanded(function, constraint, good, bad, message) -> None:
+    specs = [SDS((name,), "float32") for name in "nm"][: len(good)]
+    run = hlograph.emit_stablehlo(function, *specs, constraints=[constraint]).compile()
+    np.testing.assert_array_equal(run(*map(random, good)), function(*map(random, good)))
+    with pytest.raises(errors.ArgumentShapeError, match=message):
+        run(*map(random, bad))
 
 
 @pytest.mark.parametrize(

@@ -66,23 +66,14 @@ def check(found, wanted):
 # ---- sizes -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 5])
-def test_sizes_by_name(regression, here, n):
-    compiled = regression.compile(topology=here).lower(sizes={"n": n}).compile()
-    assert isinstance(compiled, jax.stages.Compiled)
-    check(run(compiled, *data(n)), expected(*data(n)))
-
-
-def test_sizes_from_specs_and_from_arrays(regression, here):
-    ahead = regression.compile(topology=here.devices)
+def test_sizes_by_name_from_specs_from_arrays_and_none(regression, here):
+    ahead, static = regression.compile(topology=here.devices), regression.specialize({"n": 4}).compile(topology=here)
     specs = [SDS((5, 3), "float64"), SDS((5,), "float64"), SDS((3,), "float64")]
-    for args in (specs, data(5)):
-        check(run(ahead.lower(*args).compile(), *data(5)), expected(*data(5)))
-
-
-def test_a_static_program_needs_no_sizes(regression, here):
-    compiled = regression.specialize({"n": 4}).compile(topology=here).lower().compile()
-    check(run(compiled, *data(4)), expected(*data(4)))
+    lowered = [(n, ahead.lower(sizes={"n": n})) for n in (0, 1)]
+    for n, each in (*lowered, (5, ahead.lower(*specs)), (5, ahead.lower(*data(5))), (4, static.lower())):
+        compiled = each.compile()
+        assert isinstance(compiled, jax.stages.Compiled)
+        check(run(compiled, *data(n)), expected(*data(n)))
 
 
 def test_padded_to_the_bucket_with_the_live_size_behind(regression, here):
@@ -151,21 +142,14 @@ def test_a_size_from_data_without_a_bound_must_be_given(here):
 # ---- what the program is ---------------------------------------------------------------------------------------------
 
 
-def test_flags_of_checks_come_last(here):
-    x = pt.dvector("x")
-    program = hlograph.emit_stablehlo(([x], [Assert("negative")(x.sum(), (x > 0).all())]), dims={"x": ("n",)})
-    compiled = program.compile(topology=here).lower(sizes={"n": 2}).compile()
-    for values, holds in (([1.0, 2.0], True), ([1.0, -2.0], False)):
-        total, flags = run(compiled, np.array(values))
-        assert float(total) == sum(values)
-        assert flags.tolist() == [holds]
-
-
-def test_shared_variables_come_after_the_inputs(here):
+def test_shared_variables_come_after_the_inputs_and_flags_of_checks_last(here):
     x, scale = pt.dvector("x"), pytensor.shared(np.array([2.0, 3.0]), name="scale")
-    program = hlograph.emit_stablehlo(([x], [x * scale]))
+    program = hlograph.emit_stablehlo(([x], [Assert("negative")(x * scale, (x > 0).all())]))
     compiled = program.compile(topology=here).lower(SDS((2,), "float64")).compile()
-    np.testing.assert_array_equal(run(compiled, np.array([1.0, 1.0]), scale.get_value()), [2.0, 3.0])
+    for values, holds in (([1.0, 2.0], True), ([1.0, -2.0], False)):
+        found, flags = run(compiled, np.array(values), scale.get_value())
+        np.testing.assert_array_equal(found, values * scale.get_value())
+        assert flags.tolist() == [holds]
 
 
 def test_a_key_is_its_integers():

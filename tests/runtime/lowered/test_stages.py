@@ -95,25 +95,18 @@ def test_exact_sizes() -> None:
     assert "loc(" in lowered.as_text(stage="emitted", debug_info=True)
 
 
-def test_padded_sizes() -> None:
+def test_padded_sizes_bounds_and_sizes_from_data() -> None:
     lowered = lower(TWICE, X, Y, policy="padded")
     assert lowered.stages.names == ("emitted", "pad", "lowered")
     assert lowered.stages["pad"].text == hlograph.Program.parse(TWICE).pad({"n": 16}).text
-
-
-def test_a_bound_for_one_size_and_another_exact() -> None:
-    x, y = pt.dvector("x"), pt.dvector("y")
-    function = hlograph.function([x, y], x.sum() * y, dims={"x": ("n",), "y": ("m",)}, policy={"n": 8, "m": "exact"})
-    lowered = function.lower(np.ones(5), np.ones(3))
+    x, y, mask = pt.dvector("x"), pt.dvector("y"), pt.vector("mask", dtype="bool")
+    mixed = hlograph.function([x, y], x.sum() * y, dims={"x": ("n",), "y": ("m",)}, policy={"n": 8, "m": "exact"})
+    lowered = mixed.lower(np.ones(5), np.ones(3))
     assert lowered.stages.names[:3] == ("emitted", "specialize", "pad")
     assert "tensor<8xf64>" in lowered.as_text()
     assert "tensor<3xf64>" in lowered.as_text()
-
-
-def test_a_size_from_data() -> None:
-    x, mask = pt.dvector("x"), pt.vector("mask", dtype="bool")
-    function = hlograph.function([x, mask], x[mask], dims={"x": ("n",), "mask": ("n",)}, policy="exact")
-    assert "pad" in function.lower(np.ones(4), np.ones(4, bool)).stages.names
+    chosen = hlograph.function([x, mask], x[mask], dims={"x": ("n",), "mask": ("n",)}, policy="exact")
+    assert "pad" in chosen.lower(np.ones(4), np.ones(4, bool)).stages.names
 
 
 def test_passes_that_change_something() -> None:
@@ -163,47 +156,44 @@ def test_costs_by_stage() -> None:
     assert rows[1][2:5] == ("8", "48 B", "0 B")
 
 
-def test_the_time_of_a_compile_is_that_of_the_first() -> None:
-    lowered = lower(STATIC, X, Y)
+def test_costs_of_what_is_measured_alone_and_of_the_first_compile() -> None:
+    lowered = lower(STATIC, X, Y, passes=["cse"], device=jax.devices("cpu")[-1])
+    assert [row[2] for row in lowered.table([])[1:]] == ["", "", ""]
+    assert [row[0] for row in lowered.table(["emitted"])[1:]] == ["emitted", "cse", "lowered"]
+    assert lowered.table(["emitted"])[1][2] != ""
+    assert lowered.cost("emitted").flops == lowered.cost().flops == 8
     lowered.compile()
     first = lowered._seconds
     lowered.compile()  # JAX has kept the executable
     assert lowered.cost().seconds == first > 0
-
-
-def test_costs_of_what_is_measured_alone() -> None:
-    lowered = lower(STATIC, X, Y, passes=["cse"])
-    assert [row[2] for row in lowered.table([])[1:]] == ["", "", ""]
-    assert [row[0] for row in lowered.table(["emitted"])[1:]] == ["emitted", "cse", "lowered"]
-    assert lowered.table(["emitted"])[1][2] != ""
-
-
-def test_what_has_open_sizes_is_not_measured() -> None:
     with pytest.raises(PassError, match=r"twice has open sizes \(n\)"):
         measure(hlograph.Program.parse(TWICE))
 
 
-@pytest.mark.parametrize("trips", [4, 50])
-def test_loops_count_as_often_as_they_run(trips: int) -> None:
+def test_loops_count_as_often_as_they_run_also_in_loops_and_branches() -> None:
     def step(carry, scale):
         return carry * scale + carry, None
 
-    cost = Cost.of(lowered_by_jax(lambda x, s: jax.lax.scan(step, x, s)[0], jnp.ones(1000), jnp.ones(trips)))
-    assert cost.complete
-    # A multiply and an add for each of 1,000 elements in each step; the counter and its bound are the rest.
-    assert cost.flops == pytest.approx(2 * 1000 * trips, rel=0.01)
-
-
-def test_loops_in_loops_and_branches() -> None:
     def inner(x):
         return jax.lax.fori_loop(0, 7, lambda _, carry: carry * 2 + carry, x)
 
-    nested = Cost.of(
-        lowered_by_jax(lambda x: jax.lax.fori_loop(0, 5, lambda _, carry: inner(carry), x), jnp.ones(1000))
-    )
-    assert nested.flops == pytest.approx(2 * 1000 * 7 * 5, rel=0.01)
-    branch = Cost.of(lowered_by_jax(lambda x, f: jax.lax.cond(f, inner, lambda x: x, x), jnp.ones(1000), True))
-    assert branch.flops == pytest.approx(2 * 1000 * 7, rel=0.01)
+    def nested(x):
+        return jax.lax.fori_loop(0, 5, lambda _, carry: inner(carry), x)
+
+    def branch(x, f):
+        return jax.lax.cond(f, inner, lambda x: x, x)
+
+    x = jnp.ones(1000)
+    for function, args, steps in (
+        (lambda x, s: jax.lax.scan(step, x, s)[0], (x, jnp.ones(4)), 4),
+        (lambda x, s: jax.lax.scan(step, x, s)[0], (x, jnp.ones(50)), 50),
+        (nested, (x,), 35),
+        (branch, (x, True), 7),
+    ):
+        cost = Cost.of(lowered_by_jax(function, *args))
+        assert cost.complete
+        # A multiply and an add for each of 1,000 elements in each step; the counter and its bound are the rest.
+        assert cost.flops == pytest.approx(2 * 1000 * steps, rel=0.01)
 
 
 def test_a_loop_that_runs_as_long_as_the_data_say_counts_once() -> None:
@@ -253,12 +243,6 @@ def test_hlo_text_without_the_places_in_files() -> None:
     assert 'metadata={op_name="sum"}' in text
     assert "%zero = f32[] constant(0)\n" in text
     assert hlo.counts(text) == hlo.counts(HLO)
-
-
-def test_stages_on_a_device_of_their_own() -> None:
-    device = jax.devices("cpu")[-1]
-    lowered = lower(STATIC, X, Y, device=device, passes=["cse"])
-    assert lowered.cost("emitted").flops == lowered.cost().flops == 8
 
 
 # ---- hlograph.jit ----------------------------------------------------------------------------------------------------
