@@ -37,14 +37,9 @@ def compile(
         topology: in place of `device`: devices that need not be here, as
             `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
             `lower` gives what JAX has ahead of time, see `AheadFunction`.
-        cache_size: how many executables are kept.
-        policy: how sizes are met: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of these
-            by size name; see `hlograph.function`.
-        optimize: passes over each executable's module before it is compiled: "default", "exact", "none", or a list; see
-            `Program.optimize` and docs/passes.md.
-        cpu: how executables for CPU are made: "auto", "jax", "sync", "direct", "plain" or a `hlograph.CpuOptions`;
-            see `hlograph.function`.
-        outputs: "jax" or "numpy", the arrays that calls return.
+        cache_size, policy, optimize, cpu, outputs: how many executables are kept, how sizes are met, which passes run
+            before a module is compiled, how executables for CPU are made, and which arrays calls return; as for
+            `hlograph.function`.
 
     Raises:
         ValueError: both `device` and `topology`.

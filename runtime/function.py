@@ -263,7 +263,6 @@ class Function(Written):
         return self._serving.prepared(sizes)
 
     def _in_jax(self) -> Function:
-        """This function for transformations, which calls with JAX's arrays and expects such."""
         if self.options.numpy is None:
             return self
         with self._serving.cache.lock:
@@ -272,11 +271,9 @@ class Function(Written):
             return self._for_jax
 
     def _like(self, program: Program) -> Function:
-        """A function of another program with this one's options, for JAX arrays."""
         return Function(program, self.options.for_derived(program))
 
     def _dropped(self) -> None:
-        """Called by the cache when an exact executable is gone."""
         if self._short is not None:
             self._short.forget()
         self._tell()

@@ -152,7 +152,6 @@ def install(lowering: Any, module: ir.Module, functions: Mapping[str, HostCall])
 
 
 def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Any:
-    """What XLA calls for an op."""
     types = [_type_of(value.type) for value in data_of(operation)]
     runs = []
     for part in parts_of(operation):

@@ -72,7 +72,6 @@ def interpret(program: Program, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...
 
 
 def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
-    """The results of a static program."""
     module = static.copy_module()
     _refuse_unknown(module)
     _refuse_empty_convolutions(module)

@@ -119,7 +119,6 @@ class Jit(Written):
     # ---- calls ------------------------------------------------------------------------------------------------------
 
     def _call(self, /, *args: Any, **kwargs: Any) -> Any:
-        """A call with any arguments."""
         dynamic, static = self._parameters.split(args, kwargs) if self._static else ((args, kwargs), ())
         leaves, tree = tree_util.tree_flatten(dynamic)
         key = (tree, static, X64.value, *[kind_of(leaf) for leaf in leaves])
@@ -171,7 +170,6 @@ class Jit(Written):
         self.__call__ = self._call
 
     def _drop_plans(self) -> None:
-        """Forgets how to run calls: a program of theirs is gone."""
         self._plans.clear()
         if self.__call__ is not self._jax:
             self.__call__ = self._call
@@ -446,17 +444,15 @@ def jit(
         dims: names for axes by parameter; for a pytree by prefix: a tuple of names counts for all leaves with that many
             axes, a dictionary or tuple of such for its entries. The same name means the same size. None leaves an axis
             as it is: another size is another trace, as for `jax.jit`.
-        policy: how sizes share executables: "auto", "exact", "padded", a `Bucket`, an int (a bound), or a dictionary of
-            these by size name; see `hlograph.function`.
+        policy: how sizes share executables: "auto", "exact", "padded", ..., see `hlograph.function`.
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         static_argnames: parameters that are compile-time constants, as for `jax.jit`.
         static_argnums: the same by place.
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
         cache_size: how many executables each program keeps.
-        optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
-            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/passes.md. Where no size has a
-            name and they find nothing to do, `jax.jit` runs the function.
+        optimize: passes over each executable's module before it is compiled, see `hlograph.function`. Where no size has
+            a name and they find nothing to do, `jax.jit` runs the function.
         cpu: how executables for CPU are made, see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
         backend: another name of `device`.

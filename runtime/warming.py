@@ -140,7 +140,6 @@ def too_many(name: str, count: int, kept: int) -> ArgumentError:
 
 
 def _shared(program: Program) -> dict[str, int]:
-    """The sizes of shared variables."""
     shapes = {i: np.shape(shared.get_value(borrow=True)) for i, shared in program.bindings.items()}
     roots = [root for root in program.signature.roots if root.axis is not None and root.argument in shapes]
     return {root.name: shapes[root.argument][root.axis] for root in roots if root.axis is not None}

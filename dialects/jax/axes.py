@@ -94,7 +94,6 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
 
 
 def _unfolded(axes: Sequence[Any], rank: int, path: str) -> Sequence[Any]:
-    """Axes with `...`, which stands for any number of axes that stay as they are, as those of an array."""
     try:
         return unfolded(axes, rank)
     except ValueError as error:
@@ -227,7 +226,6 @@ def symbolic_specs(
 
 
 def _symbolic(dim: Dim, scope: Any) -> Any:
-    """JAX's symbolic size for a dimension."""
     return dimension.rebuild(
         dim,
         lambda name: export.symbolic_shape(name, scope=scope)[0],
@@ -237,7 +235,6 @@ def _symbolic(dim: Dim, scope: Any) -> Any:
 
 
 def _scope(constraints: Sequence[Constraint], sizes: Mapping[str, int] | None, strict: bool) -> Scope:
-    """A scope of symbolic sizes in which the constraints hold."""
     plain = export.SymbolicScope()
     texts = [
         f"{_symbolic(c.lhs, plain)} {c.relation} {_symbolic(c.rhs, plain)}" for c in constraints if c.relation != "!="

@@ -65,7 +65,6 @@ def emit(
 def _traced(
     call: Callable[[Sequence[Any]], Any], arguments: Mapping[str, Any], limit: int | None, **options: Any
 ) -> Program:
-    """The program of a function; large arrays that it closes over are parameters."""
     if limit is None:
         return trace(call, arguments, **options).program
     found: list[Array] = []
@@ -159,7 +158,6 @@ _INLINED = ("jit", "pjit")
 
 
 def _find(closed: ClosedJaxpr, limit: int, fits: Callable[[np.dtype[Any]], bool]) -> list[Array]:
-    """The constants of a jaxpr that have at least so many bytes and a dtype that fits, each once."""
     found: dict[Any, Array] = {}
     for constant in [*closed.consts, *_inside(closed)]:
         array = _as_array(constant)
@@ -169,13 +167,11 @@ def _find(closed: ClosedJaxpr, limit: int, fits: Callable[[np.dtype[Any]], bool]
 
 
 def _inside(closed: ClosedJaxpr) -> list[Any]:
-    """What functions called in a jaxpr close over."""
     called = [equation.params["jaxpr"] for equation in closed.jaxpr.eqns if equation.primitive.name in _INLINED]
     return [constant for inner in called for constant in [*inner.consts, *_inside(inner)]]
 
 
 def _taking(function: Callable[[Leaves], Any], arrays: Sequence[Array]) -> Callable[[Leaves], Any]:
-    """A function that takes arrays it closes over as its last leaves."""
     table = _Table(arrays)
 
     @functools.wraps(function, assigned=(), updated=())
@@ -195,8 +191,6 @@ def _taking(function: Callable[[Leaves], Any], arrays: Sequence[Array]) -> Calla
 
 
 class _Table:
-    """Arrays that are found again."""
-
     def __init__(self, arrays: Sequence[Array]) -> None:
         self._arrays = list(arrays)  # as long as they are kept, their memory is no other's
         self._types = {(array.dtype, array.shape) for array in arrays}
@@ -217,7 +211,6 @@ class _Table:
 
 
 def _evaluate(closed: ClosedJaxpr, arguments: Sequence[Any], replaced: Callable[[Any], Any]) -> list[Any]:
-    """What a jaxpr computes with other values for its constants."""
     jaxpr = closed.jaxpr
     known = dict(zip(jaxpr.constvars, map(replaced, closed.consts), strict=True))
     known.update(zip(jaxpr.invars, arguments, strict=True))

@@ -78,7 +78,6 @@ def _approximate_count(size: Dim, k: int, is_max_k: bool, options: dict[str, Any
 
 
 def _rule(name: str, build: Build) -> Callable[..., Any]:
-    """A JAX lowering rule that calls a function made with the builder."""
 
     def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
         return _call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
@@ -128,7 +127,6 @@ def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
 
 
 def _call_scalar(ctx: Any, name: str, build: Callable[..., Tensor], scalars: Sequence[Any]) -> Any:
-    """Calls a function of scalars, made with the builder, in a lowering rule."""
     builder = Builder(new_context(), name)
     types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in scalars]
     with builder.function("main", types) as handles:
@@ -177,14 +175,12 @@ def lower_size(ctx: Any, *, dim: Any) -> Any:
 
 
 def _sizes_of(ctx: Any) -> tuple[Sequence[str], Sequence[Any]]:
-    """Names and values of the sizes in a lowering rule's context; without JAX's index of the platform."""
     names = map(str, ctx.module_context.shape_poly_state.dim_vars)
     found = {name: x for name, x in zip(names, ctx.dim_var_values, strict=True) if name != "_platform_index"}
     return list(found), list(found.values())
 
 
 def _knowing(names: Sequence[str], sizes: Sequence[Tensor]) -> Builder:
-    """The builder, which knows from where the sizes come."""
     builder = sizes[0].builder
     for name, x in zip(names, sizes, strict=True):
         builder.add_root(SizeSource(name, x, None, data=True))

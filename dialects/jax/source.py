@@ -121,7 +121,6 @@ class TracedSource:
     def _arguments(
         self, program: Program, mapped: Sequence[bool] = (), axis: str | None = None
     ) -> list[tuple[str, jax.ShapeDtypeStruct]]:
-        """The program's arguments, with names and specs; the mapped ones with a further axis."""
         flags = mapped if axis else [False] * len(self.weak)
         return [
             (argument.name, self._spec(program, argument, weak, axis if flag else None))

@@ -339,7 +339,6 @@ def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
 
 
 def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[Constraint]:
-    """Constraints with a size fixed, without those that are true then."""
     found = [
         replace(c, lhs=dimension.substitute(c.lhs, {root: value}), rhs=dimension.substitute(c.rhs, {root: value}))
         for c in demands

@@ -167,7 +167,6 @@ class Transforms:
 
 
 def _as_type_of(value: Any, variable: Any) -> Any:
-    """A gradient in the dtype that JAX demands: that of what it belongs to."""
     return value if value.type.dtype == variable.type.dtype else value.astype(variable.type.dtype)
 
 

@@ -48,7 +48,6 @@ def looked_up(module: Module) -> Iterator[None]:
 
 
 def _look_up(basic: Any, shape: Any) -> tuple[Sequence[Any], Sequence[int | None]]:
-    """The shape as variables, and as far as it is known as integers."""
     sizes = [basic.as_tensor_variable(size, ndim=0) for size in shape]
     for size in sizes:
         if not size.type.dtype.startswith(("int", "uint")):

@@ -1,7 +1,11 @@
-"""What a call's arguments must satisfy, checked before anything runs.
+"""What a call's arguments may be and must satisfy, checked before anything runs.
 
 In: a signature and the arguments' dtypes, shapes and, for integer arguments that decide a size, values. Out: the size
-of every root. Errors name the argument, the axis, what was expected and what was found.
+of every root. Errors name the argument, the axis, what was expected and what was found. Lists of numbers or arrays and
+other libraries' arrays become arrays, arguments by name their order; calls with arrays do not come here for that: what
+is no array shows where the code of a call, or JAX, refuses it. Decision to know: Python's numbers in a list convert as
+they do alone, where no information is lost (`[1, 2]` for floats, never `[1.5]` for integers), and arrays in a list keep
+their dtype.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -226,12 +230,13 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
 
 def shapes_of(arguments: Sequence[Argument], arrays: Sequence[Any]) -> list[tuple[int, ...]]:
     """The arrays' shapes; their dtypes are checked."""
-    shapes = []
-    for argument, array in zip(arguments, arrays, strict=True):
-        shape, dtype, weak = shape_and_dtype(argument, array)
-        check_type(argument, dtype, weak=weak)
-        shapes.append(shape)
-    return shapes
+    return [_shape_of(argument, array) for argument, array in zip(arguments, arrays, strict=True)]
+
+
+def _shape_of(argument: Argument, value: Any, narrow: bool = False) -> tuple[int, ...]:
+    shape, dtype, weak = shape_and_dtype(argument, value)
+    check_type(argument, dtype, weak=weak, narrow=narrow)
+    return shape
 
 
 def check_call(
@@ -248,8 +253,7 @@ def check_call(
     check_count(signature, len(args) - shared, shared)
     shapes: list[tuple[int, ...]] = []
     for argument, value in zip(signature.arguments, args, strict=True):
-        shape, dtype, weak = shape_and_dtype(argument, value)
-        check_type(argument, dtype, weak=weak, narrow=narrow and isinstance(value, jax.Array))
+        shape = _shape_of(argument, value, narrow and isinstance(value, jax.Array))
         if len(shape) != len(argument.dims):
             find_sizes(signature, [*shapes, shape, *[()] * len(args)][: len(args)])
         shapes.append(shape)
@@ -289,9 +293,7 @@ def converted(
     """Shapes, and arrays of the arguments' dtypes (as JAX has them without 64-bit types, if `narrow`)."""
     shapes, found = [], []
     for argument, array in zip(arguments, arrays, strict=True):
-        shape, dtype, weak = shape_and_dtype(argument, array)
-        check_type(argument, dtype, weak=weak, narrow=narrow)
-        shapes.append(shape)
+        shapes.append(_shape_of(argument, array, narrow))
         wanted = narrowed(argument.dtype) if narrow else argument.dtype
         known = isinstance(array, jax.Array) and array.dtype == wanted  # what JAX makes of it takes long
         found.append(array if known else jax.lax.convert_element_type(array, wanted))
@@ -332,7 +334,7 @@ def to_array(argument: Argument, value: Any) -> Any:
 
 
 def _of_list(argument: Argument, value: Sequence[Any]) -> Any:
-    leaves = list(_leaves(value))
+    leaves = _leaves(value)
     wanted = f"argument {argument.name!r}: expected an array ({describe(argument.dtype, argument.dims)}), got"
     for leaf in leaves:
         if not isinstance(leaf, (*_ARRAYS, *_NUMBERS)):
@@ -351,7 +353,6 @@ def _of_list(argument: Argument, value: Sequence[Any]) -> Any:
 
 
 def _check_number(argument: Argument, value: Any) -> None:
-    """Raises `ArgumentTypeError` for a Python number that the argument's dtype cannot hold."""
     if _NUMBERS.index(type(value)) > "bifc".index(kind_of(argument.dtype).replace("u", "i")):
         raise ArgumentTypeError(
             f"argument {argument.name!r}: expected dtype {argument.dtype}, got a list that holds {value!r}; convert it "
@@ -361,12 +362,8 @@ def _check_number(argument: Argument, value: Any) -> None:
         check_fits(argument, value)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    if type(value) in _LISTS:
-        for entry in value:
-            yield from _leaves(entry)
-    else:
-        yield value
+def _leaves(value: Any) -> list[Any]:
+    return [leaf for entry in value for leaf in _leaves(entry)] if type(value) in _LISTS else [value]
 
 
 # ---- arguments by name ----------------------------------------------------------------------------------------------

@@ -192,14 +192,12 @@ class _Writer:
         return call
 
     def _guard(self, i: int, place: Place, leave: str) -> list[str]:
-        """Leaves with an argument of another type or shape, which would be converted or repeated silently."""
         if place.dims:
             return [f"if {not_an_array(f'a{i}', i, self.scope, place.dtype, place.dims)}: {leave}"]
         before, test = not_a_scalar(f"a{i}", i, self.scope, place.dtype)
         return [before, f"if {test}: {leave}"]
 
     def _stage(self) -> list[str]:
-        """Takes memory for the arguments, and fills it."""
         host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and i in self.position]
         if self.direct_call is None:
             make, stages = self._maker(host), pool(sum(self.arguments[i].nbytes for i in host))
@@ -222,7 +220,6 @@ class _Writer:
         return lines
 
     def _maker(self, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
-        """Makes the list of the executable's arguments, and NumPy arrays on their memory."""
         arguments, device, kept = {i: self.arguments[i] for i in host}, self.device, list(self.position)
 
         def make() -> tuple[Any, ...]:
@@ -287,7 +284,6 @@ class _Writer:
         return lines
 
     def _results(self) -> list[str]:
-        """From the executable's results to those of the call."""
         lines = []
         for number, output in enumerate(self.outputs):
             places = {i: place for i, place in enumerate(self.results) if place.array == number}

@@ -86,7 +86,6 @@ TRACERS = frozenset(_subclasses(jax.core.Tracer))
 
 
 def _key_text(roots: Sequence[Root], argument: str) -> str:
-    """The sizes and values that decide on the executable, as an expression in the arguments."""
     parts = []
     for root in roots:
         value = argument.format(root.argument)

@@ -69,7 +69,6 @@ class Parameters:
         self.dims = self._check_dims(dims)
 
     def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
-        """Names of the static parameters; numbers are places in the signature, as for `jax.jit`."""
         found = {names} if isinstance(names, str) else set(names)
         for number in (numbers,) if isinstance(numbers, int) else numbers:
             place = number + len(self.names) if number < 0 else number
@@ -329,6 +328,7 @@ def recognizing_call(
 
 
 # ---- lowering -------------------------------------------------------------------------------------------------------
+
 
 def lower_by_jax(jitted: Any, args: Any, kwargs: Any, stages: Callable[[], Stages]) -> Lowered:
     """Lowers a function that `jax.jit` runs as it is."""

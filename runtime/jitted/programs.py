@@ -184,7 +184,6 @@ class Programs:
         )
 
     def _make_static(self, call: Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:
-        """The program for arguments without named sizes, if the passes find something to do in it."""
         try:
             traced = trace(call.function, specs, name=self.name, platform=self._target(), wanted=self._worth_lowering)
         except NotWanted:

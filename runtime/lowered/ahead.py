@@ -147,7 +147,6 @@ class AheadFunction:
         return Lowered.of(lowered, partial(stages_of, self.program, plan.recipe), shardings, plan.planned)
 
     def _plan(self, prepared: PreparedProgram, device: Any) -> CpuPlan:
-        """That of a call with this program, which may be run on another client."""
         cpu, numpy = self.options.cpu, self.options.numpy
         where = choose_device(cpu, device, numpy=numpy is not None)
         alone = frozenset() if numpy is None else numpy.results
@@ -161,7 +160,6 @@ class AheadFunction:
         )
 
     def _complete(self, args: Sequence[Any]) -> list[Any]:
-        """The arguments with the values of the graph's shared variables behind them, and of keys their integers."""
         signature, bindings = self.program.signature, self.program.bindings
         shared = [bindings[i].get_value(borrow=True) for i in sorted(bindings)]
         check_count(signature, len(args), len(shared))
@@ -169,7 +167,6 @@ class AheadFunction:
         return [x if isinstance(x, jax.ShapeDtypeStruct) else key_data(argument, x) for argument, x in pairs]
 
     def _recipe(self, roots: Mapping[str, int], known: Mapping[str, int]) -> Recipe:
-        """What becomes of the program for these sizes, as in a call with them."""
         signature, passes = self.program.signature, self.options.passes
         policies = Policies(self.options.policy, signature)
         try:
@@ -195,7 +192,6 @@ class AheadFunction:
         return f"<AheadFunction {self.program.name} for {self._kinds()}: {self.program.signature}>"
 
     def _kinds(self) -> str:
-        """`4 x TPU v5 lite`."""
         if self.devices is None:
             return "JAX's default device"
         kinds = Counter(str(device.device_kind) for device in self.devices)

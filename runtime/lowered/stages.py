@@ -164,7 +164,6 @@ def _cells(cost: Cost | None) -> tuple[str, ...]:
 
 
 def _seconds(seconds: float) -> str:
-    """`1.23 s`, `45.6 ms`."""
     return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{1e3 * seconds:.3g} ms"
 
 

@@ -387,7 +387,6 @@ class Pushforward(Callee):
         return pushed
 
     def _whole(self) -> FunctionCall:
-        """With its program."""
         if self.of.function.derived.saved_pullback is not None:
             raise DerivativeError(
                 f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "

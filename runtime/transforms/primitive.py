@@ -121,7 +121,6 @@ def _shaped(value: Any, shape: Sequence[int]) -> Any:
 
 
 def _cut(value: Any, shape: Sequence[int]) -> Any:
-    """The low corner of a padded result."""
     type_ = ir.RankedTensorType(value.type)
     if not type_.has_static_shape or list(shape) == type_.shape:
         return value
