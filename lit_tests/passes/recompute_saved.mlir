@@ -55,54 +55,6 @@ module @cheap {
 
 // -----
 
-// A carry saved as it comes in and as it leaves: one stack with a row more, of which each step reads two.
-// CHECK-LABEL: module @shifted
-// CHECK: [[INIT:%[^ ]+]] = stablehlo.dynamic_update_slice {{.*}} : (tensor<5x1x8xf32>, tensor<1x1x8xf32>
-// CHECK: [[F:%[^:]+]]:3 = stablehlo.while({{.*}} = [[INIT]]) : tensor<i32>, tensor<1x8xf32>, tensor<5x1x8xf32>
-// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8xf32>
-// CHECK: do {
-// CHECK-DAG: stablehlo.subtract %c_{{.*}} : tensor<i32>
-// CHECK: stablehlo.dynamic_slice [[F]]#2, {{.*}} -> tensor<1x1x8xf32>
-// CHECK: stablehlo.dynamic_slice [[F]]#2, {{.*}} -> tensor<1x1x8xf32>
-module @shifted {
-  func.func @main(%h0: tensor<1x8xf32>, %w: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c3 = stablehlo.constant dense<3> : tensor<i32>
-    %c4 = stablehlo.constant dense<4> : tensor<i32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<4x8xf32>
-    %z = stablehlo.constant dense<0.0> : tensor<1x8xf32>
-    %f:4 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros) : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %s = stablehlo.sine %h : tensor<1x8xf32>
-      %h1 = stablehlo.add %s, %w : tensor<1x8xf32>
-      %w0 = stablehlo.dynamic_update_slice %s0, %h, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
-      %w1 = stablehlo.dynamic_update_slice %s1, %h1, %i, %c0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
-      %k = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %k, %h1, %w0, %w1 : tensor<i32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
-    }
-    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x8xf32>
-    cond {
-      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %r = stablehlo.subtract %c3, %j : tensor<i32>
-      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
-      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
-      %a = stablehlo.add %g, %l0 : tensor<1x8xf32>
-      %n = stablehlo.multiply %a, %l1 : tensor<1x8xf32>
-      %k = stablehlo.add %j, %c1 : tensor<i32>
-      stablehlo.return %k, %n : tensor<i32>, tensor<1x8xf32>
-    }
-    return %b#1, %f#1 : tensor<1x8xf32>, tensor<1x8xf32>
-  }
-}
-
-// -----
-
 // In an array that leaves the cache an exponential costs less than its stack; a sine does not. Only the carry's stack and
 // the sine's are left.
 // CHECK-LABEL: module @exponential

@@ -2,13 +2,9 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=3}' | filecheck %s
 // RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=0}' | filecheck %s --check-prefix=ZERO
-// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{q=3}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
-// RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n=-1}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
 // RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n=3.5}' 2>&1 | filecheck %s --check-prefix=NUMBER
 // RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n' 2>&1 | filecheck %s --check-prefix=MALFORMED
 
-// UNKNOWN: hlograph: error: specialize: the program has no size 'q' (its sizes: n)
-// NEGATIVE: hlograph: error: specialize: size n = -1 is negative
 // NUMBER: hlograph: error: pass 'specialize': n is an integer, not '3.5'
 // MALFORMED: hlograph: error: malformed pass 'specialize{n'
 

@@ -132,13 +132,3 @@ def test_transforms_of_open_sizes_are_refused() -> None:
     )
     with pytest.raises(errors.PassError, match="needs a transform's sizes; specialize first"):
         program.run_passes(["expand_linalg"])
-
-
-def test_options_are_refused() -> None:
-    with pytest.raises(errors.PassError, match="takes no options"):
-        module("stablehlo.negate %a0 : {0}", np.eye(2)).run_passes(["expand_linalg{fast=1}"])
-
-
-def test_a_module_without_factorizations_stays() -> None:
-    before = module("stablehlo.negate %a0 : {0}", np.eye(2))
-    assert before.run_passes(["expand_linalg"]).text == before.text

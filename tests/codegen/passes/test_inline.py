@@ -5,21 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.ir.modules import parse_module, verify
-from hlograph.codegen.passes import inline, run
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
-from hlograph.errors import PassError
-
-
-def inlined(program: Program) -> Program:
-    module = program.copy_module()
-    inline.run(module, Report("inline"))
-    verify(module, "what was inlined")
-    return Program.parse(str(module))
+from hlograph import Program
 
 
 def test_calls_in_loops_and_branches():
@@ -31,7 +18,7 @@ def test_calls_in_loops_and_branches():
 
     x = np.float32([1, -2, 3])
     before = Program.parse(jax.jit(function).lower(x).as_text())
-    after = inlined(before)
+    after = before.run_passes(["inline"])
     assert "func.call" in before.op_counts()
     assert "func.call" not in after.op_counts()
     assert after.text.count("func.func") == 1
@@ -40,17 +27,10 @@ def test_calls_in_loops_and_branches():
 
 def test_what_is_in_calls_is_simplified():
     x = np.arange(40, dtype=np.float32).reshape(10, 4)
-    program = inlined(Program.parse(jax.jit(lambda x: jnp.take(x, jnp.arange(2, 6), axis=0)).lower(x).as_text()))
-    module = program.copy_module()
-    run(module, "simplify")
-    after = Program.parse(str(module))
+    before = Program.parse(jax.jit(lambda x: jnp.take(x, jnp.arange(2, 6), axis=0)).lower(x).as_text())
+    after = before.run_passes(["inline", "simplify"])
     assert set(after.op_counts()) <= {"func.func", "func.return", "stablehlo.slice"}
     np.testing.assert_array_equal(after.interpret(x)[0], x[2:6])
-
-
-def test_options():
-    with pytest.raises(PassError, match="pass 'inline' takes no options"):
-        run(parse_module("module {}", new_context()), "inline{a=1}")
 
 
 def test_functions_marked_as_not_to_be_inlined_stay():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
+from hlograph import Program
+from hlograph.passes import Report
 
 STEPS = 5
 
