@@ -12,6 +12,8 @@ reflections' vectors below it, and their factors `tau` (..., k): the unitary mat
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from ..dims import Dim, minimum
@@ -121,6 +123,12 @@ def triangular_solve(
     return builder.op("stablehlo.triangular_solve", [a, b], b.dims, b.dtype, attributes)
 
 
+def _marked(name: str, operands: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
+    """A call of a private function, marked with what it implements."""
+    attributes = {"hlograph.implements": f'"{name}"'}
+    return call(f"{name}_{operands[0].dtype.name}", operands, body, attributes=attributes)
+
+
 def lu(a: Tensor) -> tuple[Tensor, Tensor]:
     """LU with partial pivoting of `a` (..., n, n).
 
@@ -130,7 +138,7 @@ def lu(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     builder = a.builder
     builder.equate(a.dims[-2], a.dims[-1], "lu")
-    factors, permutation = call(f"lu_{a.dtype.name}", [a], _lu, attributes={"hlograph.implements": '"lu"'})
+    factors, permutation = _marked("lu", [a], _lu)
     return factors, permutation
 
 
@@ -139,8 +147,7 @@ def lu_factor(a: Tensor) -> tuple[Tensor, Tensor]:
 
     Row i was exchanged with row `pivots[i]`.
     """
-    attributes = {"hlograph.implements": '"lu_factor"'}
-    factors, pivots = call(f"lu_factor_{a.dtype.name}", [a], lambda x: _lu(x, pivots=True), attributes=attributes)
+    factors, pivots = _marked("lu_factor", [a], lambda x: _lu(x, pivots=True))
     return factors, pivots
 
 
@@ -249,8 +256,7 @@ def rank_of(a: Tensor) -> Dim:
 
 def householder_qr(a: Tensor) -> tuple[Tensor, Tensor]:
     """The packed factorization of `a` and its `tau`: LAPACK's geqrf."""
-    marks = {"hlograph.implements": '"householder_qr"'}
-    packed, taus = call(f"householder_qr_{a.dtype.name}", [a], factors, attributes=marks)
+    packed, taus = _marked("householder_qr", [a], factors)
     return packed, taus
 
 
@@ -260,15 +266,13 @@ def pivoted_qr(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     Returns:
         The packed factorization, `tau`, and the order (..., n) int32: `a[:, order] = Q R`.
     """
-    marks = {"hlograph.implements": '"pivoted_qr"'}
-    packed, taus, order = call(f"pivoted_qr_{a.dtype.name}", [a], lambda x: factors(x, pivot=True), attributes=marks)
+    packed, taus, order = _marked("pivoted_qr", [a], lambda x: factors(x, pivot=True))
     return packed, taus, order
 
 
 def householder_product(a: Tensor, taus: Tensor) -> Tensor:
     """The first n columns (..., m, n) of the product of the reflections in `a` (..., m, n), m >= n: LAPACK's orgqr."""
-    marks = {"hlograph.implements": '"householder_product"'}
-    return call(f"householder_product_{a.dtype.name}", [a, taus], lambda *x: [product(*x)], attributes=marks)[0]
+    return _marked("householder_product", [a, taus], lambda *x: [product(*x)])[0]
 
 
 def reflectors(packed: Tensor, *, complete: bool) -> Tensor:
@@ -370,7 +374,7 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     builder = a.builder
     builder.equate(a.dims[-2], a.dims[-1], "eigh")
-    vectors, values = call(f"eigh_{a.dtype.name}", [a], _eigh, attributes={"hlograph.implements": '"eigh"'})
+    vectors, values = _marked("eigh", [a], _eigh)
     return vectors, values
 
 
@@ -381,16 +385,13 @@ def svd(a: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         a: (..., m, n); k is min(m, n).
         complete: whether U is (..., m, m) and V^H (..., n, n), or (..., m, k) and (..., k, n).
     """
-    name = "svd_complete" if complete else "svd"
-    marks = {"hlograph.implements": f'"{name}"'}
-    left, values, right = call(f"{name}_{a.dtype.name}", [a], lambda x: _svd(x, complete), attributes=marks)
+    left, values, right = _marked("svd_complete" if complete else "svd", [a], lambda x: _svd(x, complete))
     return left, values, right
 
 
 def singular_values(a: Tensor) -> Tensor:
     """The singular values (..., k) of `a` from high to low."""
-    marks = {"hlograph.implements": '"singular_values"'}
-    return call(f"singular_values_{a.dtype.name}", [a], _singular_values, attributes=marks)[0]
+    return _marked("singular_values", [a], _singular_values)[0]
 
 
 def _rotated(a: Tensor, *right: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
@@ -563,4 +564,4 @@ def _library(name: str, a: Tensor, results: list[tuple[Dims, DType]]) -> list[Te
         own = [(x.dims[: len(dims)], dtype) for dims, dtype in results]
         return custom_call(NO_FORM, [x], own, backend_config={"name": f'"{name}"'})
 
-    return call(f"{name}_{a.dtype.name}", [a], body, attributes={"hlograph.implements": f'"{name}"'})
+    return _marked(name, [a], body)
