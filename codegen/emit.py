@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from . import builder as hlo
-from . import collector
 from . import dims as dimension
 from . import signature as signatures
 from .analysis.platforms import refuse_calls
@@ -32,11 +31,11 @@ from .errors import (
     UnsupportedOpError,
     demand_error,
 )
-from .graph import Graph
+from .graph import Deferred, Graph, Lowering, Undeclared
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
+from .interrupts import collector_paused
 from .ir.bindings import ir, new_context
 from .ir.modules import verify
-from .lowering import Deferred, Lowering, Undeclared
 from .program import Program
 from .signature import Argument, CheckSpec, Count, Result, Signature
 
@@ -65,7 +64,7 @@ def emit(
         UnsupportedGraphError: a platform does not have what an op calls.
         GraphError: `dims` does not fit the graph.
     """
-    with collector.paused():
+    with collector_paused():
         context = Context(graph, name, find)
         builder = context.builder
         vars(builder).update(loose)

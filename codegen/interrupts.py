@@ -1,4 +1,5 @@
-"""Ctrl-C while modules are imported: put off until they are there.
+"""Ctrl-C while modules are imported, put off until they are there; and Python's cycle collector, kept from walking all
+handles of a large module again and again.
 
 Some of jaxlib's modules register what cannot be registered twice; an import of one that is interrupted cannot be
 repeated, and nothing compiles in that process any more.
@@ -6,6 +7,7 @@ repeated, and nothing compiles in that process any more.
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,3 +30,15 @@ def deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, found)
         if received:
             found(*received[0])
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No cycles are collected in the process inside; what made them goes at the next collection after."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

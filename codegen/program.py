@@ -13,15 +13,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from . import collector, forks
+from . import forks
 from . import signature as signatures
-from .derivations import Made as Made
-from .derivations import Source as Source
 from .errors import ArtifactError, UnsupportedGraphError
+from .interrupts import collector_paused
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
@@ -40,6 +39,59 @@ PUBLIC = (
     *("signature", "name", "text", "parse", "save", "describe", "op_counts", "compile", "interpret", "to_jax_export"),
     *("run_passes", "optimize", "specialize", "pad", "plain", "with_pullback", "without_pullback"),
 )
+
+
+@dataclass(frozen=True)
+class Made:
+    """A program made from another.
+
+    Attributes:
+        program: it.
+        places: for each of its results, which result (pushforward, batched) or argument (pullback, gradient) of the
+            other it belongs to.
+    """
+
+    program: Program
+    places: tuple[int, ...]
+
+
+class Source(Protocol):
+    """Makes programs from one that was made from this; None stands for one without results.
+
+    All methods raise `UnsupportedGraphError`, or a kind of it, where there is no such program.
+    """
+
+    @property
+    def inline(self) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """The program as a function for JAX to trace and transform itself; None where it is no such function."""
+
+    @property
+    def shares(self) -> bool:
+        """Whether JAX's own derivatives are better inside `jax.jit`, where its reverse mode need not compute again."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a derivative that computes it again has the same results: eigenvectors may come with other signs."""
+
+    @property
+    def scales(self) -> bool:
+        """Whether what a number's cotangent gives is its multiple of what 1 gives: no rule of the user's clips it, and
+        nothing underflows that would not if the number were scaled."""
+
+    def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
+        """From the arguments, and tangents of the active ones, to tangents of the results that are no integers."""
+
+    def pullback(self, program: Program, active: tuple[int, ...], seeded: tuple[int, ...]) -> Made | None:
+        """From the arguments, and cotangents of the seeded results, to cotangents of the active arguments."""
+
+    def gradient(self, program: Program, active: tuple[int, ...], of: int) -> Made | None:
+        """From the arguments to the results, and then the gradients of one of them, a real number.
+
+        Only the gradients have places.
+        """
+
+    def batched(self, program: Program, mapped: tuple[bool, ...]) -> Made:
+        """With a leading batch axis on the mapped arguments, and on all results."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +321,7 @@ class Program:
         """
         from .passes.driver import run_watched
 
-        with self._lock, collector.paused():
+        with self._lock, collector_paused():
             reports = run_watched(self._module, passes, watch, promising=True)
         self.optimized = tuple(passes)
         return any(report.changed for report in reports)
@@ -315,7 +367,7 @@ class Program:
 
         if self.pullback is not None:
             self.pullback.after(["pad"])
-        with self._lock, collector.paused():
+        with self._lock, collector_paused():
             module, _ = pad(self._module, bounds)
         verify(module, "the padded module")
         if self.check is not None:

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from ..codegen.errors import GraphError
-from ..codegen.lowering import Branches, Lowering, Refuses, Rule, Unsupported
+from ..codegen.graph import Branches, Lowering, Refuses, Rule, Unsupported
 
 LIBRARIES = ("pytensor", "aesara")
 _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose ops have rules

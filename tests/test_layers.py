@@ -24,8 +24,6 @@ FLOORS = (
         "codegen.errors",
         "codegen.interrupts",
         "codegen.verbs",
-        "codegen.collector",
-        "codegen.derivations",
         "codegen.dtypes",
         "codegen.versions",
         "codegen.renamed",
@@ -38,7 +36,7 @@ FLOORS = (
     ("codegen.passes",),
     (
         *("codegen.program", "codegen.artifact", "codegen.recipe"),
-        *("codegen.graph", "codegen.inputs", "codegen.lowering", "codegen.rows", "codegen.source"),
+        *("codegen.graph", "codegen.inputs", "codegen.source"),
         *("codegen.sparse_parts", "codegen.parameters"),
     ),
     ("codegen.emit",),

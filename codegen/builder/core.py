@@ -33,8 +33,7 @@ from ..errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
 from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
-from .notes import Note
-from .places import Places, erase_unused
+from .places import Note, Places, erase_unused
 from .sizes import VALUE, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
 

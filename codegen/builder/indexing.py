@@ -14,7 +14,7 @@ import numpy as np
 from ..dims import Dim, bounds, maximum, minimum
 from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
-from .notes import Join, Rows
+from .places import Join, Rows
 from .shape import all_static, concatenate, i64_array, pad, product, reshape, slice_axis, stack_scalars
 from .types import Dims
 

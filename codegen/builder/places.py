@@ -4,11 +4,14 @@ In: regions that are entered and left, and the roots of a size. Out: the inserti
 operation made there is found in again (see `core.py`). A size that depends on nothing but arguments goes to the
 prologue; another goes right behind the op that gives the latest of its roots, before an anchor that is erased in the
 end.
+
+Also here: what the builder remembers of how a tensor was made, so that users of it read through to what it was made
+from; results that all their users have read through are erased when the function is finished.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -334,3 +337,50 @@ def erase_unused(values: Sequence[ir.Value]) -> None:
         gone.update(results)
         operation.erase()
         pending.extend(operands)
+
+
+# ---- how tensors were made ------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Note:
+    """How a tensor was made; `result` is the handle on it, as `source` and what a part gives are handles."""
+
+    result: Any
+
+
+@dataclass
+class Transpose(Note):
+    """A transpose: axis i of the result is axis `permutation[i]` of the source."""
+
+    source: Any
+    permutation: tuple[int, ...]
+
+
+@dataclass
+class Join(Note):
+    """What consists of parts, one behind the other along `axis`: the size of each, and what gives it.
+
+    `last` gives as many of the last elements, in another way.
+    """
+
+    parts: tuple[tuple[Dim, Callable[[], Any]], ...]
+    axis: int
+    last: tuple[Dim, Callable[[], Any]] | None = None
+
+
+@dataclass
+class Rows(Note):
+    """Rows of another tensor: row i of the result is row `first + step * i` of the source."""
+
+    source: Any
+    first: Dim
+    step: int
+
+
+@dataclass
+class Expansion(Note):
+    """A reshape that only inserts axes of size 1: axis i of the source is axis `kept[i]` of the result."""
+
+    source: Any
+    kept: tuple[int, ...]

@@ -17,7 +17,7 @@ from ..ir.kinds import identity as identity
 from ..ir.walk import free_symbol
 from .core import Tensor
 from .elementwise import Binary, add, and_, compare, imag, maximum_, minimum_, multiply, or_, real, select, xor
-from .notes import Transpose
+from .places import Transpose
 from .shape import i64_array, iota, reshape
 from .types import INT64, Attributes, DType
 

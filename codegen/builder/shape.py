@@ -14,7 +14,7 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
 from .core import Builder, Tensor
-from .notes import Expansion, Join, Rows, Transpose
+from .places import Expansion, Join, Rows, Transpose
 from .types import Dims, DType
 
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...codegen import collector
 from ...codegen.errors import GraphError, RewriteError
+from ...codegen.interrupts import collector_paused
 from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
 from ..walk import kind_of, order
@@ -122,7 +122,7 @@ class Rewrites:
             raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
         # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
-        with collector.paused(), untraced:
+        with collector_paused(), untraced:
             nodes = order(outputs, set(inputs))
             found = self._stabilized(inputs, outputs, nodes)
             loops = self._saves_steps and any(map(is_scan, nodes))

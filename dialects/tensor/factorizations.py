@@ -12,7 +12,7 @@ from ...codegen import builder as hlo
 from ...codegen.builder import Tensor, matrices
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.lowering import Undeclared
+from ...codegen.graph import Undeclared
 from ..registry import lowers
 from .host import host
 from .linalg import factor_solve

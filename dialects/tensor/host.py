@@ -20,7 +20,7 @@ from ...codegen.builder import Tensor
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError, UnsupportedGraphError, UnsupportedOpError
-from ...codegen.lowering import Deferred, Lowering
+from ...codegen.graph import Deferred, Lowering
 from .. import host_ops, registry
 from ..host_ops import Group, is_constant, is_tensor
 from ..registry import lowers, lowers_python

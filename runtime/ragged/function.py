@@ -2,7 +2,7 @@
 
 In: the values of many rows, padded, and their lengths. Out: the results of all rows, padded likewise. A call's number
 of rows and greatest lengths are met at bounds, as the policy says; for each set of bounds there is one static program
-(`codegen/rows.py`), which is a `Function` like any other: JAX differentiates it.
+(`codegen/source.py`), which is a `Function` like any other: JAX differentiates it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.program import Program
-from ...codegen.rows import Rows
 from ...codegen.signature import Argument, Signature
+from ...codegen.source import Rows
 from ..executables.padding import cut, pad
 from ..executables.policy import WARN_AFTER, Bucket, Policies, PolicyArgument
 from ..function import Function
