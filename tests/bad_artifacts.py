@@ -1,4 +1,4 @@
-"""Artifacts that somebody made by hand to do harm: `bad_artifacts.mlir`, and texts too long to be written down.
+"""Artifacts that somebody made by hand to do harm: words of a signature, `bad_artifacts.mlir`, and long texts.
 
     python tests/bad_artifacts.py NAME ...
 
@@ -7,6 +7,7 @@ Loads those of these names that are not refused, compiles and calls them, and pr
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,15 +34,77 @@ def _read() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     return refused, runs
 
 
+# Words of a signature: a name | the type of argument and result | the words of the argument | of the result | of @main,
+# without their prefix | and why that is refused; nothing where it runs.
+SIGNATURES = r"""
+div zero | ?xf32 | dims = ["n//0"] | | | (n)//0
+div by n-n | ?xf32 | dims = ["n"] | dims = ["n//(n-n)"] | | (n)//0
+div by n | ?xf32 | dims = ["n"] | dims = ["n//n + n - 1"] |
+2^62 | ?xf32 | dims = ["2^62"] | | | '2^62', column 2: expected a number, a name or an operator, found '^62
+2**62 number | ?xf32 | dims = ["4611686018427387904"] | |
+neg | ?xf32 | dims = ["-n"] | | | argument arg0: float32[-n] has the size 'n', which is no size or value of an a
+neg const | ?xf32 | dims = ["-3"] | | | arg0: float32[-3] has a negative size
+only expr | ?xf32 | dims = ["2*n"] | | | argument arg0: float32[2*n] has the size 'n', which is no size or value of an
+unknown root res | ?xf32 | dims = ["n"] | dims = ["q"] | | result result0: float32[q] has the size 'q', which is no size
+res lies static | 4xf32 | dims = ["4"] | dims = ["5"] | | result result0: float32[5] is declared as tensor<4xf32> in the
+res lies ? | ?xf32 | dims = ["n"] | dims = ["n+1"] |
+two roots | ?xf32 | dims = ["n"]}, %y: tensor<?xf32> {dims = ["m"] | dims = ["m"] |
+constraint false | ?xf32 | dims = ["n"] | | constraints = [["0 >= 1"]] | no sizes fulfil its constraints: 0 >= 1 is dema
+constraint unsat | ?xf32 | dims = ["n"] | | constraints = [["n == n + 1"]] | no sizes fulfil its constraints: n == n + 1
+constraint relation | ?xf32 | dims = ["n"] | | constraints = [["n < 3"]] | 'n < 3', column 3: expected '==', '>=' or '!=
+constraint no lists | ?xf32 | dims = ["n"] | | constraints = ["n >= 1"] | the attributes of @main cannot be read
+constraint unknown | ?xf32 | dims = ["n"] | | constraints = [["q >= 1"]] | constraint q >= 1 has the size 'q', which is
+constraint kind | ?xf32 | dims = ["n"] | | constraints = [["n >= 9","where","zzz"]]
+name empty | ?xf32 | name = "", dims = ["n"] | | | the name '' is not one: 1 to 1000 printable characters
+name newline | ?xf32 | name = "a\0Ab", dims = ["n"] | | | the name 'a\nb' is not one: 1 to 1000 printable characters
+name braces | ?xf32 | name = "{0} %s {x}", dims = ["n"] | |
+typo dim | ?xf32 | dim = ["n"] | | | attribute 'hlograph.dim' is unknown (did you mean 'hlograph.dims'?), on arg
+typo checks | ?xf32 | dims = ["n"] | | chekcs = [["AssertionError","m"]] | attribute 'hlograph.chekcs' is unknown (did y
+dims no list | ?xf32 | dims = "n" | | | the attributes of @main cannot be read
+dims too many | ?xf32 | dims = ["n","m"] | | | argument arg0: float32[n, m] is declared as tensor<?xf32> in the module
+dims empty text | ?xf32 | dims = [""] | | | '', column 1: expected a number, a name or '(', found ''
+shared false | ?xf32 | dims = ["n"], shared = false | | | attribute 'hlograph.shared' must be true, and is false, on arg
+values on float | f32 | values = ["k"] | | | hlograph.values on argument arg0: float32[]: sizes are integers, in a kno
+values wrong count | 3xi64 | values = ["k","l"] | | | hlograph.values on argument arg0: int64[3] has 2 names for 3 eleme
+values bad name | i64 | values = ["k l"] | | | hlograph.values on argument arg0: int64[]: 'k l' cannot name a size
+values unused | i64 | values = ["k"] | |
+values == size | ?xi64 | dims = ["n"], values = ["n"] | | | hlograph.values on argument arg0: int64[n]: sizes are intege
+key on float | 2xf32 | key = "threefry2x32" | | | hlograph.key on argument arg0: float32[2], which is no key: an array o
+key unknown | 2xui32 | key = "zzz" | |
+sparse short | 3xf32 | sparse = ["W"] | | | hlograph.sparse on arg0: float32[3] is ['W'], which is no part of a sparse m
+sparse of another form | 3xf32 | sparse = ["W", "coo", "data"] | | | hlograph.sparse on arg0: float32[3] is ['W', 'coo',
+sparse without data | 3xf32 | sparse = ["W", "csr", "indices"] | | | arg0: float32[3] is a part of the sparse matrix 'W'
+sparse alone | 3xf32 | sparse = ["W", "csr", "data"] | | | a sparse matrix has the parts data: one or more is missing
+sparse with a size | 3xf32 | sparse = ["W", "csr", "data", "x"] | | | hlograph.sparse on arg0: float32[3] is ['W', 'csr'
+sparse none | 3xf32 | sparse = [] | |
+checks none | ?xf32 | dims = ["n"] | | checks = [["AssertionError","m"]] | hlograph.flags marks the results [], and the
+checks float flags | ?xf32 | dims = ["n"] | flags = true | checks = [["AssertionError","m"]] | the last result is tensor
+counts no marker | ?xf32 | dims = ["n"] | | counts = [["c","n"]] | the size 'c' has 0 calls of @hlograph.size and is 1 t
+counts one | ?xf32 | dims = ["n"] | | counts = [["c"]] | the attributes of @main cannot be read
+live bad | 8xf32 | live = ["n"] | | | argument arg0: float32[8] has the size 'n', which is no size or value of an ar
+live+size | 8xf32 | live = ["n"]}, %n: tensor<i32> {size = "n" | live = ["n"] |
+live res lies | 8xf32 | live = ["n"]}, %n: tensor<i32> {size = "n" | live = ["n+100"] |
+size float | 8xf32 | live = ["n"]}, %n: tensor<f32> {size = "n" | live = ["n"] | | hlograph.size on argument arg1: float
+live rank | 8xf32 | live = ["n","m"] | | | hlograph.live on argument arg0: float32[8] has 2 sizes for 1 axes
+"""
+
+
+def _signed(type_: str, argument: str, result: str, function: str) -> str:
+    argument, result, function = (
+        re.sub(r"(^|, |\{)(\w+)(?= ?= ?)", r"\1hlograph.\2", x) for x in (argument, result, function)
+    )
+    return (
+        f"func.func @main(%x: tensor<{type_}> {{{argument}}}) -> (tensor<{type_}> {{{result}}}) "
+        f"attributes {{{function}}} {{ return %x : tensor<{type_}> }}"
+    )
+
+
 def _with_dims(dims: str) -> str:
-    return f'func.func @main(%x: tensor<?xf32> {{hlograph.dims = ["{dims}"]}}) {{ return }}'
+    return _signed("?xf32", f'dims = ["{dims}"]', "", "")
 
 
 def _with_constraint(size: str) -> str:
-    return (
-        'func.func @main(%x: tensor<?xf32> {hlograph.dims = ["n"]}) '
-        f'attributes {{hlograph.constraints = [["n >= {size}", "there"]]}} {{ return }}'
-    )
+    return _signed("?xf32", 'dims = ["n"]', "", f'constraints = [["n >= {size}", "there"]]')
 
 
 def _calls(depth: int, times: int) -> str:
@@ -57,7 +120,18 @@ def _calls(depth: int, times: int) -> str:
 
 
 REFUSED, RUNS = _read()
+for _line in SIGNATURES.strip().splitlines():
+    _name, *_words, _message = [*map(str.strip, _line.split("|")), "", "", ""][:6]
+    if _message:
+        REFUSED[_name] = (_signed(*_words), _message)
+    else:
+        RUNS[_name] = _signed(*_words)
 REFUSED |= {
+    "power by names": (
+        _with_constraint(f"0 - {{a0: n; {'; '.join(f'a{k + 1}: a{k}*a{k}' for k in range(59))}}} a59"),
+        "'n >= 0 - {a0: n; a1: a0*a0; a2: a1*a1; a3: a2*a2; a4: a3*a3; a5: a4*a",
+    ),
+    "product of sums": (_with_constraint("*".join(f"(n+{k}*m{k})" for k in range(1, 40))), "constraint n >= {_1: ("),
     "10,000 brackets": (_with_dims("(" * 4900 + "n" + ")" * 4900), "at most 200 nested parentheses"),
     "a megabyte of dims": (_with_dims("n+" * 500_000 + "n"), "more than 10000 characters"),
     "a long number": (_with_dims("9" * 4400), "cannot be read"),
@@ -70,6 +144,8 @@ REFUSED |= {
     "calls that are 2^40 ops": (_calls(40, 2), "it has more than 20000000 ops"),
 }
 RUNS |= {
+    "nested min": _with_constraint("min(1," * 190 + "n" + ")" * 190),
+    "nested div": _with_constraint("(" * 190 + "n" + "+1)//2" * 190),
     "a long minimum": _with_constraint(f"0 - min({','.join(f'n//{k}' for k in range(1, 1200))})"),
     "a long product": _with_constraint(f"0 - {'*'.join(f'(n+{k})' for k in range(1, 400))}"),
     "a high power": _with_constraint(f"0 - {'n*' * 4000}n"),

@@ -10,11 +10,10 @@ seen before sizes are known, that a result has the size that is said of it, is f
 from __future__ import annotations
 
 import difflib
-import functools
 import math
-import operator
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .. import dims as dimension
@@ -27,7 +26,7 @@ from ..ir.bindings import ir
 from ..ir.types import numpy_dtype
 from ..ir.walk import main_function, module_name, symbol_of, walk
 from ..signature import Argument, Result, Signature, flags_type, known_constraints
-from ..sparse_parts import OTHER_SIZE
+from ..sparse_parts import OTHER_SIZE, grouped
 
 Place: TypeAlias = Literal["module", "pullback", "function", "private function", "argument", "result", "op"]
 
@@ -36,38 +35,27 @@ LONGEST_NAME = 1000
 LONGEST_TEXT, LONGEST_ALL = 10_000, 200_000  # characters of one text, and of all of an attribute
 LONGEST_MESSAGES = 1_000_000  # of what checks say, which nobody takes apart
 _SPARSE_PARTS = ("data", "indices", "indptr", "rows", "columns")
-_FORMS = {"text": "a text", "true": "true", "texts": "a list of texts", "lists": "a list of lists of texts"}
+_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
-
-def _words(text: str = "", texts: str = "", lists: str = "", true: str = "") -> dict[str, str]:
-    forms = {"text": text, "texts": texts, "lists": lists, "true": true}
-    return {word: form for form, words in forms.items() for word in words.split()}
-
-
-# Of each place its words, with their forms.
-WORDS: Mapping[Place, Mapping[str, str]] = {
-    "module": _words("format digest padding", "parameters of from"),
-    "pullback": _words("", "of from"),
-    "function": _words("", "platforms", "constraints checks counts local_counts"),
-    "private function": _words("implements"),
-    "argument": _words("name key size parameter", "dims values sparse live live_values", true="shared"),
-    "result": _words("name size", "dims sparse live", true="weak flags"),
-    "op": _words("value dim bound", "live"),
+# Of each place its words.
+WORDS: Mapping[Place, Sequence[str]] = {
+    "module": ("format", "digest", "padding", "parameters", "of", "from"),
+    "pullback": ("of", "from"),
+    "function": ("constraints", "checks", "counts", "local_counts", "platforms"),
+    "private function": ("implements",),
+    "argument": ("name", "key", "size", "parameter", "dims", "values", "sparse", "live", "live_values", "shared"),
+    "result": ("name", "size", "dims", "sparse", "live", "weak", "flags"),
+    "op": ("value", "dim", "bound", "live"),
 }
-# Words of ops that stand on some only.
-_ON: Mapping[str, Callable[[ir.Operation], bool]] = {
-    "dim": lambda op: call_target(op) == "hlograph.size",
-    "bound": lambda op: call_target(op) == "hlograph.size",
-    "value": lambda op: len(op.results) == 1,
-    "live": lambda op: op.name.startswith("stablehlo."),
-}
+_TRUE = ("shared", "weak", "flags")
+_ONE_TEXT = ("format", "digest", "padding", "implements", "name", "key", "size", "parameter", "value", "dim", "bound")
 
 
 # ---- each by itself -------------------------------------------------------------------------------------------------
 
 
 def check(module: ir.Module, filename: str) -> None:
-    """Refuses a module with an `hlograph.*` attribute that has no meaning where it stands, or another form.
+    """Refuses a module with an `hlograph.*` attribute that has no meaning where it stands, or is too long.
 
     Raises:
         ArtifactError: with the attribute, its place, and the nearest word.
@@ -75,15 +63,9 @@ def check(module: ir.Module, filename: str) -> None:
     entry = main_function(module, filename)
     for place, where, source, operation in _places(module, entry):
         for name in names_of(source):
-            problem = _problem(place, name, source[name], operation) if _is_ours(name) else ""
+            problem = _problem(place, name, source[name], operation) if name.startswith(PREFIX) else ""
             if problem:
                 raise ArtifactError(f"{filename}: attribute {name[:200]!r} {problem}, on {where}")
-
-
-@functools.lru_cache(1024)
-def _is_ours(name: str) -> bool:
-    """Whether a name has our prefix, or one that differs in a letter or two."""
-    return len(name) >= len(PREFIX) and sum(map(operator.ne, name, PREFIX)) <= 2
 
 
 def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str, Any, ir.Operation]]:
@@ -105,40 +87,32 @@ def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str
 
 
 def _problem(place: Place, name: str, attribute: ir.Attribute, operation: ir.Operation) -> str:
-    """What is wrong with one attribute; "" where nothing is."""
-    words = WORDS[place]
+    """What is wrong with one attribute, besides what `signature.read` finds; "" where nothing is."""
     word = name.removeprefix(PREFIX)
-    if word not in words:
-        close = difflib.get_close_matches(name[:200], [PREFIX + word for word in words], 1, 0.5)
-        known = f"did you mean {close[0]!r}?" if close else f"known there: {', '.join(sorted(words)) or 'none'}"
+    if word not in WORDS[place]:
+        close = difflib.get_close_matches(word[:200], WORDS[place], 1, 0.5)
+        known = f"did you mean {PREFIX + close[0]!r}?" if close else f"known there: {', '.join(sorted(WORDS[place]))}"
         return f"is unknown ({known})"
-    if place == "op" and not _ON[word](operation):
-        return "has no meaning there"
-    try:
-        texts = list(_texts(words[word], attribute))
-    except (TypeError, ValueError):
-        return f"must be {_FORMS[words[word]]}, and is {str(attribute)[:80]}"
+    if word in _TRUE and str(attribute) != "true":
+        return f"must be true, and is {str(attribute)[:80]}"
+    if word in _ONE_TEXT and not isinstance(attribute, ir.StringAttr):
+        return f"must be a text, and is {str(attribute)[:80]}"
+    texts = _TEXT.findall(str(attribute))
     longest, most = (LONGEST_MESSAGES,) * 2 if word == "checks" else (LONGEST_TEXT, LONGEST_ALL)
     if max(map(len, texts), default=0) > longest or sum(map(len, texts)) > most:
         return f"has texts of more than {longest} characters, or more than {most} in all"
-    if place == "op" and word != "dim":
-        try:
-            list(map(parse, texts))
-        except (ValueError, ArithmeticError, RecursionError) as error:
-            return f"is no size: {str(error)[:200]}"
+    if place != "op":
+        return ""
+    marks_size = call_target(operation) == "hlograph.size"
+    if (word in ("dim", "bound") and not marks_size) or (word == "value" and len(operation.results) != 1):
+        return "has no meaning there"
+    try:
+        sizes = [ir.StringAttr(x).value for x in (ir.ArrayAttr(attribute) if word == "live" else [attribute])]
+        for size in sizes if word != "dim" else ():
+            parse(size)
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        return f"is no size: {str(error)[:200]}"
     return ""
-
-
-def _texts(form: str, attribute: ir.Attribute) -> Iterator[str]:
-    """The texts of an attribute of a form; raises where it has another one."""
-    if form == "text":
-        yield ir.StringAttr(attribute).value
-    elif form == "true":
-        if not ir.BoolAttr(attribute).value:
-            raise ValueError
-    else:
-        for item in ir.ArrayAttr(attribute):
-            yield from _texts("text" if form == "texts" else "texts", item)
 
 
 # ---- together -------------------------------------------------------------------------------------------------------
@@ -202,29 +176,22 @@ def _about_argument(argument: Argument) -> Iterator[str]:
         yield f"hlograph.live on argument {argument} has {len(argument.live)} sizes for {len(argument.dims)} axes"
 
 
-def _about_sparse(items: Iterable[Argument | Result]) -> Iterator[str]:
+def _about_sparse(items: Sequence[Argument | Result]) -> Iterator[str]:
     """A matrix is its data and three parts more, each once, one behind the other."""
-    open_parts: set[str] = set()
-    matrix: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     for item in items:
         words = item.sparse
-        fits = not words or (3 <= len(words) <= 4 and words[1] in OTHER_SIZE and words[2] in _SPARSE_PARTS)
-        if not fits or (len(words) == 4 and not (words[3].isascii() and words[3].isdigit() and len(words[3]) < 19)):
+        known = len(words) in (3, 4) and words[1] in OTHER_SIZE and words[2] in _SPARSE_PARTS
+        if words and not (known and re.fullmatch(r"|\d{1,18}", "".join(words[3:]), re.ASCII)):
             yield f"hlograph.sparse on {item} is {list(words)!r:.200}, which is no part of a sparse matrix"
             return
-        starts = bool(words) and words[2] == "data"
-        if (not words or starts) and len(open_parts) not in (0, 1):
-            yield f"the sparse matrix {matrix[0]!r:.80} has no {', '.join(sorted(open_parts))}"
-        if starts:
-            open_parts, matrix = {*_SPARSE_PARTS[1:]}, words[:2]
-        elif words and (words[:2] != matrix or words[2] not in open_parts):
+        if words and words[2] != "data" and words[:2] != before[:2]:
             yield f"{item} is a part of the sparse matrix {words[0]!r:.80}, and does not stand behind its data"
-        elif words:
-            open_parts.discard(words[2])
-        else:
-            open_parts = set()
-    if len(open_parts) not in (0, 1):
-        yield f"the sparse matrix {matrix[0]!r:.80} has no {', '.join(sorted(open_parts))}"
+            return
+        before = words
+    for parts in (group.parts for group in grouped(items) if group.sparse):
+        if len(parts) < 4 or len({*parts}) < len(parts):
+            yield f"a sparse matrix has the parts {', '.join(parts)}: one or more is missing, or is there twice"
 
 
 def _about_flags(function: ir.Operation, signature: Signature) -> Iterator[str]:
