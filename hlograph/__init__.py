@@ -47,7 +47,7 @@ verbs.WHERE.update(
         "to_text": f"{__name__}.codegen.artifact.writing",
         "save": f"{__name__}.codegen.artifact.writing",
         "plain": f"{__name__}.codegen.artifact.plain",
-        "describe": f"{__name__}.codegen.artifact.description",
+        "describe": f"{__name__}.codegen.artifact.plain",
         "compile": f"{__name__}.runtime.compile",
         "with_pullback": f"{__name__}.runtime.compile",
         "interpret": f"{__name__}.runtime.interpret",

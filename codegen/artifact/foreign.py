@@ -2,7 +2,7 @@
 
 In: a file's bytes. Out: the same module in bytecode that MLIR has just written, which the caller's process parses in
 their place. Decision to know: the child is a Python of its own (0.3 s) and no fork of this process, so that it works in
-any thread, in a forked process, and with its streams closed. It forks for each file (see `child`), and waits some
+any thread, in a forked process, and with its streams closed. It forks for each file (see `parsing`), and waits some
 seconds for the next one.
 """
 
@@ -20,12 +20,12 @@ from typing import IO
 
 from .. import forks
 from ..errors import ArtifactError
-from . import child
+from . import parsing
 from .parsing import cut
 
 _START = 60.0  # seconds in which the child begins, on a machine with other work
 _WAIT = 10.0  # times the processor time that it may take
-_COMMAND = ["-P", "-m", child.__name__]
+_COMMAND = ["-P", "-m", parsing.__name__]
 _lock = forks.lock()
 _waiting: list[_Child] = []  # at most one
 
@@ -86,7 +86,7 @@ class _Child:
             ArtifactError: there is none.
         """
         waited = self._ready
-        limit = _START + _WAIT * child.seconds(len(data))
+        limit = _START + _WAIT * parsing.seconds(len(data))
         watch = threading.Timer(limit, self._kill, [True])
         watch.start()
         to, back, _ = (stream.fileno() for stream in self._streams)
@@ -114,7 +114,7 @@ class _Child:
 
     def may_wait(self) -> bool:
         """Whether it can be asked again."""
-        return child.FORKS and not self._late
+        return parsing.FORKS and not self._late
 
     def end(self) -> None:
         """Ends it."""
@@ -139,7 +139,7 @@ class _Child:
             if not part:
                 raise EOFError
             found += part  # the interpreter may be set up to print something first
-            self._ready = found.endswith(child.READY)
+            self._ready = found.endswith(parsing.READY)
 
     def _kill(self, late: bool = False) -> None:
         self._late = late or self._late
@@ -159,11 +159,11 @@ def _beyond_standard(stream: IO[bytes]) -> IO[bytes]:
 
 
 def _module(answer: bytes, status: int, filename: str) -> bytes:
-    if answer.endswith(child.END):
-        if answer.startswith(child.MODULE):
-            return answer[len(child.MODULE) : -len(child.END)]
-        if answer.startswith(child.ERROR):
-            raise ArtifactError(answer[len(child.ERROR) : -len(child.END)].decode(errors="replace"))
+    if answer.endswith(parsing.END):
+        if answer.startswith(parsing.MODULE):
+            return answer[len(parsing.MODULE) : -len(parsing.END)]
+        if answer.startswith(parsing.ERROR):
+            raise ArtifactError(answer[len(parsing.ERROR) : -len(parsing.END)].decode(errors="replace"))
     raise ArtifactError(_reason(filename, _end(status)))
 
 

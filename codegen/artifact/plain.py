@@ -12,22 +12,28 @@ somebody else's module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
+from .. import dims as dimension
+from .. import signature as signatures
 from ..builder.linalg import NO_FORM
+from ..constraints import Constraint
+from ..dims import Dim
 from ..errors import OptionError, PassError, UnsupportedGraphError
 from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
-from ..ir.walk import walk
+from ..ir.walk import main_function, walk
+from ..passes import size_checks
 from ..passes.driver import run_all
 from ..passes.optimize import Optimize, resolve
 from ..passes.pad import pad
 from ..program import Program
 from ..renamed import renamed_options
-from . import conditions
+from ..signature import Argument, CheckSpec, Result, Signature, flags_type
 from .parameters import self_contained
 
 Padding = Literal["any", "zero"]
@@ -46,6 +52,7 @@ _LAST = (
 )
 _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
 _REFUSED = EFFECTS - {"stablehlo.rng"}
+_SIZE_ERROR = "hlograph.codegen.errors.ArgumentShapeError(ValueError)"
 
 
 @renamed_options
@@ -92,8 +99,8 @@ def plain(
         static = exact
     static.optimize_own(resolve(optimize))
     module = static.copy_module()
-    demanded = conditions.conditions(program.signature, static.signature, given, limits)
-    conditions.report(module, program.signature, demanded)
+    demanded = _conditions(program.signature, static.signature, given, limits)
+    _report(module, program.signature, demanded)
     if any(operation.name == "stablehlo.composite" for operation in walk(module)):
         run_pipeline(module, _COMPOSITES, name="plain")
     run_all(module, _LAST)
@@ -103,12 +110,6 @@ def plain(
         module.operation.attributes[PADDING] = ir.StringAttr.get(padding, module.context)
     verify(module, "the plain module")
     return Program(module, filename=program.filename)
-
-
-def padding_of(program: Program) -> str:
-    """What may lie behind the live sizes in the arguments of a plain program: "any", or "zero"."""
-    attributes = program.copy_module().operation.attributes
-    return ir.StringAttr(attributes[PADDING]).value if PADDING in attributes else "any"
 
 
 def _check_sizes(program: Program, sizes: Mapping[str, int], bounds: Mapping[str, int]) -> None:
@@ -164,3 +165,125 @@ def _drop_attributes(module: ir.Module) -> None:
             for name in names_of(operation.attributes):
                 if name.startswith(PREFIX):
                     del operation.attributes[name]
+
+
+# ---- what a call must be checked for, which the shapes of its arguments do not tell ---------------------------------
+
+
+def _conditions(
+    original: Signature, static: Signature, sizes: Mapping[str, int], bounds: Mapping[str, int]
+) -> list[Constraint]:
+    """What must hold of the arguments of a static program.
+
+    Args:
+        original: the program before sizes were put in.
+        static: the static program.
+        sizes: the sizes that were put in.
+        bounds: the bounds of the others.
+
+    Raises:
+        PassError: one can never hold.
+    """
+    found = []
+    for argument in static.arguments:
+        if argument.size:
+            found += _between(argument.size, 0, bounds.get(argument.size))
+    for root in original.value_roots:
+        if root.name in sizes:
+            found.append(Constraint(_root(root.name), "==", sizes[root.name], "the size that the program was made for"))
+        elif root.name in bounds:
+            signed = original.arguments[root.argument].dtype.kind == "i"
+            found += _between(root.name, -bounds[root.name] if signed else 0, bounds[root.name])
+    for result in static.results:
+        if result.size in bounds:
+            found += _between(result.size, 0, bounds[result.size])[1:]
+    return found + list(_demands(original, static))
+
+
+def _root(name: str) -> Dim:
+    return dimension.symbol(name, signed=True)
+
+
+def _between(name: str, low: int, high: int | None) -> list[Constraint]:
+    found = [Constraint(_root(name), ">=", low, "its bound")]
+    return found if high is None else [*found, Constraint(high, ">=", _root(name), "its bound")]
+
+
+def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
+    """The program's constraints, with sizes as the static program is given them."""
+    given: dict[str, Dim] = {}
+    for root in original.roots:
+        argument = static.arguments[root.argument]
+        if root.axis is not None:
+            given[root.name] = (argument.live or argument.dims)[root.axis]
+    for constraint in static.constraints:
+        lhs, rhs = (dimension.substitute(dim, given) for dim in (constraint.lhs, constraint.rhs))
+        difference = lhs - rhs
+        stated = replace(constraint, lhs=lhs, rhs=rhs)
+        if type(difference) is not int:
+            yield stated
+        elif not replace(constraint, lhs=difference, rhs=0).holds({}):
+            raise PassError(f"no call can fulfil {constraint} ({constraint.where}) with these sizes and bounds")
+
+
+def _report(module: ir.Module, original: Signature, demanded: list[Constraint]) -> None:
+    """Makes a static module say which of the demanded conditions hold, in place: they are all that it demands then."""
+    static = signatures.read(module)
+    checks = static.checks
+    if demanded:
+        items: list[Argument | Result] = [*static.arguments, *static.results]
+        sources: dict[str, size_checks.Source] = {}
+        sources |= {x.size: (place, None, None) for place, x in enumerate(items) if x.size}
+        sources |= {root.name: (root.argument, None, root.element) for root in original.value_roots}
+        size_checks.report(module, demanded, sources, lambda x: CheckSpec(_SIZE_ERROR, f"{x} must hold: {x.where}"))
+        checks = signatures.read(module).checks
+    kept = replace(static, constraints=(), checks=checks, counts=(), local_counts=())
+    signatures.write(main_function(module), kept)
+
+
+# ---- what a caller must know, as plain data --------------------------------------------------------------------------
+
+
+def describe(program: Program) -> dict[str, Any]:
+    """The arguments and results of a static program, and what the flags among these say, ready for JSON.
+
+        {"arguments": [{"name": "x", "dtype": "float64", "shape": [1000, 3], "live": ["n", 3]},
+                       {"name": "n", "dtype": "int32", "shape": [], "is": "size"}],
+         "results": [{"name": "loss", "dtype": "float64", "shape": []},
+                     {"name": "flags", "dtype": "bool", "shape": [2], "is": "flags"}],
+         "padding": "any", "checks": [{"exception": "ValueError", "message": "n >= 0 must hold: ..."}, ...]}
+
+    They stand in the order in which a compiled module has them. `live` says how much of an axis counts, in terms of the
+    sizes; where it is missing, everything does.
+
+    Raises:
+        PassError: sizes are open.
+    """
+    signature, attributes = program.signature, program._module.operation.attributes
+    if not signature.is_static:
+        raise PassError(f"{program.name} has open sizes: {signature}; make it static first, with plain(bounds=...)")
+    results = [_entry(result) for result in signature.results]
+    if signature.checks:
+        shape, dtype = flags_type(signature.checks)
+        results.append({"name": "flags", "dtype": dtype.name, "shape": list(shape), "is": "flags"})
+    return {
+        "format": 1,
+        "name": program.name,
+        "arguments": [_entry(argument) for argument in signature.arguments],
+        "results": results,
+        "padding": ir.StringAttr(attributes[PADDING]).value if PADDING in attributes else "any",
+        "checks": [
+            {"exception": x.exception, "message": x.message, **({"place": x.place} if x.place else {})}
+            for x in signature.checks
+        ],
+    }
+
+
+def _entry(item: Argument | Result) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": item.name, "dtype": item.dtype.name, "shape": list(item.dims)}
+    if item.live != () and item.live != item.dims:
+        entry["live"] = [dim if isinstance(dim, int) else str(dim) for dim in item.live]
+    if item.size:
+        entry["is"] = "size"
+        entry["size"] = item.size
+    return entry

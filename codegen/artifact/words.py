@@ -176,7 +176,7 @@ def _about_argument(argument: Argument) -> Iterator[str]:
         yield f"hlograph.live on argument {argument} has {len(argument.live)} sizes for {len(argument.dims)} axes"
 
 
-def _about_sparse(items: Sequence[Argument | Result]) -> Iterator[str]:
+def _about_sparse(items: Sequence[Argument] | Sequence[Result]) -> Iterator[str]:
     """A matrix is its data and three parts more, each once, one behind the other."""
     before: tuple[str, ...] = ()
     for item in items:

@@ -8,7 +8,7 @@ import pytest
 from jax.lax import linalg
 
 import hlograph
-from hlograph.codegen.artifact.library_calls import TARGETS
+from hlograph.codegen.artifact.custom_calls import TARGETS
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import ArtifactError
 

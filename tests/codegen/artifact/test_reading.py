@@ -19,7 +19,7 @@ import pytest
 from bad_artifacts import forged
 
 import hlograph
-from hlograph.codegen.artifact import child, digest, foreign, parsing
+from hlograph.codegen.artifact import digest, foreign, parsing
 from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.codegen.program import Program
 from hlograph.errors import ArtifactError, HandEditWarning
@@ -43,7 +43,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def parse(data: bytes, filename: str) -> bytes:
         names.append(filename)
-        return child._answer(data, filename).removeprefix(child.MODULE).removesuffix(child.END)
+        return parsing._answer(data, filename).removeprefix(parsing.MODULE).removesuffix(parsing.END)
 
     monkeypatch.setattr(foreign, "parse", parse)
     return names
@@ -352,7 +352,7 @@ def test_the_child_serves_files_until_none_comes_for_some_time(monkeypatch: pyte
     """From threads, one after the other."""
     data = PLAIN.encode()
     foreign._end_all()
-    monkeypatch.setattr(foreign, "_COMMAND", ["-c", f"{_IMPORT}; child.IDLE = 0.5; child.main()"])
+    monkeypatch.setattr(foreign, "_COMMAND", ["-c", f"{_IMPORT}; parsing.IDLE = 0.5; parsing.main()"])
     foreign.parse(data, "a")
     (first,) = foreign._waiting
     threads = [threading.Thread(target=foreign.parse, args=(data, "b")) for _ in range(5)]
@@ -370,10 +370,10 @@ def test_the_child_serves_files_until_none_comes_for_some_time(monkeypatch: pyte
     foreign._end_all()
 
 
-_IMPORT = "from hlograph.codegen.artifact import child"
+_IMPORT = "from hlograph.codegen.artifact import parsing"
 _BEGIN = (
-    f"import os; {_IMPORT}; os.write(1, child.READY); given = child.Connection(0, writable=False); "
-    "given.recv_bytes(); given.recv_bytes(); out = child.Connection(1, readable=False)"
+    f"import os; {_IMPORT}; os.write(1, parsing.READY); given = parsing.Connection(0, writable=False); "
+    "given.recv_bytes(); given.recv_bytes(); out = parsing.Connection(1, readable=False)"
 )
 
 
@@ -386,7 +386,7 @@ def _behaves(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
 def test_a_child_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     _behaves(monkeypatch, "import time; time.sleep(60)")
     monkeypatch.setattr(foreign, "_START", 0.2)
-    monkeypatch.setattr(child, "seconds", lambda size: 0.01)
+    monkeypatch.setattr(parsing, "seconds", lambda size: 0.01)
     started = time.monotonic()
     with pytest.raises(ArtifactError, match="did not end within"):
         foreign.parse(b"", "module.mlir")
@@ -404,14 +404,14 @@ def test_a_child_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_the_interpreter_prints_at_its_start_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    _behaves(monkeypatch, f"import os; os.write(1, b'hello'); {_IMPORT}; child.main()")
+    _behaves(monkeypatch, f"import os; os.write(1, b'hello'); {_IMPORT}; parsing.main()")
     assert foreign.parse(PLAIN.encode(), "module.mlir").startswith(b"ML")
     foreign._end_all()
 
 
 def test_a_child_that_dies_in_its_answer_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = child.MODULE + b"it"
-    _behaves(monkeypatch, f"{_BEGIN}; child._hand_on(out, -9, {answer!r}); given.recv_bytes()")
+    answer = parsing.MODULE + b"it"
+    _behaves(monkeypatch, f"{_BEGIN}; parsing._hand_on(out, -9, {answer!r}); given.recv_bytes()")
     with pytest.raises(ArtifactError, match="it died of SIGKILL"):
         foreign.parse(b"", "module.mlir")
     _behaves(monkeypatch, f"{_BEGIN}; os.write(1, b'xxx'); os.kill(os.getpid(), 9)")
