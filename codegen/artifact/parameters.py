@@ -112,10 +112,14 @@ def _name_file(module: ir.Module, name: str, digest: str) -> None:
 
 def share(program: Program, contents: tensors.Contents, file: Path) -> bool:
     """Has what `split` gave use a file that holds the contents already, byte for byte; whether there is one."""
-    digest = tensors.holding(file, contents)
-    if digest:
-        _name_file(program._module, file.name, digest)
-    return bool(digest)
+    try:
+        found = tensors.Tensors(file)
+    except ArtifactError:
+        return False
+    if found.holds(contents):
+        _name_file(program._module, file.name, found.digest)
+        return True
+    return False
 
 
 def bind(program: Program, path: Path, given: str | os.PathLike[str] | None) -> None:
@@ -132,7 +136,7 @@ def bind(program: Program, path: Path, given: str | os.PathLike[str] | None) -> 
     """
     if any(argument.parameter for argument in program.signature.arguments):
         file = named_file(program, path)[0] if given is None else Path(given)
-        _fill(program, path, tensors.read(file), file)
+        _fill(program, path, tensors.Tensors(file))
     elif given is not None:
         raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
 
@@ -146,26 +150,28 @@ def bind_part(program: Program, path: Path, place: tuple[int, int] | None) -> No
     if any(argument.parameter for argument in program.signature.arguments):
         if place is None:
             raise ArtifactError(f"{path} does not hold the parameters of its program")
-        _fill(program, path, tensors.read(path, *place), path)
+        _fill(program, path, tensors.Tensors(path, *place))
 
 
-def _fill(program: Program, path: Path, found: tensors.Tensors, file: Path) -> None:
+def _fill(program: Program, path: Path, found: tensors.Tensors) -> None:
     """Binds the parameters of a program that was read from a path to what was found in a file."""
     arguments = program.signature.arguments
     first = next(i for i, argument in enumerate(arguments) if argument.parameter)
     if not all(argument.parameter for argument in arguments[first:]):
         raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
     if found.digest != named_file(program, path)[1]:
-        raise ArtifactError(f"{file} is not the file that {path} was saved with: its header is another")
+        raise ArtifactError(f"{found.path} is not the file that {path} was saved with: its header is another")
     values = {}
     for i, argument in enumerate(arguments[first:], first):
         if argument.parameter not in found.arrays:
-            raise ArtifactError(f"{file} has no {argument.parameter!r}, which is a parameter of {path}")
+            raise ArtifactError(f"{found.path} has no {argument.parameter!r}, which is a parameter of {path}")
         array = tensors.of_dtype(found.arrays[argument.parameter], argument.dtype)
         if array.dtype != argument.dtype or array.shape != argument.dims:
-            raise ArtifactError(f"{file} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}")
+            raise ArtifactError(
+                f"{found.path} has {argument.parameter!r} as {array.dtype}{array.shape}, not as {argument}"
+            )
         values[i] = Parameter(array, argument.parameter, frozen=True, check=found.refuse_change)
-    found.check(file)
+    found.check()
     program.bindings.update(values)
 
 

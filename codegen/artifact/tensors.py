@@ -31,47 +31,78 @@ Check = Callable[[str], object]
 _ALIGNMENT = 64
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _GAP = "hlograph.gap."
-_DTYPES: dict[str, np.dtype[Any]] = {
-    "BOOL": np.dtype(bool),
-    "U8": np.dtype(np.uint8),
-    "I8": np.dtype(np.int8),
-    "U16": np.dtype(np.uint16),
-    "I16": np.dtype(np.int16),
-    "U32": np.dtype(np.uint32),
-    "I32": np.dtype(np.int32),
-    "U64": np.dtype(np.uint64),
-    "I64": np.dtype(np.int64),
-    "F16": np.dtype(np.float16),
-    "BF16": np.dtype(ml_dtypes.bfloat16),
-    "F32": np.dtype(np.float32),
-    "F64": np.dtype(np.float64),
-    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
-    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+_WORDS = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "U16": "uint16",
+    "I16": "int16",
+    "U32": "uint32",
+    "I32": "int32",
+    "U64": "uint64",
+    "I64": "int64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+    "F8_E8M0": "float8_e8m0fnu",
 }
-if hasattr(ml_dtypes, "float8_e8m0fnu"):
-    _DTYPES["F8_E8M0"] = np.dtype(ml_dtypes.float8_e8m0fnu)
+_TYPES = {name: getattr(ml_dtypes, word, getattr(np, word, None)) for name, word in _WORDS.items()}
+_DTYPES = {name: np.dtype(type_) for name, type_ in _TYPES.items() if type_ is not None}  # those that ml_dtypes has
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 # Complex numbers stand as pairs along a last axis.
 _PAIRS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 
 
-@dataclass(frozen=True)
 class Tensors:
-    """What is in a file.
+    """What is in a file, mapped into memory; it stays open, to see whether somebody writes to it.
+
+    Args:
+        path: the file, or that of which it is a part.
+        start, size: the part; to the end of the file where no size is given.
 
     Attributes:
+        path: likewise.
         arrays: by name; read-only, and the file's own memory.
         digest: SHA-256 of the header, which holds the SHA-256 of each array.
-        digests: of each array, by name, as the header has them.
         places: of each array its first byte in the file, and how many it has.
-        file: it.
+
+    Raises:
+        ArtifactNotFoundError: there is no such file.
+        ArtifactError: it is not of the format, or truncated.
     """
 
-    arrays: Mapping[str, Array]
-    digest: str
-    digests: Mapping[str, str]
-    places: Mapping[str, tuple[int, int]]
-    file: File
+    def __init__(self, path: Path, start: int = 0, size: int | None = None) -> None:
+        self.path = path
+        with open_regular(path) as stream:
+            self._descriptor = os.dup(stream.fileno())
+            weakref.finalize(self, os.close, self._descriptor)
+            self._known = self._state()  # when its bytes were last known to be right
+            whole = self._known[0]
+            size = whole - start if size is None else size
+            stream.seek(start)
+            length = int.from_bytes(stream.read(8), "little")
+            if start + size > whole or size < 8 or length > min(size - 8, _LONGEST_HEADER):
+                raise ArtifactError(f"{path} is not a safetensors file, or truncated")
+            text = stream.read(length)
+            data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))[8 + length :]
+        try:
+            header = json.loads(text)
+            metadata = header.pop("__metadata__", {})
+            self.arrays: Mapping[str, Array] = {
+                name: _array(entry, data) for name, entry in header.items() if _GAP not in name
+            }
+            offsets = {name: entry["data_offsets"] for name, entry in header.items()}
+            self.places = {name: (start + 8 + length + first, end - first) for name, (first, end) in offsets.items()}
+            ends = max((end for _, end in offsets.values()), default=0)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise ArtifactError(f"{path} is not a safetensors file: {type(error).__name__}: {error}") from None
+        if ends != data.size:
+            raise ArtifactError(f"{path} has {data.size} bytes of arrays, and its header says {ends}")
+        self.digest = hashlib.sha256(text).hexdigest()
+        self._digests: Mapping[str, str] = metadata if isinstance(metadata, dict) else {}
 
     def part(self, name: str) -> bytes:
         """The bytes of an array, read anew.
@@ -80,13 +111,13 @@ class Tensors:
             ArtifactError: there is none of this name, it is cut off, or these are not the bytes that were written.
         """
         if name not in self.places:
-            raise ArtifactError(f"{self.file.path} has no part {name!r:.80}")
+            raise ArtifactError(f"{self.path} has no part {name!r:.80}")
         start, size = self.places[name]
-        with open_regular(self.file.path) as stream:
+        with open_regular(self.path) as stream:
             stream.seek(start)
             data = stream.read(size)
-        if hashlib.sha256(data).hexdigest() != self.digests.get(name):
-            raise ArtifactError(f"{self.file.path}: its part {name!r} is damaged, or not the one that was written")
+        if hashlib.sha256(data).hexdigest() != self._digests.get(name):
+            raise ArtifactError(f"{self.path}: its part {name!r} is damaged, or not the one that was written")
         return data
 
     def refuse_change(self) -> None:
@@ -94,52 +125,51 @@ class Tensors:
 
         What was put in its place is another file: then this one is as it was, under no name.
         """
-        if self.file.is_as_it_was():
+        state = self._state()
+        if state == self._known:
             return
-        state = self.file.state()
-        if state[0] < self.file.known[0]:
-            raise ArtifactError(f"{self.file.path} was cut off since it was loaded; load the program again")
-        self.check(self.file.path)
-        self.file.known = state
+        if state[0] < self._known[0]:
+            raise ArtifactError(f"{self.path} was cut off since it was loaded; load the program again")
+        self.check()
+        self._known = state
 
-    def check(self, path: Path) -> None:
+    def check(self) -> None:
         """Raises `ArtifactError` unless each array's bytes are those that were written."""
         for name, array in self.arrays.items():
-            if digest_of(array) != self.digests.get(name):
+            if digest_of(array) != self._digests.get(name):
                 raise ArtifactError(
-                    f"{path}: the values of {name!r} are not those that were written: it is damaged; get it again"
+                    f"{self.path}: the values of {name!r} are not those that were written: it is damaged; get it again"
                 )
 
+    def holds(self, contents: Contents) -> bool:
+        """Whether these contents are in it, byte for byte, maybe among others.
 
-class File:
-    """A file that stays open, to see whether somebody writes to it.
+        Raises:
+            GraphError: as when the contents are written.
+        """
+        entries = json.loads(contents.header)
+        digests = entries.pop("__metadata__")
+        for number, (name, entry) in enumerate(entries.items()):
+            if _GAP in name:
+                continue
+            array = self.arrays.get(name)
+            if array is None or self._digests.get(name) != digests[name] or list(array.shape) != entry["shape"]:
+                return False
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            written: Any = contents.parts[number]
+            if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, written):
+                return False
+            if number in contents.checks:
+                contents.checks[number](digest_of(flat))
+        return True
 
-    Args:
-        path: for messages.
-        stream: the file, which may be closed then.
-
-    Attributes:
-        path: likewise.
-        known: its state when its bytes were last known to be right.
-    """
-
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self.path = path
-        self._descriptor = os.dup(stream.fileno())
-        weakref.finalize(self, os.close, self._descriptor)
-        self.known = self.state()
-
-    def state(self) -> tuple[int, int, int]:
+    def _state(self) -> tuple[int, int, int]:
         """Its size, when it was written to last, and when anything of it was changed last.
 
         Programs can set the second time, and not the third, which a chmod or another link changes too.
         """
         status = os.fstat(self._descriptor)
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-    def is_as_it_was(self) -> bool:
-        """Whether surely nobody wrote to it."""
-        return self.state() == self.known
 
 
 def fits(dtype: np.dtype[Any]) -> bool:
@@ -163,7 +193,7 @@ class Contents:
 
     @property
     def digest(self) -> str:
-        """See `Tensors`."""
+        """SHA-256 of the header."""
         return hashlib.sha256(self.header).hexdigest()
 
     @property
@@ -228,69 +258,6 @@ def contents(
         add(name, "U8", [file.nbytes], file)
     text = json.dumps(header, separators=(",", ":")).encode()
     return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
-
-
-def holding(path: Path, contents: Contents) -> str:
-    """The digest of a file's header if the file holds these contents, byte for byte, maybe among others; else "".
-
-    Raises:
-        GraphError: as when the contents are written.
-    """
-    try:
-        found = read(path)
-    except ArtifactError:
-        return ""
-    entries = json.loads(contents.header)
-    digests = entries.pop("__metadata__")
-    for number, (name, entry) in enumerate(entries.items()):
-        if _GAP in name:
-            continue
-        array = found.arrays.get(name)
-        if array is None or found.digests.get(name) != digests[name] or list(array.shape) != entry["shape"]:
-            return ""
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        written: Any = contents.parts[number]
-        if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, written):
-            return ""
-        if number in contents.checks:
-            contents.checks[number](digest_of(flat))
-    return found.digest
-
-
-def read(path: Path, start: int = 0, size: int | None = None) -> Tensors:
-    """Maps a file into memory.
-
-    Args:
-        path: it, or the file of which it is a part.
-        start, size: the part; to the end of the file where no size is given.
-
-    Raises:
-        ArtifactNotFoundError: there is no such file.
-        ArtifactError: it is not of the format, or truncated.
-    """
-    with open_regular(path) as stream:
-        file = File(path, stream)
-        whole = file.known[0]
-        size = whole - start if size is None else size
-        stream.seek(start)
-        length = int.from_bytes(stream.read(8), "little")
-        if start + size > whole or size < 8 or length > min(size - 8, _LONGEST_HEADER):
-            raise ArtifactError(f"{path} is not a safetensors file, or truncated")
-        text = stream.read(length)
-        data = np.memmap(stream, np.uint8, "r", offset=start, shape=(size,))
-    try:
-        header = json.loads(text)
-        metadata = header.pop("__metadata__", {})
-        arrays = {name: _array(entry, data[8 + length :]) for name, entry in header.items() if _GAP not in name}
-        offsets = {name: entry["data_offsets"] for name, entry in header.items()}
-        places = {name: (start + 8 + length + first, end - first) for name, (first, end) in offsets.items()}
-        ends = max((end for _, end in offsets.values()), default=0)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise ArtifactError(f"{path} is not a safetensors file: {type(error).__name__}: {error}") from None
-    if ends != data.size - 8 - length:
-        raise ArtifactError(f"{path} has {data.size - 8 - length} bytes of arrays, and its header says {ends}")
-    digests = metadata if isinstance(metadata, dict) else {}
-    return Tensors(arrays, hashlib.sha256(text).hexdigest(), digests, places, file)
 
 
 def names(path: Path, part: str) -> bool:

@@ -7,10 +7,12 @@ call nothing of this process: neither functions of ours nor Python.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,14 @@ from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ..executables.devices import find_device, platform_of
 from ..executables.executable import Account, Executable
-from ..executables.policy import Plan, Policies
+from ..executables.policy import Bucket, Plan, Policies, PolicyArgument
 from ..executables.prepared import PreparedProgram, pending_size
 from ..executables.stored import Kept, Machine, Stored, key_of
 from ..executables.sync_client import choose_device, is_synchronous
 from ..function import Function
 from ..lowered.ahead import all_sizes, known_sizes
 from ..options import CompileOptions
-from .manifest import MANIFEST, PARAMETERS, PROGRAM, dumped
+from .opening import FORMAT, MANIFEST, PARAMETERS, PROGRAM
 
 Sizes = Mapping[str, int]
 
@@ -99,7 +101,7 @@ def bundle(
     plans = _plans(read, chosen, sizes)
     executables = [_compiled(read, plan, chosen, find_device(platform)) for platform in wanted for plan in plans]
     named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
-    parts = {MANIFEST: dumped(chosen, named), PROGRAM: saved, **{name: one.read() for name, one in named.items()}}
+    parts = {MANIFEST: _manifest(chosen, named), PROGRAM: saved, **{name: one.read() for name, one in named.items()}}
     arrays = {name: np.frombuffer(data, np.uint8) for name, data in parts.items()}
     target = Path(path)
     try:
@@ -108,6 +110,44 @@ def bundle(
     except OSError as error:
         raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
     return target
+
+
+def _manifest(options: CompileOptions, parts: Mapping[str, Stored]) -> bytes:
+    """The manifest of what has these options and executables, the latter by their parts."""
+    machines = list(dict.fromkeys(stored.machine for stored in parts.values()))
+    numpy = options.numpy
+    fields = {
+        "format": FORMAT,
+        "hlograph": version("hlograph"),
+        "options": {
+            "cache_size": options.cache_size,
+            "policy": _policy(options.policy),
+            "passes": list(options.passes),
+            "cpu": asdict(options.cpu),
+            "numpy": None if numpy is None else [sorted(numpy.arguments), sorted(numpy.results)],
+        },
+        "machines": [asdict(machine) for machine in machines],
+        "executables": [
+            {
+                "part": part,
+                "machine": machines.index(stored.machine),
+                "sizes": {"exact": dict(stored.sizes.exact), "bounds": dict(stored.sizes.bounds)},
+                "synchronous": stored.synchronous,
+                "numpy": stored.numpy,
+                "compile_seconds": stored.compile_seconds,
+            }
+            for part, stored in parts.items()
+        ],
+    }
+    return json.dumps(fields, indent=1).encode()
+
+
+def _policy(policy: PolicyArgument) -> Any:
+    if isinstance(policy, Bucket):
+        return {"bucket": [policy.factor, policy.start, policy.multiple, policy.limit]}
+    if isinstance(policy, Mapping):
+        return {"each": {name: _policy(choice) for name, choice in policy.items()}}
+    return policy
 
 
 def _plans(program: Program, options: CompileOptions, sizes: Sequence[Sizes] | None) -> list[Plan]:

@@ -1,24 +1,60 @@
 """Bundles read: a function whose executables are loaded where they fit.
 
-In: a path. Out: a `Function` of the program in the file, with the options that it was bundled with. Decision to know:
-executables are machine code, so they are loaded only for a caller who says that the file is trusted; its digests tell
-damage, not malice.
+In: a path. Out: a `Function` of the program in the file, with the options that it was bundled with. A file's manifest,
+as JSON, has what a reader needs who does not load the executables; all else about one is in its part:
+
+    {"format": 2, "hlograph": "0.1.0", "options": {...}, "machines": [{...}],
+     "executables": [{"part": "executables/0", "machine": 0, "sizes": {"exact": {"n": 100}, "bounds": {}}, ...}]}
+
+Decision to know: executables are machine code, so they are loaded only for a caller who says that the file is trusted;
+its digests tell damage, not malice.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...codegen.artifact import tensors
 from ...codegen.artifact.parameters import bind_part
 from ...codegen.errors import ArtifactError, HlographError
+from ...codegen.passes.optimize import resolve
 from ...codegen.program import Program
-from ..executables.stored import Shelf, Stored
+from ...codegen.renamed import OPTIONS
+from ..executables.policy import Bucket, Plan
+from ..executables.stored import Machine, Shelf, Stored
 from ..function import Function
-from .manifest import FORMAT, MANIFEST, PARAMETERS, PROGRAM, Manifest, read
+from ..options import CompileOptions, CpuOptions, Numpy
+
+FORMAT = 2
+PROGRAM = "program.mlirbc"
+MANIFEST = "manifest.json"
+PARAMETERS = "parameters.safetensors"
+_MALFORMED = (HlographError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is in a bundle.
+
+    Attributes:
+        writer: the release of hlograph that wrote it.
+        options: of the function.
+        executables: they.
+    """
+
+    writer: str
+    options: CompileOptions
+    executables: Sequence[Stored]
+
 
 NOT_TRUSTED = "its executables are machine code, and the bundle was not said to be trusted"
 
@@ -36,8 +72,8 @@ def is_bundle(path: str | os.PathLike[str]) -> bool:
 
 
 def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[tensors.Tensors, Manifest]:
-    file = tensors.read(Path(path))
-    return file, read(file.part(MANIFEST), str(path), file.part, refusal=refusal)
+    file = tensors.Tensors(Path(path))
+    return file, _manifest(file.part(MANIFEST), str(path), file.part, refusal)
 
 
 def described(path: str | os.PathLike[str]) -> list[Stored]:
@@ -114,7 +150,71 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
 
 
 def _program(file: tensors.Tensors, *, trusted: bool = False) -> Program:
-    path = file.file.path
+    path = file.path
     program = Program.parse(file.part(PROGRAM), filename=str(path), trusted=trusted)
     bind_part(program, path, file.places.get(PARAMETERS))
     return program
+
+
+def _manifest(data: bytes, filename: str, part: Callable[[str], bytes], refusal: str) -> Manifest:
+    """A manifest.
+
+    Args:
+        data: its bytes.
+        filename: of the bundle, for messages.
+        part: gives a part by its name.
+        refusal: why no executable is loaded, of a file that is not trusted: its options then switch nothing on.
+
+    Raises:
+        ArtifactError: it is malformed, or of a later format.
+    """
+    try:
+        fields = json.loads(data)
+        if fields["format"] != FORMAT:
+            raise ValueError(f"its format is {fields['format']}, and this hlograph reads {FORMAT}")
+        machines = [Machine(**one) for one in fields["machines"]]
+        stored = [
+            Stored(
+                Plan(**one["sizes"]),
+                machines[one["machine"]],
+                one["synchronous"],
+                one["numpy"],
+                one["compile_seconds"],
+                partial(part, one["part"]),
+                refusal,
+            )
+            for one in fields["executables"]
+        ]
+        options = _options(fields["options"], trusted=not refusal)
+        return Manifest(fields["hlograph"], options, stored)
+    except _MALFORMED as error:
+        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ArtifactError(f"{filename} cannot be read as a bundle: its manifest is malformed: {what[:300]}") from None
+
+
+def _options(fields: Fields, *, trusted: bool) -> CompileOptions:
+    """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
+    given = {name: x for name, x in fields["cpu"].items() if name not in OPTIONS}  # which there were once
+    cpu, passes, numpy = CpuOptions(**given), tuple(fields["passes"]), fields["numpy"]
+    if not trusted:
+        passes = resolve(passes)
+        cpu = CpuOptions(**{name: x for name, x in asdict(cpu).items() if x is False or name == "client"})
+        default = resolve("default")
+        strange = [spec for spec in passes if spec not in (*default, *resolve("exact"))]
+        if strange:
+            raise ValueError(
+                f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "
+                "load_bundle(..., trusted=True) runs it"
+            )
+    if fields["cache_size"] < 1:
+        raise ValueError(f"cache_size is {fields['cache_size']}")
+    arrays = None if numpy is None else Numpy(*map(frozenset, numpy))
+    return CompileOptions(None, fields["cache_size"], _read_policy(fields["policy"]), passes, cpu, arrays)
+
+
+def _read_policy(choice: Any) -> Any:
+    if not isinstance(choice, dict):
+        return choice
+    if "bucket" in choice:
+        return Bucket(*choice["bucket"])
+    return {name: _read_policy(one) for name, one in choice["each"].items()}

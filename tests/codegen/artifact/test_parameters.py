@@ -320,8 +320,8 @@ def test_arrays_of_all_dtypes_come_back_in_place_and_aligned(tmp_path):
     path = tmp_path / "a.safetensors"
     with path.open("wb") as stream:
         tensors.contents(arrays).write(stream)
-    found = tensors.read(path)
-    found.check(path)
+    found = tensors.Tensors(path)
+    found.check()
     assert found.arrays.keys() == arrays.keys()
     for name, array in arrays.items():
         got = tensors.of_dtype(found.arrays[name], array.dtype)
@@ -492,7 +492,7 @@ def test_headers_that_lie_are_refused(header, tmp_path):
     path = tmp_path / "x.safetensors"
     path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
     with pytest.raises(ArtifactError):
-        tensors.read(path)
+        tensors.Tensors(path)
 
 
 @pytest.mark.filterwarnings("ignore:.*was changed since")

@@ -160,7 +160,7 @@ def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, t
     path = tmp_path / "a.bundle"
     hlograph.bundle(program, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
     assert path.read_bytes().count(weights.tobytes()) == 1
-    assert path.stat().st_size <= 1.2 * sum(size for _, size in tensors.read(path).places.values())
+    assert path.stat().st_size <= 1.2 * sum(size for _, size in tensors.Tensors(path).places.values())
     fn = hlograph.load_bundle(path, trusted=True)
     (parameter,) = fn.program.bindings.values()
     assert not parameter.get_value().flags.owndata
@@ -230,7 +230,7 @@ def test_load_says_what_reads_a_bundle(small: Path) -> None:
 def test_a_bundle_is_described(small: Path) -> None:
     found = opening.facts(small)
     assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
-    assert found["parts"].keys() == set(tensors.read(small).arrays)
+    assert found["parts"].keys() == set(tensors.Tensors(small).arrays)
     assert "float64[n, 3]" in found["program"]
 
 
@@ -261,7 +261,7 @@ def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path)
 
 def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> Path:
     """A bundle with a changed manifest or parts, and digests that fit."""
-    file = tensors.read(source)
+    file = tensors.Tensors(source)
     parts = {name: array.tobytes() for name, array in file.arrays.items()}
     manifest = json.loads(parts["manifest.json"])
     change(manifest, parts)
@@ -346,7 +346,7 @@ def test_without_jaxs_private_parts_all_is_compiled(name: str, small: Path, monk
 
 @loads
 def test_a_damaged_executable_is_compiled_anew_and_a_damaged_program_an_error(small: Path, tmp_path: Path) -> None:
-    whole, places = small.read_bytes(), tensors.read(small).places
+    whole, places = small.read_bytes(), tensors.Tensors(small).places
 
     def flipped(part: str) -> Path:
         at = places[part][0] + 100
@@ -475,7 +475,7 @@ def test_every_cut_of_a_bundle_is_an_error(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_bundle_is_not_much_larger_than_its_parts(small: Path) -> None:
-    places = tensors.read(small).places
+    places = tensors.Tensors(small).places
     parts = sum(size for name, (_, size) in places.items() if name != "manifest.json")
     assert small.stat().st_size <= 1.2 * parts
 
