@@ -105,7 +105,7 @@ def for_target(program: Program, target: str | None, output: str | None) -> Prog
     from ..codegen.artifact import targets
 
     found = targets.find_target(target)
-    if output is None and not found.text:
+    if output is None and not found.consumer:
         raise click.UsageError(f"--target {target!r} is a version of bytecode: give -o FILE.mlirbc")
     click.echo(str(targets.costs(program, target)), err=True)
     return program if output is not None else targets.for_target(program, found)

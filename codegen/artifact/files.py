@@ -19,8 +19,12 @@ _NEW = 0o666  # less the process's umask, which the system takes off
 
 
 @contextmanager
-def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def open_regular(path: str | os.PathLike[str], *, pipes: bool = False) -> Iterator[BinaryIO]:
     """A regular file, opened for reading; devices and pipes, whose bytes may never end or never come, are refused.
+
+    Args:
+        path: it.
+        pipes: whether it may be a pipe, too.
 
     Raises:
         ArtifactNotFoundError: there is no such file.
@@ -29,9 +33,14 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if "\0" in os.fspath(path):
         raise ArtifactError(f"cannot read {path!r}: no file has a NUL character in its name")
     try:
-        _check_regular(path, os.stat(path))  # to open a pipe, even for a moment, takes its writer's reader away
+        mode = os.stat(path).st_mode
+        if pipes and stat.S_ISFIFO(mode):
+            with open(path, "rb") as stream:
+                yield stream
+            return
+        _check_regular(path, mode)  # to open a pipe, even for a moment, takes its writer's reader away
         with open(path, "rb", opener=_without_waiting) as stream:
-            _check_regular(path, os.fstat(stream.fileno()))
+            _check_regular(path, os.fstat(stream.fileno()).st_mode)
             yield stream
     except FileNotFoundError:
         raise ArtifactNotFoundError(f"no such file: {path}") from None
@@ -39,8 +48,8 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise ArtifactError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _check_regular(path: str | os.PathLike[str], status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):  # to open a folder says what it is
+def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # to open a folder says what it is
         raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
 
 

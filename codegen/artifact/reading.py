@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, HandEditWarning, HlographError
 from ..ir.bindings import ir
@@ -139,30 +139,13 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
 
 def content(source: Path) -> bytes:
     """The bytes of a file or of a pipe."""
-    if _is_pipe(source):
-        try:
-            with source.open("rb") as stream:
-                return _piped(stream, str(source))
-        except OSError as error:
-            raise ArtifactError(f"cannot read {source}: {error.strerror}") from None
-    with open_regular(source) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        check_size(size, str(source))
-        return stream.read(size)  # and not what has no end, as files of /proc
-
-
-def _is_pipe(source: Path) -> bool:
-    try:
-        return stat.S_ISFIFO(source.stat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def _piped(stream: BinaryIO, filename: str) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := stream.read(2**20):
-        parts.append(part)
-        size += len(part)
-        check_size(size, filename)
-    return b"".join(parts)
+    with open_regular(source, pipes=True) as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISFIFO(status.st_mode):
+            check_size(status.st_size, str(source))
+            return stream.read(status.st_size)  # and not what has no end, as files of /proc
+        parts: list[bytes] = []
+        while part := stream.read(2**20):
+            parts.append(part)
+            check_size(sum(map(len, parts)), str(source))
+        return b"".join(parts)

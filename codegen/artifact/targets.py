@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from ..errors import OptionError, UnsupportedGraphError
-from ..ir.attributes import attributes_of, call_target
+from ..ir.attributes import attributes_of
 from ..ir.bindings import RELEASE, ir, new_context
 from ..ir.portable import current_version, deserialize_portable, first_version, minimum_version, serialize_portable
 from ..ir.walk import op_counts, walk
-from ..passes import available
 from ..program import Program
 from .plain import PADDING, plain
 
@@ -67,7 +66,6 @@ JAX: Mapping[str, str] = {
 }
 IREE_VERSION = "1.20.0"  # IREE 3.13 knows all ops of this version
 PJRT_VERSION = "1.9.0"  # plugins in wheels of 2025 and 2026 know 1.13.3 to 1.20.0
-_IREE_PASS = "for_iree"
 _STABLE_SINCE = "1.0.0"  # from here on five years backward and two forward
 _BACKWARD_YEARS = 5
 _WORDS = ("iree", "pjrt")
@@ -81,21 +79,13 @@ class Target:
         name: as it was given.
         version: the StableHLO version of portable bytecode for it.
         later: versions that are tried in turn for a program that cannot be expressed in that one.
-        passes: what a program goes through for it.
-        static: whether it takes plain programs only, see `plain`.
-        library_calls: whether it has jaxlib's custom calls.
-        text: whether text will do for it.
-        pullbacks: whether it takes a program with its pullback in one module.
+        consumer: "iree", or "pjrt" for any plugin, which take one program a file, also as text; "" for other readers.
     """
 
     name: str
     version: str
     later: tuple[str, ...] = ()
-    passes: tuple[str, ...] = ()
-    static: bool = False
-    library_calls: bool = True
-    text: bool = False
-    pullbacks: bool = True
+    consumer: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,13 +148,9 @@ def find_target(name: str) -> Target:
     word, *rest = text.lower().split() or [""]
     if word == "jax" and len(rest) == 1 and re.fullmatch(r"\d+\.\d+(\.\d+)*", rest[0]):
         return _writable(Target(name, _version_of_jax(rest[0])))
-    if word == "iree" and not rest:
-        passes = (_IREE_PASS,) if _IREE_PASS in available() else ()
-        version = _smaller(IREE_VERSION, current_version())
-        return Target(name, version, passes=passes, library_calls=False, text=True, pullbacks=False)
-    if word == "pjrt" and not rest:
-        version = _smaller(PJRT_VERSION, current_version())
-        return Target(name, version, _versions_after(version), static=True, text=True, pullbacks=False)
+    if word in _WORDS and not rest:
+        version = min(IREE_VERSION if word == "iree" else PJRT_VERSION, current_version(), key=_order)
+        return Target(name, version, _versions_after(version) if word == "pjrt" else (), word)
     close = difflib.get_close_matches(text.lower(), _WORDS, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise OptionError(
@@ -180,12 +166,12 @@ def for_target(program: Program, target: Target) -> Program:
         UnsupportedGraphError: the target has no way to take it; what is in the way is named.
         PassError: a pass fails.
     """
-    if program.pullback is not None and not target.pullbacks:
+    if program.pullback is not None and target.consumer:
         raise UnsupportedGraphError(
             f"{program.name} holds its pullback, and {target.name} takes one program a file: save it with "
             "derivatives=0 (program.without_pullback()), and its derivatives as a program of their own"
         )
-    if target.static:
+    if target.consumer == "pjrt":
         if not program.signature.is_static:
             sizes = ", ".join(root.name for root in program.signature.roots) or "sizes from data"
             raise UnsupportedGraphError(
@@ -193,14 +179,8 @@ def for_target(program: Program, target: Target) -> Program:
                 "program.plain(bounds={...}) or program.plain(sizes={...})"
             )
         return program if PADDING in program._module.operation.attributes else plain(program)
-    found = program.run_passes([*target.passes, "chlo-legalize-to-stablehlo"])
-    calls = sorted({call_target(operation) for operation in walk(found._module)} - {""})
-    if calls and not target.library_calls:
-        raise UnsupportedGraphError(
-            f"{program.name} calls {', '.join(calls)}, which {target.name} does not have; emit it from its graph for "
-            "any platform"
-        )
-    return found
+    passes = ["for_iree"] if target.consumer == "iree" else []
+    return program.run_passes([*passes, "chlo-legalize-to-stablehlo"])
 
 
 def costs(program: Program, name: str) -> TargetCosts:
@@ -220,10 +200,6 @@ def costs(program: Program, name: str) -> TargetCosts:
 
 def _order(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def _smaller(a: str, b: str) -> str:
-    return min(a, b, key=_order)
 
 
 def _writable(target: Target) -> Target:
@@ -251,7 +227,7 @@ def _version_at(text: str) -> str:
     known = [version for version, released in RELEASED.items() if date.fromisoformat(released) <= day]
     if not known:
         raise OptionError(f"target {text!r} is before StableHLO's first release with portable bytecode, 2023-03-02")
-    return _smaller(max(known, key=_order), current_version())
+    return min(max(known, key=_order), current_version(), key=_order)
 
 
 def _version_of_jax(release: str) -> str:

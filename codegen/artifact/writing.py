@@ -132,7 +132,7 @@ def save(
     if target is not None:
         from .targets import find_target
 
-        if whole.pullback is not None and find_target(target).pullbacks:
+        if whole.pullback is not None and not find_target(target).consumer:
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
             whole = Program(whole_module(whole), filename=program.filename)
         whole, found = _for_target(whole, target, as_text)
@@ -141,10 +141,17 @@ def save(
         data = digest.seal(to_text(whole, locations=locations, marks=digest.marks()).encode())
     else:
         data = to_portable(whole, version, later)
-    if beside is None:
-        _write(file, data)
-    else:
-        _write_both(file, data, beside, contents)
+    try:
+        # Both files are whole before one of them takes the place of an old one: first that of the parameters.
+        with write_atomically(file) as stream:
+            stream.write(data)
+            stream.flush()
+            if beside is not None:
+                with write_atomically(beside) as further:
+                    contents.write(further)
+    except OSError as error:
+        names = f"{file} and {beside.name}" if beside is not None else file
+        raise ArtifactError(f"cannot write {names}: {error.strerror}") from None
     return file
 
 
@@ -169,32 +176,12 @@ def _with_derivatives(program: Program, derivatives: int | None) -> Program:
     return program.with_pullback() if derivatives else program.without_pullback()
 
 
-def _write(file: Path, data: bytes) -> None:
-    try:
-        with write_atomically(file) as stream:
-            stream.write(data)
-    except OSError as error:
-        raise ArtifactError(f"cannot write {file}: {error.strerror}") from None
-
-
-def _write_both(file: Path, data: bytes, beside: Path, contents: tensors.Contents) -> None:
-    """Writes both files before one of them takes the place of an old one: first that of the parameters."""
-    try:
-        with write_atomically(file) as stream:
-            stream.write(data)
-            stream.flush()
-            with write_atomically(beside) as further:
-                contents.write(further)
-    except OSError as error:
-        raise ArtifactError(f"cannot write {file} and {beside.name}: {error.strerror}") from None
-
-
 def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, Target]:
     """The program for a target, and the target."""
     from .targets import find_target, for_target
 
     target = find_target(name)
-    if as_text and not target.text:
+    if as_text and not target.consumer:
         raise OptionError(
             f"target {name!r} is a StableHLO version ({target.version}), and text has none: save to {PORTABLE_SUFFIX}"
         )
