@@ -59,26 +59,6 @@ def _graph(
     return Example(program, lambda arrays: reference(inputs, outputs, arrays), data, sizes)
 
 
-def _function(
-    function: Callable[..., Any],
-    specs: Sequence[Any],
-    data: Callable[[int, np.random.Generator], Arrays],
-    sizes: tuple[int, ...] = (1, 2, 5, 8, 17),
-    **options: Any,
-) -> Example:
-    """An example that is a JAX function, of 64 bits."""
-    import jax
-
-    with enable_x64(True):
-        program = hlograph.emit_stablehlo(function, *specs, **options)
-
-    def wanted(arrays: Arrays) -> Sequence[Any]:
-        with enable_x64(True):
-            return jax.tree.leaves(jax.jit(function)(*arrays))
-
-    return Example(program, wanted, data, sizes)
-
-
 def _with_gradient(value: Any, *parameters: Any) -> list[Any]:
     import pytensor
 
@@ -142,27 +122,6 @@ def hierarchical() -> Example:
         _with_gradient(value, intercepts, slope),
         data,
         dims={"x": ("rows",), "y": ("rows",), "group": ("rows",), "intercepts": ("groups",)},
-    )
-
-
-def jax_side() -> Example:
-    import pytensor.tensor as pt
-
-    X, y, weights = pt.matrix("X"), pt.vector("y"), pt.vector("weights")
-    loss = pt.mean((X @ weights - y) ** 2)
-    return _graph(
-        [X, y, weights],
-        _with_gradient(loss, weights),
-        lambda n, rng: [rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3)],
-    )
-
-
-def nuts() -> Example:
-    inputs, value = _of("nuts")["log_density_graph"]()
-    return _graph(
-        inputs,
-        _with_gradient(value, *inputs),
-        lambda n, rng: [np.array(4.0 + n), np.array(1.1), rng.normal(size=8)],
     )
 
 
@@ -251,18 +210,6 @@ def stages() -> Example:
     )
 
 
-def stages_stacked() -> Example:
-    import jax
-
-    specs = [jax.ShapeDtypeStruct(shape, "float32") for shape in ((64, 256), (512, 64, 256))]
-    return _function(
-        _of("stages")["stacked"],
-        specs,
-        lambda n, rng: [rng.normal(size=spec.shape).astype("float32") for spec in specs],
-        (1,),  # there are no open sizes, and a call takes ten seconds
-    )
-
-
 def state_space() -> Example:
     import pytensor.tensor as pt
 
@@ -346,30 +293,21 @@ def varying_slopes() -> Example:
     return replace(found, wanted=lambda arrays: reference([*given, *inputs], outputs, arrays[: -len(lengths)]))
 
 
-def log_of_squares() -> Example:
-    return _matrices("log_of_squares", [("n", "n")])
-
-
-def sum_of_product() -> Example:
-    return _matrices("sum_of_product", [("n",), ("n",)])
-
-
 def tridiagonal_solve() -> Example:
-    return _matrices("tridiagonal_to_lapack", [("n",)] * 4)
-
-
-def _matrices(name: str, dims: Sequence[tuple[str, ...]]) -> Example:
-    """A function of own_rewrites.py, as written, of any size."""
+    """A JAX function of own_rewrites.py, as written, of any size."""
     import jax
 
-    function, arrays = _of("own_rewrites")["examples"]()[name]
-
-    def data(n: int, rng: np.random.Generator) -> Arrays:
-        return [np.ascontiguousarray(x[tuple(slice(n) for _ in range(x.ndim))]) for x in arrays]
-
+    function, arrays = _of("own_rewrites")["examples"]()["tridiagonal_to_lapack"]
     specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]
-    names = list(inspect.signature(function).parameters)
-    return _function(function, specs, data, dims=dict(zip(names, dims, strict=True)))
+    with enable_x64(True):
+        dims = dict.fromkeys(inspect.signature(function).parameters, ("n",))
+        program = hlograph.emit_stablehlo(function, *specs, dims=dims)
+
+    def wanted(given: Arrays) -> Sequence[Any]:
+        with enable_x64(True):
+            return jax.tree.leaves(jax.jit(function)(*given))
+
+    return Example(program, wanted, lambda n, rng: [np.ascontiguousarray(x[:n]) for x in arrays])
 
 
 def without_jax() -> Example:
@@ -389,19 +327,8 @@ def without_jax() -> Example:
 PROGRAMS: dict[str, Callable[[], Example]] = {
     each.__name__: each
     for each in (
-        *(
-            breast_cancer,
-            hierarchical,
-            jax_side,
-            varying_slopes,
-            nuts,
-            eight_schools,
-            sparse_logistic,
-            without_jax,
-            stages,
-        ),
-        *(epidemic, hidden_markov, ode, recurrent_net, state_space, stochastic_volatility, autoregression, volatility),
-        *(sparse_logistic_prior, sparse_logistic_prediction, stages_stacked),
-        *(log_of_squares, sum_of_product, tridiagonal_solve),
+        *(breast_cancer, hierarchical, varying_slopes, eight_schools, sparse_logistic, without_jax, stages, epidemic),
+        *(hidden_markov, ode, recurrent_net, state_space, stochastic_volatility, autoregression, volatility),
+        *(sparse_logistic_prior, sparse_logistic_prediction, tridiagonal_solve),
     )
 }

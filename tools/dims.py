@@ -10,7 +10,6 @@ none, and names them as `hlograph.load(dims=)` does: `--dims arg2=k` for an inte
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -115,14 +114,12 @@ def with_dims(program: Program, dims: Sequence[Dims]) -> Program:
     """The program of a module with names for its sizes, made for those that are given.
 
     Raises:
-        click.BadParameter: it has neither an argument nor a size of a name.
-        ArtifactError: its sizes have names already, or the names do not fit it.
+        ArtifactError: it has neither an argument nor a size of a name, or its sizes have names already.
         PassError: a size violates a constraint.
     """
     from ..codegen.artifact.foreign_dims import name_sizes
 
     axes, sizes = parted(entries_of(dims), [root.name for root in program.signature.roots])
-    _refuse_unknown(program, axes)
     named = name_sizes(program, {name: list(said) for name, said in axes.items()})
     return _made_for(named, sizes) if sizes else named
 
@@ -135,20 +132,6 @@ def _made_for(program: Program, sizes: Mapping[str, int]) -> Program:
     follows = dependent_roots(program.signature).items()
     others = {name: dimension.evaluate(dim, sizes) for name, dim in follows if dimension.roots(dim) <= sizes.keys()}
     return program.specialize({**others, **sizes})
-
-
-def _refuse_unknown(program: Program, axes: Mapping[str, object]) -> None:
-    signature = program.signature
-    arguments, sizes = [x.name for x in signature.arguments], [root.name for root in signature.roots]
-    for name in axes:
-        if name not in arguments:
-            close = difflib.get_close_matches(name, [*arguments, *sizes], 1)
-            there = f"arguments: {', '.join(arguments) or 'none'}; sizes: {', '.join(sizes) or 'none'}"
-            raise click.BadParameter(
-                f"the module has no argument and no size {name!r}; "
-                + (f"did you mean {close[0]!r}?" if close else f"it has {there}"),
-                param_hint="'--dims'",
-            )
 
 
 def split(text: str) -> list[str]:

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..codegen.artifact.files import write_atomically
-from .console import page as html_page
 from .console import progress
 from .dims import Dims, dims_option, sizes_option
 from .files import STDIN, check_output, load_program, trusted_option
 from .graphs import GraphPath, emit_program, load_option
-from .stages import View
-
-if TYPE_CHECKING:
-    from .. import Program
+from .stages import View, show
 
 __all__ = ["explain"]
 
@@ -82,7 +78,7 @@ def explain(
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")
         view = View(dict(ChainMap(*sizes)), passes, costs, stage, diff)
-        _show_stages(program, view, _choice(policy), page, file)
+        show(program, view, _choice(policy), page, "stdin" if file == STDIN else file)
         return
     if sizes or passes or diff:
         raise click.UsageError("--size, --pass and --diff are for --stages")
@@ -91,34 +87,11 @@ def explain(
     with progress("explaining"):
         explanation = explain_program(program, policy=_choice(policy), bounds=ChainMap(*bounds))
     if page is not None:
-        _write(page, explanation.html)
+        with write_atomically(page) as stream:
+            stream.write(explanation.html.encode())
         return
     click.echo("stdin" if file == STDIN else file)
     click.echo(explanation.text, nl=False)
-
-
-def _write(page: str, text: str) -> None:
-    with write_atomically(page) as stream:
-        stream.write(text.encode())
-
-
-def _show_stages(program: Program, view: View, policy: Any, page: str | None, file: str) -> None:
-    from . import stages
-    from .opt import check_pass_names
-
-    check_pass_names([name for name in view.passes if name not in stages.SETS])
-    if view.stage is None and view.diff:
-        raise click.UsageError("--diff needs --stage NAME")
-    lowered = stages.lower(program, view, policy)
-    if page is not None:
-        parts = stages.sections(lowered, view.costs)
-        _write(page, html_page(stages.heading(program, view.sizes), parts))
-    elif view.stage is not None:
-        click.echo(stages.stage_text(lowered, view.stage, diff=view.diff).rstrip("\n"))
-    else:
-        click.echo("stdin" if file == STDIN else file)
-        click.echo(stages.heading(program, view.sizes))
-        click.echo(stages.table_text(lowered, view.costs))
 
 
 def _choice(policy: str) -> Any:

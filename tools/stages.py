@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, progress
+from .console import page as html_page
+from .opt import check_pass_names
 
 if TYPE_CHECKING:
     from .. import Program
     from ..runtime.lowered.stages import Lowered
 
-__all__ = ["HLO", "SETS", "View", "lower", "sections", "stage_text", "table_text", "unified"]
+__all__ = ["View", "show"]
 
-HLO = "hlo"
-SETS = ("default", "exact", "none")
+_HLO = "hlo"
+_SETS = ("default", "exact", "none")
 _NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
 _CONTEXT = 3  # lines around a difference
 _LINES = 2000  # of a difference on a page
@@ -37,15 +40,8 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 
 @dataclass(frozen=True)
 class View:
-    """The options of `--stages`.
-
-    Attributes:
-        sizes: by name.
-        passes: those to run; none for the default ones.
-        costs: whether stages are compiled for their costs.
-        stage: the only stage to print.
-        diff: whether to print how it differs from the one before.
-    """
+    """The options of `--stages`: sizes by name; passes, none for the default ones; whether stages are compiled for
+    their costs; the only stage to print; and whether to print how that differs from the one before."""
 
     sizes: Mapping[str, int]
     passes: Sequence[str] = ()
@@ -54,7 +50,25 @@ class View:
     diff: bool = False
 
 
-def lower(program: Program, view: View, policy: Any) -> Lowered:
+def show(program: Program, view: View, policy: Any, page: str | None, file: str) -> None:
+    """Prints the table or one stage's text, or writes a page."""
+    check_pass_names([name for name in view.passes if name not in _SETS])
+    if view.stage is None and view.diff:
+        raise click.UsageError("--diff needs --stage NAME")
+    lowered = _lower(program, view, policy)
+    given = [f"{name} = {size}" for name, size in view.sizes.items()]
+    heading = f"{program.name} {format_dims(given)}" if given else program.name
+    if page is not None:
+        with write_atomically(page) as stream:
+            stream.write(html_page(heading, _sections(lowered, view.costs)).encode())
+    elif view.stage is not None:
+        click.echo(_stage_text(lowered, view.stage, diff=view.diff).rstrip("\n"))
+    else:
+        table = [columns(_measured(lowered, view.costs), indent="  "), *lowered.stages.remarks()]
+        click.echo("\n".join([file, heading, *table, *(["", _NOTE] if view.costs else [])]))
+
+
+def _lower(program: Program, view: View, policy: Any) -> Lowered:
     """The program lowered by JAX for the sizes, with its stages.
 
     Raises:
@@ -71,10 +85,8 @@ def lower(program: Program, view: View, policy: Any) -> Lowered:
         if len(view.passes) > 1:
             raise click.UsageError("--pass none stands alone")
         optimize = "none"
-    with progress("lowering"):
-        function = program.compile(policy=policy, optimize=optimize)
-        lowered = function.lower(sizes=view.sizes)
-    with progress("running passes"):
+    with progress("lowering and running passes"):
+        lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=view.sizes)
         _ = lowered.stages
     return lowered
 
@@ -89,7 +101,7 @@ def _missing(program: Program, sizes: Mapping[str, int], policy: Any) -> list[st
     return [root.name for root in program.signature.roots if root.name not in sizes and root.name not in follows]
 
 
-def measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
+def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
     """The table's rows; with the costs of stages, which are compiled for that."""
     names = lowered.stages.names if costs else ()
     for number, name in enumerate(names, start=1):
@@ -99,32 +111,26 @@ def measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
     return rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
 
 
-def sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+def _sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
     """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
-    yield "stages", measured(lowered, costs)
+    yield "stages", _measured(lowered, costs)
     yield "", [(line,) for line in lowered.stages.remarks()]
     stages = list(lowered.stages)
     yield stages[0].name, [(stages[0].short_text(),)]
     for before, after in pairwise(stages):
-        lines = list(unified(before, after))[2:]
+        lines = list(_unified(before, after))[2:]
         more = [f"... {len(lines) - _LINES} more"] if len(lines) > _LINES else []
         yield f"{before.name} to {after.name}", [("\n".join(lines[:_LINES] + more),)]
 
 
-def table_text(lowered: Lowered, costs: bool) -> str:
-    """The table and what its numbers are."""
-    lines = [columns(measured(lowered, costs), indent="  "), *lowered.stages.remarks()]
-    return "\n".join([*lines, *(["", _NOTE] if costs else [])])
-
-
-def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
+def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
     """The text of one stage, the optimized HLO for `hlo`, or how a stage differs from the one before.
 
     Raises:
         PassError: there is no such stage.
         click.UsageError: the difference to nothing, or of HLO, is asked for.
     """
-    if name == HLO:
+    if name == _HLO:
         if diff:
             raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is none of them")
         from ..runtime.lowered.hlo import readable
@@ -138,10 +144,10 @@ def stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
     place = list(stages).index(stage)
     if place == 0:
         raise click.UsageError(f"--diff: {stage.name} is the first stage; there is none before it")
-    return "".join(f"{line}\n" for line in unified(stages[place - 1], stage))
+    return "".join(f"{line}\n" for line in _unified(stages[place - 1], stage))
 
 
-def unified(before: Any, after: Any) -> Iterator[str]:
+def _unified(before: Any, after: Any) -> Iterator[str]:
     """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
     yield f"--- {before.name}"
     yield f"+++ {after.name}"
@@ -155,9 +161,3 @@ def unified(before: Any, after: Any) -> Iterator[str]:
             else:
                 yield from (f"-{line}" for line in old[a:b])
                 yield from (f"+{line}" for line in new[c:d])
-
-
-def heading(program: Program, sizes: Mapping[str, int]) -> str:
-    """`main (n = 512)`."""
-    given = [f"{name} = {size}" for name, size in sizes.items()]
-    return f"{program.name} {format_dims(given)}" if given else program.name

@@ -109,7 +109,9 @@ def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
         place = key if isinstance(key, int) else names.index(key) if key in names else -1
         if isinstance(key, bool) or not 0 <= place < len(names):
             there = ", ".join(f"{number}: {name}" for number, name in enumerate(names)) or "none"
-            raise ArtifactError(f"{program.filename}: dims names the argument {key!r}; there are {there}")
+            sizes = ", ".join(root.name for root in program.signature.roots) or "none"
+            what = f"{program.filename}: dims names the argument {key!r}"
+            raise ArtifactError(f"{what}; there are {there} (and the sizes {sizes})")
         if place in found:
             raise ArtifactError(f"{program.filename}: dims names the argument {names[place]!r} twice")
         found[place] = value

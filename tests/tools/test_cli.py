@@ -6,8 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -348,6 +346,7 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
         ("emit model.py", 2, "model.py: give a Python file and a name in it"),
         ("emit model.py:pair -o out.txt", 2, "out.txt: the name must end in .mlir or .mlirbc"),
         ("emit model.py:pair -o nowhere/out.mlir", 1, "there is no folder nowhere"),
+        ("emit model.py:pair -o folder.mlir", 1, "folder.mlir: is a folder, not a file to write"),
         ("emit model.py:pair --dims x", 2, "x: write the axes of an argument, as in 'x=n,8'"),
         ("emit other.py:pair", 1, "other.py: no such file"),
         ("run nothing.mlir", 1, "nothing.mlir"),
@@ -363,32 +362,15 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
         ("opt .", 1, "Is a directory"),
         ("opt data.npz", 1, "data.npz: neither MLIR text (UTF-8) nor MLIR bytecode"),
         ("explain nothing.mlirbc", 1, "nothing.mlirbc"),
-        ("explain plain.mlir --dims x=n", 2, "no argument and no size 'x'; it has arguments: arg0, arg1"),
-        ("opt plain.mlir --dims arg=3", 2, "no argument and no size 'arg'; did you mean 'arg"),
+        ("explain plain.mlir --dims x=n", 1, "dims names the argument 'x'; there are 0: arg0, 1: arg1"),
     ],
 )
 def test_errors_are_one_line_and_an_exit_code(folder: Path, arguments: str, code: int, message: str) -> None:
+    (folder / "folder.mlir").mkdir()
     outcome = hlograph(*arguments.split())
     assert message in outcome.error
     assert outcome.code == code
     assert not {"out.mlir", "out.mlirbc", "results.npz"} & {file.name for file in folder.iterdir()}
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("pear", "there is no pear in this file; it has pair"),
-        ("takes_arguments", "is a function that takes size"),
-        ("not_a_graph", "float"),
-    ],
-)
-def test_what_is_not_a_graph_is_named(folder: Path, name: str, message: str) -> None:
-    outcome = hlograph("emit", f"model.py:{name}", "-o", "out.mlir")
-    assert outcome.code == 1
-    assert message in outcome.err
-    assert "unexpected" not in outcome.err
-    assert "Traceback" not in outcome.err
-    assert not Path("out.mlir").exists()
 
 
 @pytest.mark.parametrize(
@@ -400,7 +382,10 @@ def test_what_is_not_a_graph_is_named(folder: Path, name: str, message: str) -> 
         ({"x": X.astype(np.float32), "w": W}, "x.*float64.*float32|x.*float32.*float64"),
         ({"x": X[0], "w": W}, "x"),
         ({"x": X, "w": W[:5]}, "8.*5|5.*8"),
-        ({"x": np.array([object()]), "w": W}, "not a readable .npz file"),
+        (
+            {"x": X, "w": np.array([{}])},
+            r"wrong.npz: not a readable .npz file \(array 'w'\): Object",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_named_and_nothing_is_written(
@@ -413,70 +398,6 @@ def test_arrays_that_do_not_fit_are_named_and_nothing_is_written(
     assert re.search(message, outcome.err), outcome.err
     assert "unexpected" not in outcome.err
     assert not Path("results.npz").exists()
-
-
-def _object_inside() -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, x=X, w=np.array([{}]))
-    return buffer.getvalue()
-
-
-def _with_text() -> bytes:
-    buffer = io.BytesIO()
-    np.savez(buffer, x=X, w=W)
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.writestr("readme.txt", "hello")
-    return buffer.getvalue()
-
-
-def _flipped(data: bytes) -> bytes:
-    """A compressed file whose second array is damaged."""
-    start = data.index(b"w.npy") + 60
-    return data[:start] + b"\xff\xff\xff\xff" + data[start + 4 :]
-
-
-def _compressed() -> bytes:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, x=X, w=W)
-    return buffer.getvalue()
-
-
-DAMAGED = {
-    "nothing": (lambda: b"", "damaged.npz: not a readable .npz file: "),
-    "text": (lambda: b"x = 3\n", "damaged.npz: not a readable .npz file: "),
-    "cut": (lambda: _compressed()[:-30], "damaged.npz: not a readable .npz file: "),
-    "an object": (_object_inside, "damaged.npz: not a readable .npz file (array 'w'): Object arrays cannot be loaded"),
-    "no array": (_with_text, "damaged.npz: not a readable .npz file (array 'readme.txt'): it is no array"),
-    "damaged": (lambda: _flipped(_compressed()), "damaged.npz: not a readable .npz file (array 'w'): "),
-}
-
-
-@pytest.mark.parametrize("kind", DAMAGED)
-def test_a_damaged_file_of_arrays_is_named(folder: Path, kind: str) -> None:
-    make, message = DAMAGED[kind]
-    Path("damaged.npz").write_bytes(make())
-    succeed("emit", "model.py:pair", "-o", "out.mlir")
-    outcome = hlograph("run", "out.mlir", "--inputs", "damaged.npz")
-    assert outcome.code == 1
-    assert outcome.error.startswith(message)
-
-
-def test_what_has_no_end_is_no_module(folder: Path) -> None:
-    Path("zero.mlir").symlink_to("/dev/zero")
-    for command in ("opt", "run", "explain", "inspect", "bundle -o a.bundle"):
-        outcome = hlograph(*command.split(), "zero.mlir")
-        assert "zero.mlir: it is no regular file" in outcome.error
-        assert outcome.code == 1
-
-
-def test_a_module_comes_through_a_pipe(folder: Path) -> None:
-    succeed("emit", "model.py:pair", "-o", "out.mlir")
-    os.mkfifo("pipe.mlir")
-    # A process, since it waits for a reader before the command begins: whoever opens the pipe first must read it all.
-    with subprocess.Popen(["sh", "-c", "cat out.mlir > pipe.mlir"]) as writer:
-        time.sleep(0.1)
-        assert "predicted" in succeed("run", "pipe.mlir", "--inputs", "data.npz")
-    assert writer.returncode == 0
 
 
 @pytest.mark.parametrize("file", ["out.mlir", "out.mlirbc"])
@@ -503,14 +424,6 @@ def test_a_damaged_module_is_an_error_about_the_file(folder: Path, command: str,
     assert "unexpected" not in outcome.err
 
 
-def test_the_libraries_below_add_no_lines_of_their_own(folder: Path) -> None:
-    succeed("opt", "plain.mlir", "-o", "good.mlirbc")
-    Path("bad.mlirbc").write_bytes(Path("good.mlirbc").read_bytes()[:80])
-    done = process("-m", "hlograph", "explain", "bad.mlirbc")
-    assert done.returncode == 1
-    assert re.fullmatch(r"hlograph: error: .*bad\.mlirbc.*\n", done.stderr), done.stderr
-
-
 def test_a_traceback_is_shown_on_request_only(folder: Path) -> None:
     (folder / "model.py").write_text("raise ZeroDivisionError('why')")
     assert hlograph("emit", "model.py:x").error == "model.py:1: ZeroDivisionError: why"
@@ -529,6 +442,20 @@ def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.M
     assert hlograph("explain", "x.mlir").error == (
         "unexpected TypeError: surprise; `hlograph --traceback ...` shows where"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pear", "there is no pear in this file; it has pair"),
+        ("takes_arguments", "is a function that takes size"),
+        ("not_a_graph", "float"),
+    ],
+)
+def test_what_is_not_a_graph_is_named(folder: Path, name: str, message: str) -> None:
+    outcome = hlograph("emit", f"model.py:{name}", "-o", "out.mlir")
+    assert (outcome.code, message in outcome.err, "unexpected" in outcome.err) == (1, True, False)
+    assert not Path("out.mlir").exists()
 
 
 def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

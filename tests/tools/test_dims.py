@@ -59,7 +59,7 @@ def test_what_is_a_size_is_told_by_the_others() -> None:
 def test_a_module_is_made_for_sizes() -> None:
     program = with_dims(hlograph.Program.parse(OWN), given("n=4"))
     assert program.signature.arguments[0].dims == (4, 3)
-    with pytest.raises(click.BadParameter, match=r"no argument and no size 'm'.* arguments: x; sizes: n"):
+    with pytest.raises(hlograph.errors.ArtifactError, match=r"the argument 'm'; there are 0: x \(and the sizes n\)"):
         with_dims(hlograph.Program.parse(OWN), given("m=4"))
     with pytest.raises(hlograph.errors.ArtifactError, match="have names in the file"):
         with_dims(hlograph.Program.parse(OWN), given("x=rows,3"))

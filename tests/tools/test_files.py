@@ -1,4 +1,4 @@
-"""Outputs that cannot be written are refused before any work; modules are read as text or bytecode."""
+"""Modules are read in a child process, or here; from a file or stdin."""
 
 import io
 import sys
@@ -10,35 +10,7 @@ import pytest
 
 from hlograph.codegen.artifact import foreign
 from hlograph.tools.cli import main
-from hlograph.tools.files import check_output, read_module
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("out.txt", click.BadParameter, r"must end in \.mlir or \.mlirbc"),
-        ("nowhere/out.mlir", click.ClickException, "there is no folder"),
-        ("folder.mlir", click.ClickException, "is a folder"),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_refused(
-    tmp_path: Path, name: str, error: type[Exception], message: str
-) -> None:
-    (tmp_path / "folder.mlir").mkdir()
-    with pytest.raises(error, match=message):
-        check_output(str(tmp_path / name), (".mlir", ".mlirbc"))
-
-
-def test_modules_are_read_as_text_or_as_bytecode(tmp_path: Path) -> None:
-    text, bytecode, neither = tmp_path / "a.mlir", tmp_path / "a.mlirbc", tmp_path / "b.mlir"
-    text.write_text("module {} // größer")
-    bytecode.write_bytes(b"ML\xefR\x00\xff")
-    neither.write_bytes(b"\xff\xfe\x00")
-    assert read_module(str(text)) == "module {} // größer"
-    assert read_module(str(bytecode)) == b"ML\xefR\x00\xff"
-    with pytest.raises(click.ClickException, match=r"b\.mlir: neither MLIR text"):
-        read_module(str(neither))
-
+from hlograph.tools.files import read_module
 
 MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
 

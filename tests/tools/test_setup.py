@@ -50,14 +50,8 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_name_on_path_is_taken_when_it_runs(machine: Machine) -> None:
+def test_the_wanted_version_comes_first_if_it_runs(machine: Machine) -> None:
     machine.has("python3.13", "3.13", runs=False)
-    wanted = machine.has("python3.12", "3.12")
-    machine.has("python3.11", "3.11")
-    assert machine.finds(TODAY, "3.11") == str(wanted)
-
-
-def test_the_wanted_version_comes_first(machine: Machine) -> None:
     for minor in (11, 12, 14):
         machine.has(f"python3.{minor}", f"3.{minor}")
     assert machine.finds(TODAY, "3.11").endswith("python3.12")
@@ -65,28 +59,17 @@ def test_the_wanted_version_comes_first(machine: Machine) -> None:
     assert machine.finds(TODAY, "3.11") == str(wanted)
 
 
-def test_python3_is_taken_for_what_it_is(machine: Machine) -> None:
-    wanted = machine.has("python3", "3.14")
-    assert machine.finds(TODAY, "3.11") == str(wanted)
-    machine.has("python3", "3.11")
-    assert machine.finds(TODAY) == ""
-
-
 def test_uv_comes_before_pyenv_and_both_before_older_versions(machine: Machine) -> None:
     older = machine.has("python3.11", "3.11")
     assert machine.finds(TODAY, "3.11") == str(older)
+    kept = machine.has("elsewhere/versions/3.13.0/bin/python", "3.13")
+    assert machine.finds(TODAY, PYENV_ROOT=str(machine.home / "elsewhere")) == str(kept)
     pyenv = machine.has(".pyenv/versions/3.12.1/bin/python", "3.12")
     assert machine.finds(TODAY, "3.11") == str(pyenv)
     managed = machine.has("managed/python", "3.12")
     (machine.bin / "uv").write_text(f'#!/bin/sh\ncase "$*" in *" 3.12") echo {managed} ;; *) exit 2 ;; esac\n')
     (machine.bin / "uv").chmod(0o755)
     assert machine.finds(TODAY, "3.11") == str(managed)
-
-
-def test_pyenv_keeps_its_versions_where_it_says(machine: Machine) -> None:
-    wanted = machine.has("elsewhere/versions/3.13.0/bin/python", "3.13")
-    assert machine.finds(TODAY) == ""
-    assert machine.finds(TODAY, PYENV_ROOT=str(machine.home / "elsewhere")) == str(wanted)
 
 
 def test_none(machine: Machine) -> None:
