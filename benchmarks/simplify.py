@@ -43,6 +43,13 @@ def cases(quick: bool, dtype: type) -> dict[str, tuple[Callable[..., Any], list[
     def wide(x: jax.Array) -> jax.Array:
         return lax.broadcast_in_dim(x, (*x.shape, 64), range(x.ndim))
 
+    def likelihood(w: jax.Array, rows: jax.Array, y: jax.Array) -> jax.Array:
+        def softplus(z: jax.Array) -> jax.Array:
+            return lax.max(z, 0.0 * z) + lax.log1p(lax.exp(-lax.abs(z)))
+
+        z = rows @ w
+        return -lax.select(y > 0, softplus(-z), softplus(z)).sum()
+
     x, square = array(1000, 64), array(3000, 3000) if not quick else array(300, 300)
     positive = np.abs(array(100_000)) + dtype(0.5)
     scalars, rows = (256, 64) if quick else (300, 200)
@@ -64,6 +71,10 @@ def cases(quick: bool, dtype: type) -> dict[str, tuple[Callable[..., Any], list[
         "reduce_of_broadcast: maximum": (lambda x: wide(x).max(1), [x[:, 0]]),
         "reduce_of_broadcast: sum of all": (lambda x: wide(x).sum(), [x[:, 0]]),
         "reduce_of_broadcast: sum of copies": (lambda x: wide(x).sum(1), [x[:, 0]]),
+        "abs_of_negate: a logistic likelihood": (
+            jax.value_and_grad(likelihood),
+            [array(20), array(10_000, 20), array(10_000)],
+        ),
         **{f"power_to_multiply: x**{e:g}": (power(e), [positive]) for e in (2.0, 3.0, 4.0, 5.0, -2.0, -0.5)},
         f"transpose_into_dot: A.T @ v, {len(square)}": (lambda a, v: a.T @ v, [square, square[0]]),
         "transpose_into_dot: A.T @ B, 300": (lambda a, b: a.T @ b, [array(300, 300), array(300, 300)]),

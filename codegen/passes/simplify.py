@@ -39,6 +39,7 @@ _NEEDS: Mapping[str, frozenset[str]] = {
     "gather_to_slice": frozenset({"stablehlo.gather"}),
     "known_select": frozenset({"stablehlo.gather"}),
     "scatter_to_pad": frozenset({"stablehlo.scatter"}),
+    "abs_of_negate": frozenset({"stablehlo.abs"}),
     "power_to_multiply": frozenset({"stablehlo.power"}),
     "reduce_of_broadcast": frozenset({"stablehlo.reduce"}),
     "transpose_into_dot": frozenset({"stablehlo.transpose"}),
@@ -338,6 +339,26 @@ def _check_count(copies: int, x: ir.Value) -> None:
 def _is_identity(value: Array | None, name: str, dtype: np.dtype[Any]) -> bool:
     """Whether an initial value changes nothing."""
     return value is not None and value.ndim == 0 and bool(value == identity(name, dtype))
+
+
+@rewrite("stablehlo.abs", exact=True)
+def abs_of_negate(op: ir.Operation) -> ir.Value:
+    """The absolute value of a negation, or of a difference to 0, is that of the value.
+
+        before  %n = stablehlo.negate %x                           after  %a = stablehlo.abs %x
+                %a = stablehlo.abs %n
+
+    So `log(sigmoid(x))` and `log(sigmoid(-x))`, the two sides of a Bernoulli likelihood, have `exp(-|x|)` and the
+    logarithm of it in common, which XLA then computes once. Every bit is kept.
+    """
+    x = op.operands[0]
+    while (source := owner(x)) is not None and (
+        source.name == "stablehlo.negate"
+        or (source.name == "stablehlo.subtract" and zero_splat(source.operands[1]) is not None)
+    ):
+        x = source.operands[0]
+    require(x != op.operands[0], "the operand is not a negation")
+    return stablehlo.abs(x)
 
 
 _GREATEST = 8

@@ -112,6 +112,20 @@ func.func private @scatter_to_pad.overwrites(%x: tensor<2xi32>, %u: tensor<2xi32
   return %s, %t : tensor<4xi32>, tensor<2xi32>
 }
 
+// CHECK-LABEL: @abs_of_negate.both
+// CHECK: stablehlo.abs %arg0 : tensor<?xf64>
+// CHECK: stablehlo.abs %arg1 : tensor<4xf32>
+// CHECK-NEXT: return
+func.func private @abs_of_negate.both(%x: tensor<?xf64>, %y: tensor<4xf32>) -> (tensor<?xf64>, tensor<4xf32>) {
+  %n = stablehlo.negate %x : tensor<?xf64>
+  %a = stablehlo.abs %n : tensor<?xf64>
+  %z = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %m = stablehlo.negate %y : tensor<4xf32>
+  %d = stablehlo.subtract %m, %z : tensor<4xf32>
+  %b = stablehlo.abs %d : tensor<4xf32>
+  return %a, %b : tensor<?xf64>, tensor<4xf32>
+}
+
 // CHECK-LABEL: @power_to_multiply.seventh
 // CHECK: [[TWO:%[^ ]+]] = stablehlo.multiply %arg0, %arg0
 // CHECK: [[THREE:%[^ ]+]] = stablehlo.multiply %arg0, [[TWO]]
