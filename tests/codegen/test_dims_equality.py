@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from contextlib import suppress
 from random import Random
 
 import pytest
-from shape_programs import any_tree, as_dim, as_int, some_roots, two_spellings
+from shape_programs import ROOTS, any_tree, as_dim, as_int, some_roots, two_spellings
 
 from hlograph.codegen import dims
 from hlograph.codegen.constraints import Constraints
@@ -26,16 +27,19 @@ def check_values(tree, dim, random, points=6):
     assert hash(again) == hash(dim)
     assert str(again) == text
     low, high = dims.bounds(dim)
-    for _ in range(points):
-        roots = some_roots(random)
+    corners = [some_roots(random) for _ in range(points)]
+    box = dims.bounds(dim, {name: (min(c[name] for c in corners), max(c[name] for c in corners)) for name in ROOTS})
+    for roots in corners:
         try:
             value = as_int(tree, roots)
         except ZeroDivisionError:
             continue
         assert dims.evaluate(dim, roots) == value, (tree, roots)
         assert "{" in text or eval(text, {"min": min, "max": max}, roots) == value, (tree, roots)
-        assert low is None or low <= value
-        assert high is None or value <= high
+        assert dims.rebuild(dim, roots.__getitem__, minimum=min, maximum=max) == value
+        for least, greatest in ((low, high), box):
+            assert least is None or least <= value
+            assert greatest is None or value <= greatest
 
 
 @pytest.mark.parametrize(("roots", "steps"), [(1, 2), (1, 4), (3, 4)])
@@ -75,6 +79,58 @@ def test_what_compares_equal_is_equal():
                     continue
         others.append(tree)
     assert max(map(len, met.values())) > 1
+
+
+def rearrangements(a, b, c):
+    yield a + b, b + a
+    yield a * b, b * a
+    yield (a + b) + c, a + (b + c)
+    yield (a * b) * c, a * (b * c)
+    yield a * (b + c), a * b + a * c
+    yield (a - b) * (a + b), a * a - b * b
+    yield a - (b - c), a - b + c
+    yield 0 - (0 - a), a
+    yield (-a) * -1, a
+    yield 2 * a - a, a
+    yield a + a + a, 3 * a
+    yield a - b + b, a
+    yield a - a, 0
+    yield a * 0, 0
+    yield minimum(a, b), minimum(b, a, a)
+    yield maximum(a, b), maximum(b, a, b)
+
+
+def some_trees(random, count):
+    """Expressions that are dimensions: without a division by a constant 0."""
+    trees = []
+    while len(trees) < count:
+        tree = any_tree(random, random.randint(1, 3))
+        with suppress(ZeroDivisionError):
+            as_dim(tree)
+            trees.append(tree)
+    return trees
+
+
+def test_algebraically_equal_is_equal():
+    random = Random(f"{SEED} arranged")
+    for _ in range(PAIRS // 5):
+        for left, right in rearrangements(*map(as_dim, some_trees(random, 3))):
+            assert left == right
+            assert hash(left) == hash(right)
+            assert type(left) is type(right)
+
+
+def test_substitute_is_evaluating_with_other_roots():
+    random = Random(f"{SEED} substituted")
+    for _ in range(PAIRS):
+        tree, *others = some_trees(random, 3)
+        roots = some_roots(random)
+        with suppress(ZeroDivisionError):
+            inner = dict(zip("ns", (as_int(other, roots) for other in others), strict=True))
+            if inner["n"] >= 0:
+                expected = as_int(tree, {**roots, **inner})
+                dim = dims.substitute(as_dim(tree), dict(zip("ns", map(as_dim, others), strict=True)))
+                assert dims.evaluate(dim, roots) == expected
 
 
 def test_a_change_of_one_number_is_seen():
@@ -159,3 +215,44 @@ def test_a_tautology_is_no_constraint():
     assert len(known) == 0
     known.equate(n - minimum(n, 1), m)
     assert [str(constraint) for constraint in known] == ["max(n - 1, 0) == m"]
+
+
+def recorded(random, roots):
+    """Demands that hold for some roots: each right side is shifted to be equal, or less by a slack."""
+    known, demanded = Constraints(), []
+    for _ in range(random.randint(1, 5)):
+        relation, (left, right) = random.choice(["==", ">="]), some_trees(random, 2)
+        slack = random.randint(0, 2) if relation == ">=" else 0
+        right = ("+", right, as_int(left, roots) - as_int(right, roots) - slack)
+        demanded.append((relation, left, right))
+        if relation == "==":
+            chosen = known.equate(as_dim(left), as_dim(right))
+            assert dims.evaluate(chosen, roots) == as_int(left, roots)
+        else:
+            known.at_least(as_dim(left), as_dim(right))
+    return known, demanded
+
+
+def test_what_can_hold_is_accepted_conclusions_are_true_and_what_is_not_recorded_is_implied():
+    random = Random(f"{SEED} demanded")
+    small = [{name: random.randint(0, 20) for name in ROOTS} for _ in range(30)]
+    for _ in range(PAIRS // 5):
+        roots = random.choice(small)
+        with suppress(ZeroDivisionError):
+            known, demanded = recorded(random, roots)
+            first, second = some_trees(random, 2)
+            values = as_int(first, roots), as_int(second, roots)
+            assert all(constraint.holds(roots) for constraint in known)
+            canonical = known.canonical(as_dim(first))
+            assert dims.evaluate(canonical, roots) == values[0]
+            assert known.canonical(canonical) == canonical
+            if known.known_equal(as_dim(first), as_dim(second)):
+                assert values[0] == values[1]
+            for relation, left, right in demanded:
+                assert relation == ">=" or known.known_equal(as_dim(left), as_dim(right))
+            for other in small:
+                with suppress(ZeroDivisionError):
+                    if all(constraint.holds(other) for constraint in known):
+                        for relation, left, right in demanded:
+                            a, b = as_int(left, other), as_int(right, other)
+                            assert a == b if relation == "==" else a >= b
