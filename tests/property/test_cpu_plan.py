@@ -97,11 +97,7 @@ def expected(case: Case, sizes: dict[str, int], arrays: list[np.ndarray], report
 def compare(case: Case, found: list[np.ndarray], wanted: list[np.ndarray], what: str) -> None:
     """Within what rounding may have done, see `property.programs`."""
     for place, (a, b, tolerance) in enumerate(zip(found, wanted, case.tolerances, strict=True)):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape), what
-        if tolerance.exact:
-            np.testing.assert_array_equal(a, b, err_msg=f"{what}, result {place}")
-        else:
-            np.testing.assert_allclose(a, b, rtol=0, atol=tolerance.absolute, err_msg=f"{what}, result {place}")
+        assert tolerance.agrees(a, b), (what, place, a, b)
 
 
 @pytest.mark.sampled(4)

@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from property.evaluation import Report, check
-from property.programs import Case, Recipe, arrays_of, build, random_recipe, shrink, sizes_of
+from property.programs import Case, Recipe, arrays_of, build, explain, random_recipe, shrink, sizes_of
 
 from hlograph.codegen.errors import PaddingError
 
@@ -29,36 +29,10 @@ def run(recipe: Recipe) -> tuple[Case, Report]:
     calls = [(sizes, arrays_of(case, recipe, sizes)) for sizes in sizes_of(case, recipe, CALLS)]
 
     def same(a: np.ndarray, b: np.ndarray, place: int) -> bool:
-        tolerance = case.tolerances[place]
-        if tolerance.exact:
-            return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-        return np.allclose(a, b, rtol=0, atol=tolerance.absolute, equal_nan=True)
+        return case.tolerances[place].agrees(a, b)
 
     fast = recipe.seed % 3 > 0
     return case, check(case.program, case.bounds, calls, same, fast=fast, exact=1, interpret=case.interpretable)
-
-
-def explain(recipe: Recipe, error: Exception) -> str:
-    """What went wrong, for a program as small as can be found."""
-
-    def fails(smaller: Recipe) -> bool:
-        try:
-            run(smaller)
-        except PaddingError:
-            return False
-        except Exception as other:
-            return type(other) is type(error)
-        return False
-
-    small = shrink(recipe, fails, 150)
-    try:
-        run(small)
-    except Exception as found:
-        error = found
-    return (
-        f"HLOGRAPH_SEED={recipe.seed} HLOGRAPH_PROGRAMS=1 pytest tests/property/test_padding_programs.py -k agree\n"
-        f"{type(error).__name__}: {error}\nreduced to {small}\n{build(small).program}"
-    )
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, CHUNK))
@@ -73,7 +47,7 @@ def test_evaluations_agree(first):
         except PaddingError as error:
             refused[str(error)] += 1
         except Exception as error:
-            failures.append(explain(recipe, error))
+            failures.append(explain(recipe, error, run, __file__, build))
     print(f"compared {dict(total.compared)}\nskipped {dict(total.skipped)}\nrefused {dict(refused)}")
     assert not failures, "\n\n".join(failures)
     if count == CHUNK:

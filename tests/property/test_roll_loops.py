@@ -95,33 +95,28 @@ def program(seed: int) -> tuple[str, list[np.ndarray]]:
     ) -> list[tuple[str, bool]]:
         """The values of a repetition."""
         known = [history[-lag] for history, lag in zip(carries, block.lags, strict=True)] + list(extra)
+
+        def add(line: str, vector: bool) -> None:
+            known.append((text.op(line), vector))
+
         strange = step == odd
         for kind, a, b, c, d in block.recipe:
             first, second = known[a % len(known)], known[b % len(known)]
             if kind == "unary":
                 name = _UNARY[c % len(_UNARY)]
                 name = "floor" if strange and oddity == "op" else name
-                known.append((text.op(f"stablehlo.{name} {first[0]} : {_type(first[1])}"), first[1]))
+                add(f"stablehlo.{name} {first[0]} : {_type(first[1])}", first[1])
             elif kind == "binary":
                 vector = first[1] or second[1]
                 name = _BINARY[c % len(_BINARY)]
                 left, right = fit(*first, vector), fit(*second, vector)
-                known.append((text.op(f"stablehlo.{name} {left}, {right} : {_type(vector)}"), vector))
+                add(f"stablehlo.{name} {left}, {right} : {_type(vector)}", vector)
             elif kind == "read":
                 where = place(step) + (1 if strange and oddity == "place" and place(step) + 1 < length else 0)
-                if d % 2:
-                    row = text.op(
-                        f"stablehlo.slice %rows [{where}:{where + 1}, 0:{VECTOR}] : (tensor<{length}x{VECTOR}xf32>) -> "
-                        f"tensor<1x{VECTOR}xf32>"
-                    )
-                    known.append(
-                        (text.op(f"stablehlo.reshape {row} : (tensor<1x{VECTOR}xf32>) -> {_type(True)}"), True)
-                    )
-                else:
-                    one = text.op(
-                        f"stablehlo.slice %items [{where}:{where + 1}] : (tensor<{length}xf32>) -> tensor<1xf32>"
-                    )
-                    known.append((text.op(f"stablehlo.reshape {one} : (tensor<1xf32>) -> tensor<f32>"), False))
+                source, columns, own = ("%rows", f", 0:{VECTOR}", f"x{VECTOR}") if d % 2 else ("%items", "", "")
+                part = f"[{where}:{where + 1}{columns}] : (tensor<{length}{own}xf32>)"
+                row = text.op(f"stablehlo.slice {source} {part} -> tensor<1{own}xf32>")
+                add(f"stablehlo.reshape {row} : (tensor<1{own}xf32>) -> {_type(bool(d % 2))}", bool(d % 2))
             elif kind == "constant":
                 value = constant(table[step] + (1 if strange and oddity == "constant" else 0))
                 known.append((fit(value, False, first[1]), first[1]))
@@ -130,32 +125,24 @@ def program(seed: int) -> tuple[str, list[np.ndarray]]:
             elif kind == "integer":
                 number = text.op(f"stablehlo.constant dense<{7 - 3 * step}> : tensor<i32>")
                 number = text.op(f"stablehlo.convert {number} : (tensor<i32>) -> tensor<f32>")
-                known.append((text.op(f"stablehlo.sine {number} : tensor<f32>"), False))
+                add(f"stablehlo.sine {number} : tensor<f32>", False)
             elif kind == "move" and first[1]:
                 low, high = ((0, 1), (1, 0))[c % 2]
                 zero = constant(0.0)
                 part = text.op(f"stablehlo.slice {first[0]} [{high}:{VECTOR - low}] : ({_type(True)}) -> tensor<2xf32>")
-                known.append(
-                    (
-                        text.op(
-                            f"stablehlo.pad {part}, {zero}, low = [{low}], high = [{high}], interior = [0] : "
-                            f"(tensor<2xf32>, tensor<f32>) -> {_type(True)}"
-                        ),
-                        True,
-                    )
+                add(
+                    f"stablehlo.pad {part}, {zero}, low = [{low}], high = [{high}], interior = [0] : "
+                    f"(tensor<2xf32>, tensor<f32>) -> {_type(True)}",
+                    True,
                 )
             elif kind == "dot" and first[1]:
-                known.append(
-                    (
-                        text.op(
-                            f"stablehlo.dot_general {first[0]}, %matrix, contracting_dims = [0] x [0] : "
-                            f"({_type(True)}, tensor<{VECTOR}x{VECTOR}xf32>) -> {_type(True)}"
-                        ),
-                        True,
-                    )
+                add(
+                    f"stablehlo.dot_general {first[0]}, %matrix, contracting_dims = [0] x [0] : "
+                    f"({_type(True)}, tensor<{VECTOR}x{VECTOR}xf32>) -> {_type(True)}",
+                    True,
                 )
         if strange and oddity == "extra":
-            known.append((text.op(f"stablehlo.cosine {known[-1][0]} : {_type(known[-1][1])}"), known[-1][1]))
+            add(f"stablehlo.cosine {known[-1][0]} : {_type(known[-1][1])}", known[-1][1])
         return known
 
     def carry(carries: list[list[tuple[str, bool]]], known: list[tuple[str, bool]]) -> None:
@@ -182,10 +169,11 @@ def program(seed: int) -> tuple[str, list[np.ndarray]]:
         carry(carries, known)
         item = fit(*known[-1], False)
         for way in ways:
-            if way == "join":
-                parts.append(text.op(f"stablehlo.reshape {item} : (tensor<f32>) -> tensor<1xf32>"))
-            elif way == "pads":
+            if way in ("join", "pads", "update"):
                 one = text.op(f"stablehlo.reshape {item} : (tensor<f32>) -> tensor<1xf32>")
+            if way == "join":
+                parts.append(one)
+            elif way == "pads":
                 zero = constant(0.0)
                 low = place(step)
                 padded = text.op(
@@ -194,7 +182,6 @@ def program(seed: int) -> tuple[str, list[np.ndarray]]:
                 )
                 collected[way] = text.op(f"stablehlo.add {collected[way]}, {padded} : tensor<{length}xf32>")
             elif way == "update":
-                one = text.op(f"stablehlo.reshape {item} : (tensor<f32>) -> tensor<1xf32>")
                 where = text.op(f"stablehlo.constant dense<{place(step)}> : tensor<i64>")
                 collected[way] = text.op(
                     f"stablehlo.dynamic_update_slice {collected[way]}, {one}, {where} : "

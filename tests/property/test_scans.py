@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytest
-from property.programs import Recipe, shrink
+from property.programs import Recipe, explain
 from property.scans import Scans, build, random_recipe
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
@@ -120,27 +120,6 @@ def run(recipe: Recipe) -> Counter[str]:
     return done
 
 
-def explain(recipe: Recipe, error: Exception) -> str:
-    """What went wrong, for a program as small as can be found."""
-
-    def fails(smaller: Recipe) -> bool:
-        try:
-            run(smaller)
-        except Exception as other:
-            return type(other) is type(error)
-        return False
-
-    small = shrink(recipe, fails, int(os.environ.get("HLOGRAPH_SHRINK", "60")))
-    try:
-        run(small)
-    except Exception as found:
-        error = found
-    return (
-        f"HLOGRAPH_SEED={recipe.seed} HLOGRAPH_PROGRAMS=1 pytest tests/property/test_scans.py\n"
-        f"{type(error).__name__}: {error}\nreduced to {small}"
-    )
-
-
 @pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, CHUNK))
 def test_evaluations_agree(first):
     done: Counter[str] = Counter()
@@ -151,6 +130,6 @@ def test_evaluations_agree(first):
             try:
                 done += run(recipe)
             except Exception as error:
-                failures.append(explain(recipe, error))
+                failures.append(explain(recipe, error, run, __file__))
     print(*done.items(), sep="\n")
     assert not failures, "\n\n".join(failures)

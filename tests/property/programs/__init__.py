@@ -12,7 +12,7 @@ values of the first kind only.
 
 # Each kind of step registers itself, and a seed's program depends on the order of the kinds.
 from . import elementwise, shapes, reductions, indices, control  # noqa: F401, I001
-from .building import arrays_of, build, random_recipe, shrink, sizes_of
+from .building import arrays_of, build, explain, random_recipe, shrink, sizes_of
 from .recipes import Case, Recipe
 
-__all__ = ["Case", "Recipe", "arrays_of", "build", "random_recipe", "shrink", "sizes_of"]
+__all__ = ["Case", "Recipe", "arrays_of", "build", "explain", "random_recipe", "shrink", "sizes_of"]

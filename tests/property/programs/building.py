@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hlograph.codegen import signature as signatures
 from hlograph.codegen.builder import Builder
 from hlograph.codegen.builder.core import SizeSource
 from hlograph.codegen.dims import Dim, maximum, minimum
+from hlograph.codegen.errors import PaddingError
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.program import Program
@@ -194,3 +196,30 @@ def shrink(recipe: Recipe, fails: Callable[[Recipe], bool], attempts: int = 300)
                         recipe, numbers, changed = candidate, fewer, True
                         break
     return recipe
+
+
+def explain(
+    recipe: Recipe,
+    error: Exception,
+    run: Callable[[Recipe], object],
+    file: str,
+    shown: Callable[[Recipe], Case] | None = None,
+) -> str:
+    """What went wrong in a test's `run`, for a program as small as can be found; a refusal to pad it is no failure."""
+
+    def fails(smaller: Recipe) -> bool:
+        try:
+            run(smaller)
+        except PaddingError:
+            return False
+        except Exception as other:
+            return type(other) is type(error)
+        return False
+
+    small = shrink(recipe, fails, int(os.environ.get("HLOGRAPH_SHRINK", "100")))
+    try:
+        run(small)
+    except Exception as found:
+        error = found
+    lines = [f"HLOGRAPH_SEED={recipe.seed} HLOGRAPH_PROGRAMS=1 pytest {file}", f"{type(error).__name__}: {error}"]
+    return "\n".join([*lines, f"reduced to {small}", str(shown(small).program) if shown else ""])

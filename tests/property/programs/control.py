@@ -12,7 +12,7 @@ import numpy as np
 from hlograph import builder as hlo
 from hlograph.codegen.builder import Tensor
 
-from .maker import Maker, grid_of, is_exact_number, is_float, is_index, is_ranked, kind
+from .maker import Maker, is_exact_number, is_float, is_index, is_ranked, kind
 from .recipes import BOOL, I32, LIMIT, Choices, Value
 
 
@@ -61,17 +61,6 @@ def _like(m: Maker, x: Value) -> Value:
     return next(v for v in reversed(m.values) if v.dims == x.dims and v.dtype == x.dtype)
 
 
-def _joined(tensor: Tensor, values: Sequence[Value]) -> Value:
-    return Value(
-        tensor,
-        min(v.low for v in values),
-        max(v.high for v in values),
-        grid_of(*values),
-        max(v.error for v in values),
-        any(v.special for v in values),
-    )
-
-
 @kind("if", 4)
 def _if(m: Maker, c: Choices) -> None:
     x = m.operand(c)
@@ -100,7 +89,7 @@ def _branches(m: Maker, c: Choices, x: Value, count: int, build: Callable[[list[
 
     tensors = build([branch] * count)
     for tensor, column in zip(tensors, zip(*found, strict=True), strict=True):
-        m.add(_joined(tensor, column), huge=True)
+        m.add(Value.joined(tensor, *column), huge=True)
 
 
 @kind("while", 5)

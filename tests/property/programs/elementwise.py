@@ -192,12 +192,7 @@ def _select(m: Maker, c: Choices) -> None:
     dtype = c.pick([F64, F32, I32, F64, BOOL])
     x, y = m.shaped(c, dims, dtype), m.shaped(c, dims, dtype)
     result = hlo.select(pred.tensor, x.tensor, y.tensor)
-    m.add(
-        Value(
-            result, min(x.low, y.low), max(x.high, y.high), grid_of(x, y), max(x.error, y.error), x.special or y.special
-        ),
-        huge=True,
-    )
+    m.add(Value.joined(result, x, y), huge=True)
 
 
 @kind("clamp", 3)

@@ -78,17 +78,7 @@ def _dynamic_update(m: Maker, c: Choices) -> None:
     update = m.shaped(c, tuple(dims), x.dtype)
     starts = [_scalar_index(m, c) for _ in dims]
     result = hlo.dynamic_update_slice(x.tensor, update.tensor, starts)
-    m.add(
-        Value(
-            result,
-            min(x.low, update.low),
-            max(x.high, update.high),
-            grid_of(x, update),
-            max(x.error, update.error),
-            x.special or update.special,
-        ),
-        huge=True,
-    )
+    m.add(Value.joined(result, x, update), huge=True)
 
 
 @kind("take", 5)
@@ -165,14 +155,7 @@ def _scattered(m: Maker, x: Value, update: Value, tensor: Tensor, combiner: str,
         if grid is None or reach > 2**16 or (update.grid or 0) * count + (x.grid or 0) > 8:
             raise InapplicableError("a large product")
         return Value(tensor, -reach, reach, (x.grid or 0) + (update.grid or 0) * count, 0, special)
-    return Value(
-        tensor,
-        min(x.low, update.low),
-        max(x.high, update.high),
-        grid_of(x, update),
-        max(x.error, update.error),
-        special,
-    )
+    return Value.joined(tensor, x, update)
 
 
 @kind("put", 5)

@@ -75,6 +75,18 @@ class Value:
     error: float = 0.0
     special: bool = False
 
+    @staticmethod
+    def joined(tensor: Tensor, *values: Value) -> Value:
+        """What has elements of several values and no others."""
+        return Value(
+            tensor,
+            min(v.low for v in values),
+            max(v.high for v in values),
+            None if any(v.grid is None for v in values) else max(v.grid or 0 for v in values),
+            max(v.error for v in values),
+            any(v.special for v in values),
+        )
+
     @property
     def dims(self) -> Dims:
         """Sizes of the axes."""
@@ -116,6 +128,14 @@ class Tolerance:
 
     exact: bool
     absolute: float
+
+    def agrees(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Whether two evaluations do."""
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if self.exact:
+            return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        return np.allclose(a, b, rtol=0, atol=self.absolute, equal_nan=True)
 
 
 @dataclass(frozen=True)

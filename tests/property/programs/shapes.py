@@ -8,7 +8,7 @@ from hlograph import builder as hlo
 from hlograph.codegen.builder.types import Dims
 from hlograph.codegen.dims import Dim, minimum
 
-from .maker import Maker, grid_of, is_ranked, kind
+from .maker import Maker, is_ranked, kind
 from .recipes import ELEMENTS, F64, I32, I64, Choices, InapplicableError, Value
 
 
@@ -56,17 +56,7 @@ def _concatenate(m: Maker, c: Choices) -> None:
 
     parts = [x, *[m.operand(c, joins) for _ in range(1 + c.below(2))]]
     result = hlo.concatenate([part.tensor for part in parts], axis)
-    m.add(
-        Value(
-            result,
-            min(part.low for part in parts),
-            max(part.high for part in parts),
-            grid_of(*parts),
-            max(part.error for part in parts),
-            any(part.special for part in parts),
-        ),
-        huge=True,
-    )
+    m.add(Value.joined(result, *parts), huge=True)
 
 
 def _without(dims: Dims, axis: int) -> Dims:
@@ -127,17 +117,7 @@ def _pad(m: Maker, c: Choices) -> None:
         [high if i == axis else z for i, z in enumerate(zeros)],
         [gap if i == axis else 0 for i in range(len(zeros))],
     )
-    m.add(
-        Value(
-            result,
-            min(x.low, fill.low),
-            max(x.high, fill.high),
-            grid_of(x, fill),
-            max(x.error, fill.error),
-            x.special or fill.special,
-        ),
-        huge=True,
-    )
+    m.add(Value.joined(result, x, fill), huge=True)
 
 
 @kind("reshape", 7)
