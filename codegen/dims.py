@@ -34,6 +34,7 @@ from .dims_terms import (
     parts,
     settled,
     size,
+    stages,
     terms_of,
 )
 
@@ -59,7 +60,6 @@ T = TypeVar("T")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 RESERVED = frozenset({"min", "max", "floordiv", "mod"})
-_DEEP = 40  # functions inside of each other that one recursion goes through
 
 dims_terms.rules.update(
     divide=dims_functions.divide,
@@ -186,10 +186,8 @@ def _fold(
             args.append(total(arg))
         return args[0] if part.kind == "sum" else fold(functions[part.kind], args)
 
-    if any(part.depth > _DEEP for monomial, _ in terms_of(dim) for part in monomial):
-        for part in parts(dim):  # so that the recursion is never deep
-            if part.depth % _DEEP == 0:
-                built[part] = value(part)
+    for part in stages(dim):
+        built[part] = value(part)
     return total(dim)
 
 

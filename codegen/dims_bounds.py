@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from .dims_terms import Atom, Dim, Monomial, SymbolicDim, Terms, add_terms, constant_of, parts, terms_of
+from .dims_terms import Atom, Dim, Monomial, SymbolicDim, Terms, add_terms, constant_of, stages, terms_of
 
 Bound: TypeAlias = float  # an int of any size, or +-math.inf
 Interval: TypeAlias = tuple[Bound, Bound]
 
 _ELIMINATIONS = 4  # compound atoms that one bound may expand
 _LONGEST_ELIMINATION = 16  # terms of a sum in which they are expanded
-_DEEP = 40
 
 
 class _Intervals:
@@ -37,22 +36,14 @@ class _Intervals:
             return dim, dim
         found = self.memo.get(dim.terms) if self.sizes else dim.interval
         if found is None:
-            if any(part.depth > _DEEP for monomial, _ in dim.terms for part in monomial):
-                for part in parts(dim):  # so that the recursion is never deep
-                    if part.depth % _DEEP == 0:
-                        self.atom(part)
+            for part in stages(dim):
+                self.atom(part)
             found = self.lower(dim, _ELIMINATIONS), -self.lower(-dim, _ELIMINATIONS)
             if self.sizes:
                 self.memo[dim.terms] = found
             else:
                 dim.interval = found
         return found
-
-    def lowest(self, dim: Dim) -> Bound:
-        """The lower one of the two bounds."""
-        known = isinstance(dim, SymbolicDim) and dim.interval is not None and not self.sizes
-        deep = any(part.depth > _DEEP for monomial, _ in terms_of(dim) for part in monomial)
-        return self.interval(dim)[0] if known or deep else self.lower(dim, _ELIMINATIONS)
 
     def lower(self, dim: Dim, eliminations: int) -> Bound:
         """A lower bound: of the terms one by one, or after replacing a compound atom by what bounds it."""

@@ -221,7 +221,7 @@ def _dominates(kind: str, winner: Dim, loser: Dim) -> bool:
 @structural
 def _is_natural(dim: Dim) -> bool:
     """Whether the dimension is known to be never negative."""
-    return DEFAULT.lowest(dim) >= 0
+    return DEFAULT.interval(dim)[0] >= 0
 
 
 def _distributed(kind: str, dims: list[Dim]) -> Iterator[Dim]:

@@ -32,6 +32,7 @@ LONGEST_SUM = 48  # terms; a longer sum becomes one bracketed atom
 LONGEST_PRODUCT = 256  # terms that a product of two sums may have before it is collected
 LARGEST_TREE = 100  # nodes; what is larger is ordered by a digest, and printed with names for shared parts
 _HIGHEST_DEGREE = 16
+_DEEP = 40  # functions inside of each other that one recursion goes through
 _LARGEST_VALUE = 1 << 1024  # values beyond are not kept
 _RANGES = (2, 3, 4, 6, 9, 14, 20, 40, 100, 5_000, 1 << 33, 1 << 50)  # of a root's values
 INTEGERS: Mapping[str, Callable[..., Any]] = {
@@ -363,6 +364,12 @@ def parts(dim: Dim) -> list[Atom]:
                     found.add(part)
                     pending += part.args
     return sorted(found, key=lambda part: part.serial)
+
+
+def stages(dim: Dim) -> list[Atom]:
+    """Parts of a deep expression, to be looked at in order before it, so that no recursion goes deep."""
+    deep = any(part.depth > _DEEP for monomial, _ in terms_of(dim) for part in monomial)
+    return [part for part in parts(dim) if part.depth % _DEEP == 0] if deep else []
 
 
 def structural(function: Callable[..., R]) -> Callable[..., R]:
