@@ -1,37 +1,41 @@
 """Ops made at the current place, under StableHLO's names; types and attributes follow from the operands.
 
-In: values with static shapes, and Python numbers and lists. Out: values. Decisions to know: what would change nothing
-(a reshape to the same shape, a slice of all) is not made. Ops whose type jaxlib's own builders infer and that have no
-attributes are not here: `stablehlo.add(x, y)`, `stablehlo.select(p, x, y)`, ...
+In: values, and Python numbers and lists; a size may be open where it says `Size`: an int64 scalar of the module. Out:
+values. Decisions to know: what would change nothing (a reshape to the same shape, a slice of all) is not made. An axis
+of unknown size never stretches (only a static 1 does), which IREE must be told of each broadcast. Ops whose type
+jaxlib's own builders infer and that have no attributes are not here: `stablehlo.add(x, y)`, ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from .attributes import dense_attr
-from .bindings import current_context, ir, stablehlo
+from .attributes import dense_attr, integers
+from .bindings import DYNAMIC, current_context, ir, stablehlo
 from .op_sheet import Sides, dot_axes
 from .types import element_type, numpy_dtype
-from .values import dtype_of, owner, sizes_of, static_shape
+from .values import constant as constant_of
+from .values import dtype_of, owner, shape_of, sizes_of, static_shape
 
 Body = Callable[..., Sequence[ir.Value]]
+Size: TypeAlias = "int | ir.Value"
+BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 
 
 # ---- types -----------------------------------------------------------------------------------------------------
 
 
-def tensor_type(like: Any, shape: Sequence[int]) -> ir.RankedTensorType:
+def tensor_type(like: Any, shape: Sequence[Size]) -> ir.RankedTensorType:
     """A type with the elements of a value or a tensor type, or of an element type or a NumPy dtype."""
     kind = like.type if isinstance(like, ir.Value) else like
     if not isinstance(kind, ir.Type):
         kind = element_type(np.dtype(kind), current_context())
     elif isinstance(kind, ir.RankedTensorType):
         kind = kind.element_type
-    return ir.RankedTensorType.get(list(shape), kind)
+    return ir.RankedTensorType.get([each if isinstance(each, int) else DYNAMIC for each in shape], kind)
 
 
 def integer_list(numbers: Sequence[int]) -> ir.DenseI64ArrayAttr:
@@ -85,33 +89,155 @@ def full_like(value: ir.Value, number: float | int, shape: Sequence[int] | None 
     return full(np.asarray(number).astype(dtype_of(value)), static_shape(value) if shape is None else shape)
 
 
-def filled(like: Any, number: float | int, shape: Sequence[int] | None = None) -> ir.Value:
-    """The same as a scalar that is broadcast, for what may be large; or of any dtype (see `tensor_type`)."""
-    kind = tensor_type(like, sizes_of(like) if shape is None else shape)
-    return broadcast_in_dim(constant(np.array(number, numpy_dtype(kind.element_type))), kind.shape)
+def filled(like: Any, number: complex, shape: Sequence[Size] | None = None, type_: ir.Type | None = None) -> ir.Value:
+    """The same as a scalar that is broadcast, for what may be large or open; or of any dtype (see `tensor_type`)."""
+    if shape is None:
+        shape, type_ = sizes(like), like.type
+    scalar = constant(np.array(number).astype(numpy_dtype(tensor_type(like, []).element_type)))
+    return broadcast_in_dim(scalar, shape, (), type_)
 
 
-def iota(shape: Sequence[int], axis: int, like: Any = np.int32) -> ir.Value:
+def iota(shape: Sequence[Size], axis: int, like: Any = np.int32) -> ir.Value:
     """0, 1, ... along an axis."""
-    return stablehlo.iota(tensor_type(like, shape), axis)
+    wanted = tensor_type(like, shape)
+    if wanted.has_static_shape:
+        return stablehlo.iota(wanted, axis)
+    return stablehlo.dynamic_iota(wanted, vector(shape), axis)
+
+
+# ---- sizes -----------------------------------------------------------------------------------------------------
+
+
+def is_open(*values: ir.Value) -> bool:
+    """Whether one of the values has a size that is not known."""
+    return any(None in shape_of(value) for value in values)
+
+
+def size(value: ir.Value, axis: int) -> Size:
+    """The size of an axis."""
+    known = shape_of(value)[axis]
+    return convert(stablehlo.get_dimension_size(value, axis), np.int64) if known is None else known
+
+
+def sizes(value: ir.Value) -> list[Size]:
+    """The sizes of all axes."""
+    return [size(value, axis) for axis in range(len(shape_of(value)))]
+
+
+def elements(vector: ir.Value) -> list[Size]:
+    """The elements of a vector of integers, such as the shape that a dynamic op is given."""
+    (count,) = sizes_of(vector)
+    known = constant_of(vector)
+    if known is not None:
+        return [int(number) for number in np.broadcast_to(known, (count,))]
+    made = owner(vector)
+    if made is not None and made.name == "stablehlo.concatenate":
+        return [size for part in made.operands for size in elements(part)]
+    if made is not None and made.name == "stablehlo.slice":
+        (start,), (limit,), (stride,) = (integers(made, name) for name in ("start_indices", "limit_indices", "strides"))
+        return elements(made.operands[0])[start:limit:stride]
+    if made is not None and made.name == "stablehlo.reshape" and not shape_of(made.operands[0]):
+        return [convert(made.operands[0], np.int64)]
+    return [convert(reshape(slice(vector, [k], [k + 1]), []), np.int64) for k in range(count)]
+
+
+def number(size: Size) -> ir.Value:
+    """A size as an int64 scalar."""
+    return constant(np.int64(size)) if isinstance(size, int) else size
+
+
+def vector(sizes: Sequence[Size]) -> ir.Value:
+    """Sizes as a vector of int64."""
+    if all(isinstance(each, int) for each in sizes):
+        return constant(np.array(sizes, np.int64))
+    return concatenate([reshape(number(each), [1]) for each in sizes], 0)
+
+
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "maximum": max,
+    "minimum": min,
+}
+
+
+def compute(name: str, one: Size, other: Size) -> Size:
+    """A size by arithmetic on two: `add`, `subtract`, `multiply`, `maximum` or `minimum`."""
+    if isinstance(one, int) and isinstance(other, int):
+        return _ARITHMETIC[name](one, other)
+    return elementwise(f"stablehlo.{name}", number(one), number(other))
 
 
 # ---- elements arranged -----------------------------------------------------------------------------------------
 
 
-def broadcast_in_dim(value: ir.Value, shape: Sequence[int], axes: Sequence[int] = ()) -> ir.Value:
-    """A broadcast that puts the value's axes at `axes`."""
-    if sizes_of(value) == list(shape) and list(axes) == list(range(len(shape))):
+def broadcast_in_dim(
+    value: ir.Value, shape: Sequence[Size], axes: Sequence[int] = (), type_: ir.Type | None = None
+) -> ir.Value:
+    """A broadcast that puts the value's axes at `axes`; of a type that may say less of the sizes than is known."""
+    wanted = tensor_type(value, shape) if type_ is None else ir.RankedTensorType(type_)
+    if value.type == wanted and list(axes) == list(range(len(shape))):
         return value
-    return stablehlo.broadcast_in_dim(tensor_type(value, shape), value, integer_list(axes))
+    if wanted.has_static_shape and not is_open(value):
+        return stablehlo.broadcast_in_dim(wanted, value, integer_list(axes))
+    return broadcast_to(value, vector(shape), axes, wanted)
 
 
-def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A reshape; one of a reshape is one of what that was made of."""
+def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: ir.Type) -> ir.Value:
+    """A broadcast to a shape that is a value, of which IREE is told which axes stretch.
+
+    One of a broadcast is one of what that was made of: IREE does so itself, and forgets then what it was told.
+    """
     made = owner(value)
-    if sizes_of(value) != list(shape) and made is not None and made.name == "stablehlo.reshape":
+    while made is not None and made.name in BROADCASTS:
+        inner = integers(made, "broadcast_dimensions")
+        value, axes = made.operands[0], [axes[axis] for axis in inner]
+        made = owner(value)
+    own = shape_of(value)
+    result = ir.Operation.create(
+        "stablehlo.dynamic_broadcast_in_dim",
+        results=[type_],
+        operands=[value, shape],
+        attributes={
+            "broadcast_dimensions": integer_list(axes),
+            "known_expanding_dimensions": integer_list([k for k, known in enumerate(own) if known == 1]),
+            "known_nonexpanding_dimensions": integer_list([k for k, known in enumerate(own) if known != 1]),
+        },
+    )
+    return result.results[0]
+
+
+def typed(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """The same under a type that says more, or less, of its sizes."""
+    wanted = ir.RankedTensorType(type_).shape
+    known = [own if each == DYNAMIC else each for own, each in zip(sizes(value), wanted, strict=True)]
+    return broadcast_in_dim(value, known, range(len(known)), type_)
+
+
+def reshape(value: ir.Value, shape: Sequence[Size]) -> ir.Value:
+    """A reshape to as many elements; one of a reshape is one of what that was made of."""
+    wanted = tensor_type(value, shape)
+    if not wanted.has_static_shape or is_open(value):
+        return stablehlo.dynamic_reshape(wanted, value, vector(shape))
+    made = owner(value)
+    if value.type != wanted and made is not None and made.name == "stablehlo.reshape":
         value = made.operands[0]
-    return value if sizes_of(value) == list(shape) else stablehlo.reshape(tensor_type(value, shape), value)
+    return value if value.type == wanted else stablehlo.reshape(wanted, value)
+
+
+def without_units(value: ir.Value, axes: Sequence[int]) -> ir.Value:
+    """The value without these axes, which have one element each.
+
+    IREE has no reshape of open sizes; a reduction of one element is that element, the sign of zero included.
+    """
+    if not axes:
+        return value
+    if not is_open(value):
+        return reshape(value, [known for axis, known in enumerate(sizes_of(value)) if axis not in axes])
+    dtype = dtype_of(value)
+    nothing = {"f": -0.0, "V": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
+    return reduce("stablehlo.add", value, constant(np.array(nothing).astype(dtype)), axes)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
@@ -140,9 +266,13 @@ def pad(
     return stablehlo.pad(value, padding, integer_list(low), integer_list(high), integer_list(between))
 
 
-def concatenate(values: Sequence[ir.Value], axis: int) -> ir.Value:
-    """A concatenate, unless there is but one value."""
-    return values[0] if len(values) == 1 else stablehlo.concatenate(list(values), axis)
+def concatenate(values: Sequence[ir.Value], axis: int, type_: ir.Type | None = None) -> ir.Value:
+    """A concatenate, unless there is but one value; its type may say more of the sizes than follows."""
+    if type_ is None:
+        return values[0] if len(values) == 1 else stablehlo.concatenate(list(values), axis)
+    along: dict[str, ir.Attribute] = {"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
+    made = ir.Operation.create("stablehlo.concatenate", results=[type_], operands=list(values), attributes=along)
+    return made.results[0]
 
 
 def slice(
@@ -154,6 +284,21 @@ def slice(
     if not any(starts) and [max(0, -(-end // step)) for end, step in zip(limits, steps, strict=True)] == sizes:
         return value
     return stablehlo.slice(value, integer_list(starts), integer_list(limits), integer_list(steps))
+
+
+def part(value: ir.Value, starts: Sequence[Size], limits: Sequence[Size]) -> ir.Value:
+    """The elements from `starts` to `limits` of each axis."""
+    lengths = [compute("subtract", limit, start) for start, limit in zip(starts, limits, strict=True)]
+    ones = constant(np.ones(len(lengths), np.int64))
+    return stablehlo.real_dynamic_slice(tensor_type(value, lengths), value, vector(starts), vector(limits), ones)
+
+
+def part_along(value: ir.Value, axis: int, start: Size, limit: Size) -> ir.Value:
+    """The elements from `start` to `limit` of one axis."""
+    starts: list[Size] = [0] * len(shape_of(value))
+    limits = sizes(value)
+    starts[axis], limits[axis] = start, limit
+    return part(value, starts, limits)
 
 
 def dynamic_slice(value: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:
@@ -176,6 +321,36 @@ def with_row(array: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
     """An array with another element along the leading axis."""
     shape = sizes_of(row)
     return dynamic_update_slice(array, reshape(row, [1, *shape]), [index, *[scalar(0, index)] * len(shape)])
+
+
+def elements_at(value: ir.Value, places: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
+    """The elements at places: for each axis of the value an array of indices in the result's shape."""
+    rank = len(shape_of(places[0]))
+    stacked = places[0]
+    if len(places) > 1:
+        columns = [broadcast_in_dim(each, [*sizes(each), 1], range(rank)) for each in places]
+        joined = ir.RankedTensorType(columns[0].type).shape
+        stacked = concatenate(columns, rank, tensor_type(np.int64, [*joined[:-1], len(places)]))
+    axes = list(range(len(places)))
+    numbers = stablehlo.GatherDimensionNumbers.get(
+        offset_dims=[],
+        collapsed_slice_dims=axes,
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=axes,
+        index_vector_dim=rank,
+    )
+    made = ir.Operation.create(
+        "stablehlo.gather",
+        results=[type_],
+        operands=[value, stacked],
+        attributes={
+            "dimension_numbers": numbers,
+            "slice_sizes": integer_list([1] * len(places)),
+            "indices_are_sorted": ir.BoolAttr.get(False),
+        },
+    )
+    return made.results[0]
 
 
 # ---- elements computed -----------------------------------------------------------------------------------------

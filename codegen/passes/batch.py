@@ -24,7 +24,7 @@ import numpy as np
 from .. import dims as dimension
 from .. import signature as signatures
 from ..errors import PassError
-from ..ir import open_ops, ops
+from ..ir import ops
 from ..ir.batching import Batcher, Row, demanded, total, worst
 from ..ir.bindings import DYNAMIC, ir, run_pipeline
 from ..ir.functions import add_function
@@ -84,7 +84,7 @@ def batch(
         def body(*values: ir.Value) -> list[ir.Value]:
             given = dict(zip(placed, values, strict=True))
             if isinstance(size, str):
-                batcher.size = open_ops.size(given[each.index(True)], 0)
+                batcher.size = ops.size(given[each.index(True)], 0)
             if rows:
                 batcher.active = given[count]
             found = batcher.block(block, [Row(given[number], each[number]) for number in range(count)])

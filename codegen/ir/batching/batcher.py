@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...errors import PassError
-from .. import open_ops, ops
+from .. import ops
 from ..attributes import call_target, flag_of
 from ..bindings import DYNAMIC, ir, stablehlo
 from ..clone import replace_operands
 from ..kinds import EFFECTS
-from ..open_ops import Size
+from ..ops import Size
 from ..values import shape_of, sizes_of
 from ..walk import terminator
 from ..while_ops import counted
@@ -112,8 +112,8 @@ class Batcher:
 
     def repeated(self, value: ir.Value) -> ir.Value:
         """A value that is the same for all rows, with the batch axis."""
-        shape = open_ops.sizes(value)
-        return open_ops.broadcast(value, [self.size, *shape], range(1, len(shape) + 1))
+        shape = ops.sizes(value)
+        return ops.broadcast_in_dim(value, [self.size, *shape], range(1, len(shape) + 1))
 
     def each(self, values: Iterable[ir.Value]) -> list[ir.Value]:
         """What stands for values, all with the batch axis."""
@@ -123,15 +123,15 @@ class Batcher:
         """A value with the axis, with a row of zeros where there is none: no slice can be taken of nothing."""
         if not self.may_be_empty:
             return value
-        whole = open_ops.sizes(value)
+        whole = ops.sizes(value)
         high: list[Size] = [0] * len(whole)
-        high[0] = open_ops.compute("subtract", open_ops.compute("maximum", self.size, 1), self.size)
-        none = open_ops.vector([0] * len(whole))
-        return stablehlo.dynamic_pad(value.type, value, ops.scalar(0, value), none, open_ops.vector(high), none)
+        high[0] = ops.compute("subtract", ops.compute("maximum", self.size, 1), self.size)
+        none = ops.vector([0] * len(whole))
+        return stablehlo.dynamic_pad(value.type, value, ops.scalar(0, value), none, ops.vector(high), none)
 
     def as_many(self, value: ir.Value) -> ir.Value:
         """The rows that there are, of what was made of `one_at_least`."""
-        return open_ops.part_along(value, 0, 0, self.size) if self.may_be_empty else value
+        return ops.part_along(value, 0, 0, self.size) if self.may_be_empty else value
 
     def same_for_all(self, value: ir.Value) -> ir.Value:
         """What stands for a value that decides a size.
@@ -146,7 +146,7 @@ class Batcher:
 
     def where(self, mask: ir.Value, value: ir.Value, other: ir.Value) -> ir.Value:
         """`value` in the rows of a mask, `other` in the rest."""
-        return stablehlo.select(open_ops.broadcast(mask, open_ops.sizes(value), [0]), value, other)
+        return stablehlo.select(ops.broadcast_in_dim(mask, ops.sizes(value), [0]), value, other)
 
     def where_active(self, value: ir.Value, other: ir.Value) -> ir.Value:
         """`value` in the rows that count, `other` in the rest."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import open_ops, ops, while_ops
+from .. import ops, while_ops
 from ..bindings import ir, stablehlo
 from ..functions import add_function, call
 from ..kinds import direction_of, identity
@@ -269,7 +269,7 @@ def _kept(batcher: Batcher, mask: ir.Value, old: ir.Value, new: ir.Value) -> ir.
     while value != old and (made := owner(value)) is not None and made.name == "stablehlo.dynamic_update_slice":
         writes.append(made)
         value = made.operands[0]
-    if not writes or value != old or open_ops.is_open(*[write.operands[1] for write in writes]):
+    if not writes or value != old or ops.is_open(*[write.operands[1] for write in writes]):
         return batcher.where(mask, new, old)
     for write in writes:
         array, part, *starts = write.operands
@@ -322,13 +322,9 @@ def _chosen(op: ir.Operation, selector: ir.Value, number: int, count: int) -> ir
     if op.name == "stablehlo.if":
         return selector if number == 0 else stablehlo.not_(selector)
     if number < count - 1:
-        return ops.compare("EQ", selector, _like(selector, number))
-    below = ops.compare("LT", selector, _like(selector, 0))
-    return stablehlo.or_(below, ops.compare("GE", selector, _like(selector, number)))
-
-
-def _like(value: ir.Value, number: int) -> ir.Value:
-    return open_ops.full(number, value, open_ops.sizes(value))
+        return ops.compare("EQ", selector, ops.filled(selector, number))
+    below = ops.compare("LT", selector, ops.filled(selector, 0))
+    return stablehlo.or_(below, ops.compare("GE", selector, ops.filled(selector, number)))
 
 
 def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
@@ -349,7 +345,7 @@ def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
     outer = batcher.active, batcher.size
 
     def body(*values: ir.Value) -> list[ir.Value]:
-        batcher.active, batcher.size = None, open_ops.size(values[0], 0)
+        batcher.active, batcher.size = None, ops.size(values[0], 0)
         return [batcher.full(row) for row in batcher.block(block, [Row(x, True) for x in values])]
 
     with ir.InsertionPoint(batcher.module.body):

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import PassError
-from .. import open_ops, ops
+from .. import ops
 from ..attributes import attributes_of, call_target, convolution_numbers, dense_attr, flag_of, integers
 from ..bindings import DYNAMIC, current_context, ir, stablehlo
 from ..kinds import AXES, CHLO, SCALAR_OPERANDS, STABLEHLO, identity, monoid_of
 from ..op_sheet import Indexing, leading, leading_dot
-from ..open_ops import Size
+from ..ops import Size
 from ..values import dtype_of, owner, sizes_of, unspread
 from .batcher import Batcher, Row, rule
 
@@ -49,10 +49,10 @@ def with_scalars(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     if not batcher.is_each([op.operands[place] for place in small]):
         return in_front(batcher, op, small)
     operands = [row.value if place in small else batcher.full(row) for place, row in enumerate(batcher.rows_of(op))]
-    whole = open_ops.sizes(next(value for place, value in enumerate(operands) if place not in small))
+    whole = ops.sizes(next(value for place, value in enumerate(operands) if place not in small))
     for place in small:
         axes = [0] if batcher.row(op.operands[place]).each else []
-        operands[place] = open_ops.broadcast(operands[place], whole, axes)
+        operands[place] = ops.broadcast_in_dim(operands[place], whole, axes)
     return batcher.like(op, operands)
 
 
@@ -73,11 +73,11 @@ def to_types(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     shape: list[Size] = [batcher.size, *sizes_of(op.results[0])]
     if op.name == "stablehlo.broadcast_in_dim":
         axes = [0, *(axis + 1 for axis in integers(op, "broadcast_dimensions"))]
-        return [open_ops.broadcast(value, shape, axes)]
+        return [ops.broadcast_in_dim(value, shape, axes)]
     if op.name == "stablehlo.reshape":
-        return [open_ops.reshape(value, shape)]
+        return [ops.reshape(value, shape)]
     front: dict[str, Size] = {"start_indices": 0, "limit_indices": batcher.size, "strides": 1}
-    vectors = [open_ops.vector([first, *integers(op, name)]) for name, first in front.items()]
+    vectors = [ops.vector([first, *integers(op, name)]) for name, first in front.items()]
     return [stablehlo.real_dynamic_slice(batcher.type_of(op.results[0]), value, *vectors)]
 
 
@@ -92,7 +92,7 @@ def to_sizes(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     whole, *others = op.operands
     operands = [batcher.full(batcher.row(whole)), *map(batcher.same_for_all, others)]
     for place, first in enumerate(added, len(operands) - len(added)):
-        head = ops.convert(ops.reshape(open_ops.number(first), [1]), operands[place])
+        head = ops.convert(ops.reshape(ops.number(first), [1]), operands[place])
         operands[place] = ops.concatenate([head, operands[place]], 0)
     attributes: dict[str, ir.Attribute] = {}
     for name in ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"):
@@ -110,9 +110,9 @@ def pad(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
         return in_front(batcher, op, [1])
     whole, numbers = batcher.full(operand), leading(op)
     moved = batcher.like(op, [whole, ops.scalar(0, padding.value)], None, **numbers)[0]
-    inside = open_ops.full(1, np.bool_, open_ops.sizes(whole))
+    inside = ops.filled(np.bool_, 1, ops.sizes(whole))
     kept = stablehlo.pad(inside, ops.constant(np.array(False)), *numbers.values())
-    return [stablehlo.select(kept, moved, open_ops.broadcast(padding.value, open_ops.sizes(moved), [0]))]
+    return [stablehlo.select(kept, moved, ops.broadcast_in_dim(padding.value, ops.sizes(moved), [0]))]
 
 
 @rule("custom_call")
@@ -124,13 +124,13 @@ def custom_call(batcher: Batcher, op: ir.Operation) -> Any:
         return NotImplemented
     given = "indices_of_shape_operands" in op.attributes
     data = list(op.operands)[: len(op.operands) - (len(op.results) if given else 0)]
-    shapes = [open_ops.elements(batcher.same_for_all(x)) for x in list(op.operands)[len(data) :]]
+    shapes = [ops.elements(batcher.same_for_all(x)) for x in list(op.operands)[len(data) :]]
     types = [batcher.type_of(result) for result in op.results]
     attributes = attributes_of(op.attributes)
     operands = batcher.each(data)
     if given or not isinstance(batcher.size, int):
         shapes = shapes or [list(sizes_of(result)) for result in op.results]
-        operands += [open_ops.vector([batcher.size, *shape]) for shape in shapes]
+        operands += [ops.vector([batcher.size, *shape]) for shape in shapes]
         places = np.arange(len(data), len(operands))
         attributes["indices_of_shape_operands"] = dense_attr(places, current_context())
     return list(ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes).results)
@@ -170,7 +170,7 @@ def reduce(batcher: Batcher, op: ir.Operation) -> Any:
         return NotImplemented
     neutral = ops.constant(identity(monoid, dtype_of(values[0])))
     made = batcher.like(op, [*batcher.each(values), neutral], None, **leading(op))[0]
-    start = open_ops.broadcast(batcher.row(starts[0]).value, open_ops.sizes(made), [0])
+    start = ops.broadcast_in_dim(batcher.row(starts[0]).value, ops.sizes(made), [0])
     return [ops.elementwise(f"stablehlo.{monoid}", start, made)]
 
 
@@ -180,11 +180,11 @@ def triangular_solve(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     matrix, sides = batcher.rows_of(op)
     if matrix.each or len(sizes_of(op.operands[1])) != 2 or not flag_of(op, "left_side", True):
         return in_front(batcher, op)
-    _, length, count = open_ops.sizes(sides.value)
-    whole = open_ops.compute("multiply", batcher.size, count)
-    columns = open_ops.reshape(ops.transpose(sides.value, [1, 0, 2]), [length, whole])
+    _, length, count = ops.sizes(sides.value)
+    whole = ops.compute("multiply", batcher.size, count)
+    columns = ops.reshape(ops.transpose(sides.value, [1, 0, 2]), [length, whole])
     made = batcher.like(op, [matrix.value, columns], [sizes_of(columns)])[0]
-    return [ops.transpose(open_ops.reshape(made, [length, batcher.size, count]), [1, 0, 2])]
+    return [ops.transpose(ops.reshape(made, [length, batcher.size, count]), [1, 0, 2])]
 
 
 @rule("convolution")
@@ -232,7 +232,7 @@ def gather(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     operand, indices, *given = op.operands
     sizes: list[Size] = list(integers(op, "slice_sizes"))
     for vector in given:
-        sizes = open_ops.elements(batcher.same_for_all(vector))
+        sizes = ops.elements(batcher.same_for_all(vector))
     is_sorted = flag_of(op, "indices_are_sorted", False)
     rows = batcher.row(operand), batcher.row(indices)
     return [_gathered(batcher, *rows, Indexing.of(op), sizes, batcher.type_of(op.results[0]), is_sorted)]
@@ -260,7 +260,7 @@ def _gathered(
         attributes["slice_sizes"] = ops.integer_list(known)
         name, operands = "stablehlo.gather", [value, places]
     else:
-        name, operands = "stablehlo.dynamic_gather", [value, places, open_ops.vector(taken)]
+        name, operands = "stablehlo.dynamic_gather", [value, places, ops.vector(taken)]
     made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).results[0]
     return batcher.as_many(made) if both else made
 
@@ -276,8 +276,8 @@ def dynamic_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
         if isinstance(batcher.size, int):
             return [ops.dynamic_slice(row.value, [ops.scalar(0, places[0]), *places], [batcher.size, *sizes])]
         vector = ops.concatenate([ops.reshape(ops.convert(x, np.int64), [1]) for x in (ops.index(0), *places)], 0)
-        limits = stablehlo.add(vector, open_ops.vector([batcher.size, *sizes]))
-        ones = open_ops.vector([1] * (len(sizes) + 1))
+        limits = stablehlo.add(vector, ops.vector([batcher.size, *sizes]))
+        ones = ops.vector([1] * (len(sizes) + 1))
         return [stablehlo.real_dynamic_slice(batcher.type_of(op.results[0]), row.value, vector, limits, ones)]
     axes = _moving(sizes_of(operand), sizes)
     stacked = _stacked(batcher, batcher.each([starts[axis] for axis in axes]))
@@ -301,8 +301,8 @@ def _moving(whole: Sequence[int], part: Sequence[int]) -> list[int]:
 def _stacked(batcher: Batcher, starts: Sequence[ir.Value]) -> ir.Value:
     """Scalars of each row as vectors of places: one of them for each row."""
     if not starts:
-        return open_ops.full(0, np.int32, [batcher.size, 0])
-    return ops.concatenate([open_ops.broadcast(x, [batcher.size, 1], [0]) for x in starts], 1)
+        return ops.filled(np.int32, 0, [batcher.size, 0])
+    return ops.concatenate([ops.broadcast_in_dim(x, [batcher.size, 1], [0]) for x in starts], 1)
 
 
 @rule("real_dynamic_slice")
@@ -316,7 +316,7 @@ def real_dynamic_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     sizes = [value for value in sums if value != starts and not batcher.row(value).each]
     if starts not in sums or len(sizes) != 1:
         raise PassError("batch: a slice would have another size for each row")
-    extents = open_ops.elements(batcher.row(sizes[0]).value)
+    extents = ops.elements(batcher.row(sizes[0]).value)
     return [_slices(batcher, op, batcher.full(batcher.row(starts)), range(len(extents)), extents)]
 
 
@@ -334,8 +334,8 @@ def dynamic_update_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     inside = []
     for axis in axes:
         start = batcher.full(batcher.row(starts[axis]))
-        last = open_ops.compute("subtract", *(open_ops.size(value, axis + 1) for value in (array, part)))
-        inside.append(stablehlo.clamp(ops.scalar(0, start), start, ops.convert(open_ops.number(last), start)))
+        last = ops.compute("subtract", *(ops.size(value, axis + 1) for value in (array, part)))
+        inside.append(stablehlo.clamp(ops.scalar(0, start), start, ops.convert(ops.number(last), start)))
     is_open = DYNAMIC in (batcher.extent, *whole, *sizes)
     if len(axes) == 1 and not is_open and sizes[axes[0]] >= _LARGE_PART * whole[axes[0]]:
         return [_overlaid(batcher, array, part, axes[0], ops.convert(inside[0], np.int32))]

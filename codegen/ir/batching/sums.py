@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .. import open_ops, ops
+from .. import ops
 from ..attributes import dot_numbers
 from ..bindings import ir, stablehlo
 from ..kinds import identity
@@ -103,7 +103,7 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
         left, right = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
         if left[:1] == [0] and right[:1] == [0] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
             return _contracted(batcher, made)
-    value = batcher.where_active(row.value, _full(row.value, 0))
+    value = batcher.where_active(row.value, ops.filled(row.value, 0))
     zero = ops.constant(identity("add", dtype_of(value)))
     return ops.reduce("stablehlo.add", value, zero, [0])
 
@@ -115,7 +115,7 @@ def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
         ([0, *found.lhs_contracting_dimensions], [0, *found.rhs_contracting_dimensions]),
         (list(found.lhs_batching_dimensions)[1:], list(found.rhs_batching_dimensions)[1:]),
     )
-    sides = [batcher.where_active(x, _full(x, 0)) for x in dot.operands]
+    sides = [batcher.where_active(x, ops.filled(x, 0)) for x in dot.operands]
     copy = dot.clone(ip=ir.InsertionPoint.current)
     for place, side in enumerate(sides):
         copy.operands[place] = side
@@ -127,16 +127,12 @@ def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
 
 def _count(batcher: Batcher, like: ir.Value) -> ir.Value:
     """How many rows count, as an array like another."""
-    shape, kind = open_ops.sizes(like), ops.tensor_type(like, [])
+    shape, kind = ops.sizes(like), ops.tensor_type(like, [])
     if batcher.active is None:
-        return open_ops.broadcast(ops.convert(open_ops.number(batcher.size), kind), shape, [])
+        return ops.broadcast_in_dim(ops.convert(ops.number(batcher.size), kind), shape, [])
     ones = ops.convert(batcher.active, kind.element_type)
     zero = ops.constant(identity("add", numpy_dtype(kind.element_type)))
-    return open_ops.broadcast(ops.reduce("stablehlo.add", ones, zero, [0]), shape, [])
-
-
-def _full(value: ir.Value, number: int) -> ir.Value:
-    return open_ops.full(number, value, open_ops.sizes(value))
+    return ops.broadcast_in_dim(ops.reduce("stablehlo.add", ones, zero, [0]), shape, [])
 
 
 def worst(batcher: Batcher, flags: Row) -> ir.Value:
@@ -144,7 +140,7 @@ def worst(batcher: Batcher, flags: Row) -> ir.Value:
     if not flags.each:
         return flags.value
     combine = "and" if dtype_of(flags.value).kind == "b" else "minimum"
-    value = batcher.where_active(flags.value, _full(flags.value, 1))
+    value = batcher.where_active(flags.value, ops.filled(flags.value, 1))
     return ops.reduce(f"stablehlo.{combine}", value, ops.scalar(1, value), [0])
 
 

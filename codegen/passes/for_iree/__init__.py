@@ -23,7 +23,7 @@ from ...ir.attributes import call_target, integers
 from ...ir.bindings import ir, run_pipeline
 from ...ir.kinds import having
 from ...ir.op_sheet import form_of
-from ...ir.open_ops import BROADCASTS, is_open
+from ...ir.ops import BROADCASTS, is_open
 from ...ir.values import defining, shape_of, users
 from ...ir.walk import walk
 from ...signature import CheckSpec

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import open_ops as op_
 from ...ir import ops
 from ...ir.attributes import dot_numbers, gather_numbers, integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import reduction
 from ...ir.op_sheet import dot_axes
-from ...ir.open_ops import Size, compute, full_like, is_open
+from ...ir.ops import Size, compute, is_open
 from ...ir.refused import require
 from ...ir.types import numpy_dtype
 from ...ir.values import constant, defining, dtype_of, owner, shape_of, sizes_of
@@ -37,11 +36,11 @@ def log_plus_one(op: ir.Operation) -> ir.Value | None:
     (x,) = op.operands
     if dtype_of(x) != np.float64:
         return None
-    one = full_like(x, 1)
+    one = ops.filled(x, 1)
     u = stablehlo.add(x, one)
     ratio = stablehlo.divide(x, stablehlo.subtract(u, one))
     corrected = stablehlo.multiply(stablehlo.log(u), ratio)
-    infinite = ops.compare("EQ", x, full_like(x, np.inf))
+    infinite = ops.compare("EQ", x, ops.filled(x, np.inf))
     return stablehlo.select(ops.compare("EQ", u, one), x, stablehlo.select(infinite, x, corrected))
 
 
@@ -50,7 +49,7 @@ def exponential_minus_one(op: ir.Operation) -> ir.Value | None:
     (x,) = op.operands
     if dtype_of(x) != np.float64:
         return None
-    one = full_like(x, 1)
+    one = ops.filled(x, 1)
     u = stablehlo.exponential(x)
     less = stablehlo.subtract(u, one)
     corrected = stablehlo.multiply(less, stablehlo.divide(x, stablehlo.log(u)))
@@ -65,13 +64,13 @@ def power(op: ir.Operation) -> ir.Value | None:
     if kind.kind not in "fV" or ABSOLUTE in op.attributes:
         return None
     x, y = ops.convert(x, np.float64), ops.convert(y, np.float64)
-    one, two, zero = (full_like(x, number) for number in (1, 2, 0))
+    one, two, zero = (ops.filled(x, number) for number in (1, 2, 0))
     size = ops.elementwise("stablehlo.power", stablehlo.abs(x), y)  # which IREE has right
     defining(size).attributes[ABSOLUTE] = ir.UnitAttr.get()
     odd = ops.compare("EQ", stablehlo.abs(stablehlo.remainder(y, two)), one)
-    whole = stablehlo.or_(ops.compare("EQ", stablehlo.floor(y), y), ops.compare("EQ", x, full_like(x, -np.inf)))
+    whole = stablehlo.or_(ops.compare("EQ", stablehlo.floor(y), y), ops.compare("EQ", x, ops.filled(x, -np.inf)))
     signed = stablehlo.select(odd, stablehlo.negate(size), size)
-    negative = stablehlo.select(whole, signed, full_like(x, np.nan))
+    negative = stablehlo.select(whole, signed, ops.filled(x, np.nan))
     # The sign of -0.0 is that of its reciprocal.
     is_zero = ops.compare("EQ", x, zero)
     minus_zero = stablehlo.and_(is_zero, ops.compare("LT", stablehlo.divide(one, x), zero))
@@ -105,7 +104,7 @@ def sum_in_double(op: ir.Operation) -> ir.Value | None:
     if math.prod(_SHORT + 1 if size is None else size for size in sizes) <= _SHORT:
         return None
     wide = ops.reduce("stablehlo.add", ops.convert(value, np.float64), ops.convert(start, np.float64), axes)
-    return op_.typed(ops.convert(wide, kind), op.results[0].type)
+    return ops.typed(ops.convert(wide, kind), op.results[0].type)
 
 
 # ---- open sizes -----------------------------------------------------------------------------------------------------
@@ -120,12 +119,12 @@ def told_broadcast(op: ir.Operation) -> ir.Value | None:
     """A broadcast says which axes stretch: those of static size 1."""
     value, shape = op.operands
     made = owner(value)
-    if "known_nonexpanding_dimensions" in op.attributes and (made is None or made.name not in op_.BROADCASTS):
+    if "known_nonexpanding_dimensions" in op.attributes and (made is None or made.name not in ops.BROADCASTS):
         return None
     type_, axes = op.results[0].type, integers(op, "broadcast_dimensions")
     if not is_open(value, op.results[0]):
         return ops.broadcast_in_dim(value, sizes_of(op.results[0]), axes)
-    return op_.broadcast_to(value, shape, axes, type_)
+    return ops.broadcast_to(value, shape, axes, type_)
 
 
 def reshape_by_units(op: ir.Operation) -> ir.Value | None:
@@ -141,10 +140,10 @@ def reshape_by_units(op: ir.Operation) -> ir.Value | None:
         pair for pair in zip(kept, (after[k] for k in wanted), strict=False) if None in pair or len({*pair}) > 1
     ]
     require(len(kept) == len(wanted) and len(different) <= 1, "axes of unknown size are joined or split")
-    squeezed = op_.without_units(value, [axis for axis, known in enumerate(before) if known == 1])
-    shape = op_.elements(op.operands[1])
+    squeezed = ops.without_units(value, [axis for axis, known in enumerate(before) if known == 1])
+    shape = ops.elements(op.operands[1])
     known = [each if each is not None else own for each, own in zip(after, shape, strict=True)]
-    return op_.broadcast(squeezed, known, wanted, result.type)
+    return ops.broadcast_in_dim(squeezed, known, wanted, result.type)
 
 
 def dot_as_sum(op: ir.Operation) -> ir.Value | None:
@@ -168,16 +167,18 @@ def dot_as_sum(op: ir.Operation) -> ir.Value | None:
         place = [rank + contracted.index(k) if axis is None else axis for k, axis in enumerate(own)]
         for k, axis in enumerate(place):
             if not isinstance(extents.get(axis), int):
-                extents[axis] = op_.size(value, k)
+                extents[axis] = ops.size(value, k)
         places.append(place)
     shape = [extents[axis] for axis in range(len(extents))]
     kind = numpy_dtype(ir.RankedTensorType(result.type).element_type)
     pairs = zip((lhs, rhs), places, strict=True)
-    product = stablehlo.multiply(*[op_.broadcast(ops.convert(value, kind), shape, place) for value, place in pairs])
+    product = stablehlo.multiply(
+        *[ops.broadcast_in_dim(ops.convert(value, kind), shape, place) for value, place in pairs]
+    )
     if contracting[0]:
         zero = ops.constant(np.zeros((), kind))
         product = ops.reduce("stablehlo.add", product, zero, range(rank, len(shape)))
-    return op_.typed(product, result.type)
+    return ops.typed(product, result.type)
 
 
 def gather_of_elements(op: ir.Operation) -> ir.Value | None:
@@ -193,34 +194,36 @@ def gather_of_elements(op: ir.Operation) -> ir.Value | None:
     by_elements = not given and not batching and len(gone) == len(shape_of(value))
     if by_elements and (at == rank or (at == rank - 1 and own[at] != 1)):
         return None  # by no column of indices alone
-    lengths: list[Size] = op_.elements(given[0]) if given else list(integers(op, "slice_sizes"))
+    lengths: list[Size] = ops.elements(given[0]) if given else list(integers(op, "slice_sizes"))
     windows = dict(zip([k for k in range(len(lengths)) if k not in gone], sorted(numbers.offset_dims), strict=True))
     batch = [axis for axis in range(len(shape_of(result))) if axis not in windows.values()]
     counts = dict(zip([axis for axis in range(rank) if axis != at], batch, strict=True))
     extents = {place: lengths[axis] for axis, place in windows.items()}
-    extents |= {place: op_.size(indices, axis) for axis, place in counts.items()}
+    extents |= {place: ops.size(indices, axis) for axis, place in counts.items()}
     shape = [extents[axis] for axis in range(len(extents))]
-    zero = op_.full(0, np.int64, shape)
+    zero = ops.filled(np.int64, 0, shape)
     places = []
     for axis, length in enumerate(lengths):
-        place = op_.iota(shape, windows[axis]) if axis in windows else zero
+        place = ops.iota(shape, windows[axis], np.int64) if axis in windows else zero
         if axis in batching:
-            place = op_.iota(shape, counts[list(numbers.start_indices_batching_dims)[batching.index(axis)]])
+            place = ops.iota(shape, counts[list(numbers.start_indices_batching_dims)[batching.index(axis)]], np.int64)
         if axis in mapped:
-            start = op_.broadcast(_column(indices, at, mapped.index(axis)), shape, batch)
-            room = compute("maximum", compute("subtract", op_.size(value, axis), length), 0)
-            limit = op_.broadcast(op_.number(room), shape, [])
+            start = ops.broadcast_in_dim(_column(indices, at, mapped.index(axis)), shape, batch)
+            room = compute("maximum", compute("subtract", ops.size(value, axis), length), 0)
+            limit = ops.broadcast_in_dim(ops.number(room), shape, [])
             place = stablehlo.add(place, stablehlo.minimum(stablehlo.maximum(start, zero), limit))
         places.append(place)
-    return op_.elements_at(value, places, result.type) if places else op_.broadcast(value, shape, [], result.type)
+    return (
+        ops.elements_at(value, places, result.type) if places else ops.broadcast_in_dim(value, shape, [], result.type)
+    )
 
 
 def _column(indices: ir.Value, at: int, number: int) -> ir.Value:
     """One of the indices that make a place, as int64."""
     if at < len(shape_of(indices)):
         if shape_of(indices)[at] != 1:
-            indices = op_.part_along(indices, at, number, number + 1)
-        indices = op_.without_units(indices, [at])
+            indices = ops.part_along(indices, at, number, number + 1)
+        indices = ops.without_units(indices, [at])
     return ops.convert(indices, np.int64)
 
 
@@ -231,15 +234,15 @@ def joined(op: ir.Operation) -> ir.Value | None:
     if not is_open(result, *op.operands) or not parts:
         return None
     if len(parts) == 1:
-        return op_.typed(parts[0], result.type)
+        return ops.typed(parts[0], result.type)
     if any(shape_of(part)[axis] != 1 for part in parts):
-        return op_.concatenate(parts, axis, result.type) if len(parts) < len(op.operands) else None
-    extents = op_.sizes(parts[0])
+        return ops.concatenate(parts, axis, result.type) if len(parts) < len(op.operands) else None
+    extents = ops.sizes(parts[0])
     extents[axis] = len(parts)
-    axes, index = range(len(extents)), op_.iota(extents, axis)
-    *others, found = [op_.broadcast(part, extents, axes, result.type) for part in parts]
+    axes, index = range(len(extents)), ops.iota(extents, axis, np.int64)
+    *others, found = [ops.broadcast_in_dim(part, extents, axes, result.type) for part in parts]
     for place, part in reversed(list(enumerate(others))):
-        here = ops.compare("EQ", index, op_.full(place, np.int64, extents))
+        here = ops.compare("EQ", index, ops.filled(np.int64, place, extents))
         found = stablehlo.select(here, part, found)
     return found
 
@@ -250,12 +253,12 @@ def part_by_place(op: ir.Operation) -> ir.Value | None:
     strides = constant(op.operands[3])
     if not is_open(result) or strides is None or (strides != 1).any():
         return None
-    starts, limits = (op_.elements(operand) for operand in op.operands[1:3])
+    starts, limits = (ops.elements(operand) for operand in op.operands[1:3])
     lengths = [compute("subtract", limit, start) for start, limit in zip(starts, limits, strict=True)]
     extents = [length if own is None else own for own, length in zip(shape_of(result), lengths, strict=True)]
-    firsts = [op_.broadcast(op_.number(start), extents, []) for start in starts]
-    places = [stablehlo.add(op_.iota(extents, axis), first) for axis, first in enumerate(firsts)]
-    return op_.elements_at(value, places, result.type)
+    firsts = [ops.broadcast_in_dim(ops.number(start), extents, []) for start in starts]
+    places = [stablehlo.add(ops.iota(extents, axis, np.int64), first) for axis, first in enumerate(firsts)]
+    return ops.elements_at(value, places, result.type)
 
 
 def own_operand(op: ir.Operation) -> list[ir.Value] | None:
@@ -275,7 +278,7 @@ def own_operand(op: ir.Operation) -> list[ir.Value] | None:
     for place, number in enumerate(numbers):
         if number is not None:
             value = op.operands[place]
-            other = op_.full(0 if number.any() else 1, dtype_of(value), op_.sizes(value), value.type)
+            other = ops.filled(value, 0 if number.any() else 1)
             own[place] = stablehlo.select(never, other, value)
     copy = op.clone()
     for place, value in own.items():
