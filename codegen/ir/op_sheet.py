@@ -9,7 +9,7 @@ has no line keeps no axes apart, as far as is known.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -139,11 +139,6 @@ def _to(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form
     return Form(([axis if size == whole[axis] else None for size, axis in pairs],))
 
 
-def _from(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    permutation = _numbers(op, name)
-    return Form(([permutation.index(axis) for axis in range(len(permutation))],))
-
-
 def _gone(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
     gone = tuple(_numbers(op, name))
     kept = [axis for axis in range(len(shapes[0])) if axis not in gone]
@@ -189,36 +184,24 @@ def _update(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> 
     return _moves(replace(form, operands=operands), [axis for axis, all_ in enumerate(whole) if not all_])
 
 
-def _parts(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    return _moves(form, [axis for axis in form.operands[0] if axis is not None], sized=True)
-
-
 def _last(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
     rank = len(shapes[0])
     count = 2 if word == "last2" else len(_numbers(op, name))
     return _moves(form, range(rank - count, rank), sized=True)
 
 
-def _reshape(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    return Form((reshape_axes(shapes[0], shape_of(op.results[0])),))
-
-
-def _every(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    return form
-
-
-_READERS = {
+_READERS: Mapping[str, Callable[[ir.Operation, Form, list[tuple[int | None, ...]], str, str], Form]] = {
     "along": _along,
     "dot": _dot,
-    "every": _every,
-    "from": _from,
+    "every": lambda op, form, shapes, name, word: form,
+    "from": lambda op, form, shapes, name, word: Form(([_numbers(op, name).index(k) for k in range(len(shapes[0]))],)),
     "gather": _gather,
     "gone": _gone,
     "joined": _along,
     "last": _last,
     "last2": _last,
-    "parts": _parts,
-    "reshape": _reshape,
+    "parts": lambda op, form, shapes, name, word: _moves(form, [k for k in form.operands[0] if k is not None], True),
+    "reshape": lambda op, form, shapes, name, word: Form((reshape_axes(shapes[0], shape_of(op.results[0])),)),
     "to": _to,
     "update": _update,
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from .attributes import dense_attr, integers
 from .bindings import DYNAMIC, current_context, ir, stablehlo
-from .op_sheet import Sides, dot_axes
+from .op_sheet import Indexing, Sides, dot_axes
 from .types import element_type, numpy_dtype
 from .values import constant as constant_of
 from .values import dtype_of, owner, shape_of, sizes_of, static_shape
@@ -332,14 +332,7 @@ def elements_at(value: ir.Value, places: Sequence[ir.Value], type_: ir.Type) -> 
         joined = ir.RankedTensorType(columns[0].type).shape
         stacked = concatenate(columns, rank, tensor_type(np.int64, [*joined[:-1], len(places)]))
     axes = list(range(len(places)))
-    numbers = stablehlo.GatherDimensionNumbers.get(
-        offset_dims=[],
-        collapsed_slice_dims=axes,
-        operand_batching_dims=[],
-        start_indices_batching_dims=[],
-        start_index_map=axes,
-        index_vector_dim=rank,
-    )
+    numbers = stablehlo.GatherDimensionNumbers.get(*Indexing([], axes, [], [], axes, rank))
     made = ir.Operation.create(
         "stablehlo.gather",
         results=[type_],
