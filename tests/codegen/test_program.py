@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import re
 import subprocess
@@ -21,7 +20,6 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.artifact import digest
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.ir.portable import current_version, minimum_version
 from hlograph.codegen.ir.walk import constants
 from hlograph.errors import (
     ArgumentShapeError,
@@ -90,20 +88,6 @@ def test_locations_are_printed_on_request(program):
     assert "loc(" not in program.text
 
 
-def test_saving_writes_the_whole_file_or_nothing(program, tmp_path, monkeypatch):
-    target = tmp_path / "model.mlir"
-    target.write_text("before")
-
-    def fail(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(ArtifactError, match="No space left"):
-        program.save(target)
-    assert target.read_text() == "before"
-    assert [p.name for p in tmp_path.iterdir()] == ["model.mlir"]
-
-
 def test_saving_to_an_unknown_suffix(program, tmp_path):
     with pytest.raises(ArtifactError, match=r"\.mlirbc"):
         program.save(tmp_path / "model.txt")
@@ -146,18 +130,6 @@ def test_a_plain_module_gets_positional_names():
     x, y = np.ones((4, 3), np.float32), np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(program.compile()(x, y), x + y)
     np.testing.assert_array_equal(program.interpret(x, y)[0], x + y)
-
-
-def test_a_module_that_jax_exported():
-    import jax
-    import jax.numpy as jnp
-    from jax import export
-
-    shape = export.symbolic_shape("n, 3")
-    exported = export.export(jax.jit(lambda x: jnp.tanh(x).sum(0)))(jax.ShapeDtypeStruct(shape, np.float32))
-    program = hlograph.Program.parse(exported.mlir_module())
-    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
-    np.testing.assert_allclose(program.compile()(x), np.tanh(x).sum(0), rtol=1e-6)
 
 
 def test_the_only_public_function_is_the_entry():
@@ -210,7 +182,7 @@ def test_not_a_module(tmp_path, content):
 
 
 @pytest.mark.parametrize("suffix", [".mlir", ".mlirbc"])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("share", [0.1, 0.99])
 def test_truncated(program, tmp_path, suffix, share, capfd):
     data = program.save(tmp_path / f"model{suffix}").read_bytes()
     path = tmp_path / f"cut{suffix}"
@@ -223,15 +195,6 @@ def test_truncated(program, tmp_path, suffix, share, capfd):
 def test_an_unknown_op_or_attribute_of_a_newer_stablehlo():
     with pytest.raises(ArtifactError, match="future"):
         hlograph.Program.parse(PLAIN.replace("stablehlo.add", "stablehlo.add_of_the_future"))
-
-
-def test_invalid_stablehlo():
-    with pytest.raises(ArtifactError):
-        hlograph.Program.parse(
-            "func.func @main(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3xf32> {"
-            ' %r = "stablehlo.add"(%x, %y) : (tensor<3xf32>, tensor<4xf32>) -> tensor<3xf32>'
-            " return %r : tensor<3xf32> }"
-        )
 
 
 # ---- looking -------------------------------------------------------------------------------------------------------
@@ -324,10 +287,6 @@ def test_ops_of_several_devices_do_not_end_the_interpreter():
     text = "func.func @main() -> tensor<ui32> { %0 = stablehlo.partition_id : tensor<ui32> return %0 : tensor<ui32> }"
     with pytest.raises(UnsupportedGraphError, match=r"does not know stablehlo\.partition_id"):
         hlograph.Program.parse(text).interpret()
-
-
-def test_versions():
-    assert tuple(map(int, minimum_version().split("."))) < tuple(map(int, current_version().split(".")))
 
 
 @pytest.mark.parametrize("kind", ["index", "shape", "branches", "overflow", "", "of a later release"])
