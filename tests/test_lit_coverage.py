@@ -1,6 +1,6 @@
 """Every lowering rule and scalar op has a lit test, and every pass one with a static and a `?` module.
 
-A rule has a case `# CHECK-LABEL: module @Rule.static` or `.dynamic` (with `.what` behind it); what some ops on sparse
+A rule has a case `# CHECK-LABEL: module @Rule.static` or `.dynamic` (with `.what` behind it); what a few ops on sparse
 matrices are expanded to has one with `Sparse` before its name. That a case is what its name says is checked where it is
 printed (lit_tests/ops/common.py); which op the builder takes for a symbolic size is shown in lit_tests/builder. A
 scalar op's line `# CHECK-NEXT: Name: formula` is of both: it is printed only where they are the same. A padding rule
